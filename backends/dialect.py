@@ -1,0 +1,40 @@
+"""Canonical graphs in the words of one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from ..ir.graph import Node, Value
+from ..ops.text import Text
+from ..sizes import Symbol
+from .rows import Rows, operand
+
+
+class CanonicalDialect:
+    """Writes canonical nodes through a backend's lowering rows. Parameters called ``dtype`` print as the backend's dtype."""
+
+    def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType, dtype_text: Callable[[str], str]) -> None:
+        self.rows, self.imports, self.prelude, self.dtype_text = rows, imports, prelude, dtype_text
+
+    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
+        """The row's expression for a node."""
+        operands = tuple(self._operand(item, text) for item in node.inputs)
+        params = {name: self._param(name, value, text) for name, value in node.params.items()}
+        return self.rows.expression(node.op, operands, params, tuple(value.spec for value in node.outputs))
+
+    def _operand(self, item: Any, text: Callable[[Any], Any]) -> Any:
+        if item is None:
+            return None
+        written = text(item)
+        if isinstance(written, Text):
+            return operand(written, item.spec if isinstance(item, Value) else None)
+        return operand(f"({written!r})" if isinstance(written, (int, float)) and written < 0 else repr(written), None)
+
+    def _param(self, name: str, value: Any, text: Callable[[Any], Any]) -> Any:
+        return Text(self.dtype_text(value)) if name == "dtype" and isinstance(value, str) else text(value)
+
+    def size(self, array: str, symbol: Symbol) -> str:
+        """A size is read from the array's shape, an item from its only element."""
+        return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.item()"

@@ -1,0 +1,124 @@
+"""Lowering rows: how one canonical operation is written in one framework.
+
+A row is a template or a function; both give the text of one Python expression. In a template, ``{x}`` is an input,
+``{axis}`` a parameter as a literal, ``{axis=}`` the parameter as a keyword argument that is left out (with the comma before
+it) where it has the vocabulary's default value, ``{*arrays}`` all inputs of a variadic operation:
+
+    rows.table({"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}], {axis=})"})
+
+A function takes the operation's own signature, inputs as :class:`Operand` (their text, with ``.spec``) and parameters
+as values that print themselves; a keyword ``out`` gets the specs of the outputs:
+
+    @rows.row("square")
+    def square(x: Operand) -> str:
+        return f"{x} * {x}"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import DuplicateRow, UnknownOperation
+from ..ops import ArraySpec, Op, get
+from ..ops.text import Text
+
+Row = Callable[..., str]
+_FIELD = re.compile(r"(, )?\{(\*?)(\w+)(=?)\}")
+
+
+class Operand(Text):
+    """The text of an input, with what is known of the array; ``spec`` is None for a number."""
+
+    __slots__ = ("spec",)
+    spec: ArraySpec | None
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Sizes of the axes; ``()`` for a number."""
+        return self.spec.shape if self.spec else ()
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes; 0 for a number."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> str | None:
+        """Name of the data type; None for a number."""
+        return self.spec.dtype if self.spec else None
+
+
+def operand(text: str, spec: ArraySpec | None) -> Operand:
+    """An operand with its spec."""
+    made = Operand(text)
+    made.spec = spec
+    return made
+
+
+class Rows:
+    """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error."""
+
+    def __init__(self, framework: str) -> None:
+        self.framework = framework
+        self._rows: dict[str, Row] = {}
+
+    def table(self, templates: Mapping[str, str]) -> None:
+        """Adds a template row for each operation."""
+        for name, template in templates.items():
+            self._add(name, _from_template(get(name), template))
+
+    def row(self, *names: str) -> Callable[[Row], Row]:
+        """Adds a function row for one or more operations."""
+
+        def register(function: Row) -> Row:
+            for name in names:
+                get(name)
+                self._add(name, function)
+            return function
+
+        return register
+
+    def _add(self, name: str, row: Row) -> None:
+        if name in self._rows:
+            raise DuplicateRow(f"{self.framework} has two rows for {name!r}")
+        self._rows[name] = row
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._rows
+
+    def names(self) -> list[str]:
+        """The operations that have a row."""
+        return list(self._rows)
+
+    def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
+        """The expression that computes operation ``name``."""
+        row = self._rows[name]
+        wants_out = "out" in row.__code__.co_varnames[: row.__code__.co_argcount + row.__code__.co_kwonlyargcount]
+        return row(*operands, **params, **({"out": out} if wants_out else {}))
+
+
+def _from_template(op: Op, template: str) -> Row:
+    for _, star, field, _ in _FIELD.findall(template):
+        if field not in (op.inputs if star else (*op.inputs, *op.params)):
+            raise UnknownOperation(f"the template of {op.name!r} names {field!r}, which is no input or parameter of it")
+
+    def row(*operands: Any, **params: Any) -> str:
+        inputs = dict(zip(op.inputs, operands))
+
+        def fill(match: re.Match[str]) -> str:
+            comma, star, field, keyword = match.groups(default="")
+            if star:
+                return comma + ", ".join(map(str, operands))
+            if field in inputs:
+                return f"{comma}{field}={inputs[field]}" if keyword else comma + str(inputs[field])
+            value = params[field]
+            if keyword:
+                default = op.params[field]
+                return "" if type(value) is type(default) and value == default else f"{comma}{field}={value!r}"
+            return f"{comma}{value!r}"
+
+        return _FIELD.sub(fill, template)
+
+    return row

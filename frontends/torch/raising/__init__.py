@@ -1,0 +1,7 @@
+"""torch call -> canonical operations: one row a function, one file a section of torch's API."""
+
+from . import elementwise as elementwise
+from . import linear_algebra as linear_algebra
+from . import nn as nn
+from .table import TorchBuilder as TorchBuilder
+from .table import rows as rows

@@ -1,0 +1,3 @@
+"""``torch.nn.functional`` in canonical operations."""
+
+from . import linear as linear

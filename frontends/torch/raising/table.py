@@ -1,0 +1,82 @@
+"""The one table that the files beside this one fill, and the builder its rows write with.
+
+Names of rows: a function or method of torch has its bare name (``add`` stands for ``torch.add``, ``Tensor.add``,
+``Tensor.__add__``, ``aten.add.Tensor``, and in place for ``Tensor.add_``); a Python function of ``torch.nn.functional`` is
+looked up as ``nn.functional.<name>`` first and by its bare name next. Reflected operators arrive with their operands in
+mathematical order. ``axis``, ``keepdims`` and ``out`` are dealt with before a row is called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ir import Builder, Guard, Value
+from ....ops.registry import ArraySpec
+from ....sizes import Size, apply, hint_of
+from ...rows import Rows
+from ..dtypes import dtype_name, result_type
+
+rows = Rows("torch")
+
+
+class TorchBuilder(Builder):
+    """A builder with torch's rules for types at hand.
+
+    ``recorded`` holds the specs (as seen, sizes as ints) of the arrays that the call returned while recording:
+    for rows whose result type follows no simpler rule, and for sizes that depend on data.
+    """
+
+    recorded: tuple[ArraySpec, ...] = ()
+
+    def array(self, x: Any, dtype: str | None = None) -> Value:
+        """``x`` as an array: a value as it is, a number or a size as a 0-d array of ``dtype``."""
+        if isinstance(x, Value):
+            return x if dtype is None else self.cast(x, dtype)
+        return self.full(shape=(), fill_value=x, dtype=dtype or result_type(x))  # type: ignore[no-any-return]
+
+    def cast(self, x: Any, dtype: Any) -> Any:
+        """``x`` as ``dtype`` (a name or a ``torch.dtype``); a number stays a number of the same kind."""
+        return self.astype(x, dtype=dtype_name(dtype)) if isinstance(x, Value) else x
+
+    def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
+        """The operands in the dtype that torch computes in (or in ``dtype``); numbers stay numbers beside an array."""
+        name = dtype_name(dtype) if dtype is not None else result_type(*operands)
+        if not any(isinstance(item, Value) for item in operands):
+            return tuple(self.array(item, name) for item in operands)
+        return tuple(_number(item, name) if not isinstance(item, Value) else self.cast(item, name) for item in operands)
+
+    def floating(self, x: Any) -> Any:
+        """``x`` as a float array: integers and bools become torch's default dtype."""
+        kind = result_type(x, 1.0) if isinstance(x, Value) else dtype_name(None)
+        return self.array(x, kind)
+
+    def fix(self, dim: Any) -> int:
+        """A size as a plain int: it becomes a guard, so the graph holds for this size only. For what cannot stay symbolic."""
+        if isinstance(dim, Size):
+            condition = apply("eq", dim, dim.hint)
+            if isinstance(condition, Size):
+                self.graph.guards.append(Guard(condition, True, self.origin))
+        return int(hint_of(dim))
+
+
+def _number(item: Any, dtype: str) -> Any:
+    """A number that computes as ``dtype`` does: 2 beside floats is 2.0, True beside integers is 1."""
+    if isinstance(item, Size) or isinstance(item, complex):
+        return item
+    if dtype == "bool":
+        return bool(item)
+    if "int" in dtype:
+        return int(item)
+    return float(item) if "float" in dtype else item
+
+
+def axes(dim: Any, rank: int) -> tuple[int, ...] | None:
+    """torch's ``dim=`` as a tuple counted from the front; None, and the empty tuple, mean all."""
+    if dim is None or (isinstance(dim, (tuple, list)) and not dim):
+        return None
+    return tuple(axis(d, rank) for d in (dim if isinstance(dim, (tuple, list)) else (dim,)))
+
+
+def axis(dim: int, rank: int) -> int:
+    """One ``dim`` counted from the front."""
+    return int(dim) % max(rank, 1)

@@ -1,0 +1,192 @@
+"""Sizes of tensors as ``torch.SymInt``, so that arithmetic on them is seen while recording.
+
+``torch.SymInt(node)`` accepts any object that speaks the SymNode protocol (torch/fx/experimental/sym_node.py); ours
+computes with :class:`~graph_compiler.sizes.Size`. torch's argument parser takes the result wherever an int may stand; ``int()``,
+``range()`` and ``if`` reach ``int_`` and ``bool_``, where the recording turns the size into a guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Union
+
+import torch
+import torch.fx.experimental.sym_node  # noqa: F401  (installs the operators of SymInt)
+
+from ...sizes import Scalar, Size, apply, hint_of, negate
+
+Decide = Callable[[Size], Any]  # called where Python needs the number itself: records a guard, gives the number
+Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
+
+
+class SizeNode:
+    """What a ``SymInt``, ``SymFloat`` or ``SymBool`` of a recording holds: an expression and how to decide it."""
+
+    __slots__ = ("decide", "expression")
+
+    def __init__(self, expression: Scalar, decide: Decide) -> None:
+        self.expression, self.decide = expression, decide
+
+    def _new(self, expression: Any) -> SizeNode:
+        return SizeNode(expression, self.decide)
+
+    # ------------------------------------------------------------------------------ what it is
+    def is_int(self) -> bool:
+        return type(hint_of(self.expression)) is int
+
+    def is_float(self) -> bool:
+        return type(hint_of(self.expression)) is float
+
+    def is_bool(self) -> bool:
+        return type(hint_of(self.expression)) is bool
+
+    def is_constant(self) -> bool:
+        return not isinstance(self.expression, (Size, float))
+
+    def is_symbolic(self) -> bool:
+        return True
+
+    def is_nested_int(self) -> bool:
+        return False
+
+    def nested_int(self) -> None:
+        return None
+
+    def has_hint(self) -> bool:
+        return True
+
+    @property
+    def hint(self) -> Any:
+        return hint_of(self.expression)
+
+    @property
+    def constant(self) -> None:
+        return None
+
+    @property
+    def pytype(self) -> type:
+        return type(hint_of(self.expression))
+
+    def maybe_as_int(self) -> int | None:
+        return self.expression if type(self.expression) is int else None
+
+    def maybe_as_float(self) -> float | None:
+        return self.expression if type(self.expression) is float else None
+
+    def maybe_as_bool(self) -> bool | None:
+        return self.expression if type(self.expression) is bool else None
+
+    def clone(self) -> SizeNode:
+        return self
+
+    def str(self) -> str:
+        return repr(self.expression)
+
+    __repr__ = _graph_repr = str
+
+    def wrap_int(self, number: int) -> SizeNode:
+        return self._new(int(number))
+
+    wrap_float = wrap_bool = _new
+
+    # ------------------------------------------------------------------------------ where Python needs the number
+    def _number(self) -> Any:
+        return self.decide(self.expression) if isinstance(self.expression, Size) else self.expression
+
+    def int_(self) -> int:
+        return int(self._number())
+
+    def bool_(self) -> bool:
+        return bool(self._number())
+
+    def guard_int(self, file: str = "", line: int = 0) -> int:
+        return int(self._number())
+
+    def guard_float(self, file: str = "", line: int = 0) -> float:
+        return float(self._number())
+
+    def guard_bool(self, file: str = "", line: int = 0) -> bool:
+        return bool(self._number())
+
+    expect_true = expect_size = guard_or_false = guard_or_true = guard_size_oblivious = guard_bool
+
+    def statically_known_true(self, file: str = "", line: int = 0) -> bool:
+        return self.expression is True
+
+    # ------------------------------------------------------------------------------ arithmetic that is no plain row below
+    def sym_ite(self, yes: SizeNode, no: SizeNode) -> SizeNode:
+        return self._new(apply("ite", self.expression, yes.expression, no.expression))
+
+    def sym_sum(self, nodes: list[SizeNode]) -> SizeNode:
+        total: Any = 0
+        for node in nodes:
+            total = total + node.expression
+        return self._new(total)
+
+    def sym_not(self) -> SizeNode:
+        return self._new(negate(self.expression))
+
+    def sym_int(self) -> SizeNode:
+        return self._new(apply("trunc", self.expression))
+
+    def round(self, digits: int | None = None) -> SizeNode:
+        return self._new(apply("round", self.expression) if digits is None else apply("round_to", self.expression, digits))
+
+    def is_integer(self) -> SizeNode:
+        return self._new(apply("eq", apply("floor", self.expression), self.expression))
+
+    def pos(self) -> SizeNode:
+        return self
+
+
+def _binary(compute: Callable[[Any, Any], Any]) -> Callable[[SizeNode, SizeNode], SizeNode]:
+    return lambda self, other: self._new(compute(self.expression, other.expression))
+
+
+def _named(function: str) -> Callable[..., SizeNode]:
+    return lambda self, *others: self._new(apply(function, self.expression, *(other.expression for other in others)))
+
+
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "mod": lambda a, b: a % b,
+    "floordiv": lambda a, b: a // b,
+    "int_floordiv": lambda a, b: a // b,
+    "truediv": lambda a, b: a / b,
+    "int_truediv": lambda a, b: a / b,
+    "float_truediv": lambda a, b: a / b,
+    "pow": lambda a, b: a**b,
+    "pow_by_natural": lambda a, b: a**b,
+    "float_pow": lambda a, b: a**b,
+}
+_FUNCTIONS = {
+    **{name: name for name in ("eq", "ne", "lt", "le", "gt", "ge", "abs", "floor", "ceil", "trunc", "neg", "and", "or", "lshift", "rshift")},
+    **{name: name for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
+    **{f"sym_{name}": name for name in ("max", "min", "sqrt", "sin", "cos", "log2", "and", "or", "float")},
+    "and_": "and",
+    "or_": "or",
+}
+for _name, _compute in _ARITHMETIC.items():
+    setattr(SizeNode, _name, _binary(_compute))
+for _name, _function in _FUNCTIONS.items():
+    setattr(SizeNode, _name, _named(_function))
+
+_WRAPPERS: dict[type, Callable[[Any], Any]] = {int: torch.SymInt, float: torch.SymFloat, bool: torch.SymBool}
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def symbolic(expression: Scalar, decide: Decide) -> Any:
+    """The expression as the user's code may hold it: a ``SymInt`` and the like, or a plain number."""
+    return _WRAPPERS[expression.type](SizeNode(expression, decide)) if isinstance(expression, Size) else expression
+
+
+def is_symbolic(item: Any) -> bool:
+    """Whether this is a symbolic number of a recording."""
+    return isinstance(item, _SYMBOLIC) and isinstance(item.node, SizeNode)
+
+
+def expression_of(item: Any) -> Any:
+    """The size expression behind a symbolic number; anything else as it is."""
+    return item.node.expression if is_symbolic(item) else item

@@ -1,0 +1,4 @@
+"""From a graph to the text of a flat Python function, and from that text to the function."""
+
+from .source import Program as Program
+from .source import write as write

@@ -1,0 +1,234 @@
+"""Writes a graph as the text of one flat Python function.
+
+What the operations look like is the *dialect's* business: it turns a node into the text of an expression. This module
+lays out the rest: header, imports, helpers, names, sizes, guards, ``del`` after the last use of large values, and the result.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, Protocol
+
+from ..ir.graph import Graph, Guard, Node, Value, values_in
+from ..naming import Namespace
+from ..ops.dtypes import ITEMSIZE
+from ..ops.text import Text, literal
+from ..sizes import Size, Symbol, product
+from ..trees import iterate_structure, map_structure
+from .results import ResultText, result_text
+
+_DELETED_FROM_BYTES = 1 << 18
+_IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
+
+
+class Dialect(Protocol):
+    """How the nodes of a graph are written: by a backend's lowering rows, or as the calls that were recorded."""
+
+    imports: Mapping[str, str]  # name in the source -> import line
+    prelude: ModuleType | None  # helpers; those that are used are copied into the source
+
+    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
+        """The expression for a node; ``text`` turns nested arguments into literals and names."""
+
+    def size(self, array: str, symbol: Symbol) -> str:
+        """The expression that reads a size of ``array``."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """Source text of a function, and what must be bound for it to run.
+
+    ``arguments`` are the leading arguments that are no user inputs (``"parameters"``, ``"constants"``), ``globals`` objects
+    that the text refers to but cannot spell, ``checks`` the guards whose values the function returns beside its result.
+    """
+
+    source: str
+    name: str
+    arguments: tuple[str, ...]
+    input_names: tuple[str, ...]
+    globals: dict[str, Any] = field(default_factory=dict)
+    checks: tuple[Guard, ...] = ()
+
+
+def write(graph: Graph, dialect: Dialect, header: str) -> Program:
+    """The program text of ``graph``."""
+    return _Writer(graph, dialect).program(header)
+
+
+class _Writer:
+    def __init__(self, graph: Graph, dialect: Dialect) -> None:
+        self.graph, self.dialect = graph, dialect
+        helpers = [name for name in vars(dialect.prelude) if not name.startswith("__")] if dialect.prelude else []
+        self.names = Namespace(reserved=[*dialect.imports, *helpers, "parameters", "constants", "math", "GuardFailed"])
+        self.function = self.names.unique(graph.name)
+        self.text: dict[Value, str] = {}
+        self.symbols: dict[Symbol, str] = {}
+        self.lines: list[str] = []
+        self.last_use = _last_uses(graph)
+        self.inner_guards: dict[Value, list[Guard]] = {}
+        for guard in graph.inner_guards():
+            for symbol in guard.condition.symbols():
+                self.inner_guards.setdefault(symbol.source, []).append(guard)
+        self.module = ""
+
+    def program(self, header: str) -> Program:
+        graph = self.graph
+        for value in graph.inputs:
+            self.text[value] = self.names.unique(value.name)
+        self._name_held("parameters", graph.parameters)
+        self._name_held("constants", {name: value for name, (value, _) in graph.constants.items()})
+        self._read_input_sizes()
+        for node in graph.nodes:
+            self._node(node)
+        result = result_text(graph, self._literal, self.names)
+        checks = tuple(guard for guard in graph.guards if isinstance(guard.condition, Value))
+        self._return(result, checks)
+        leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
+        inputs = tuple(self.text[value] for value in graph.inputs)
+        head = f"def {self.function}({', '.join([*leading, *inputs])}):"
+        body = "\n".join(f"    {line}" if line else "" for line in self.lines)
+        source = self._module(header, f"{head}\n{body}\n", result)
+        return Program(source, self.function, leading, inputs, result.globals, checks)
+
+    # ------------------------------------------------------------------------------ names
+    def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
+        for name, value in held.items():
+            self.text[value] = f"{holder}[{name!r}]".replace("'", '"')
+
+    def _read_input_sizes(self) -> None:
+        inputs = set(self.graph.inputs)
+        wanted: dict[Value, dict[int, Symbol]] = {}
+        for symbol in _symbols(self.graph):
+            if symbol.source in inputs and symbol.kind == "size":
+                wanted.setdefault(symbol.source, {})[symbol.axis] = symbol
+        for value, axes in wanted.items():
+            for axis in sorted(axes):
+                self.symbols[axes[axis]] = self.names.unique(f"{value.name}_{axis}")
+            if len(axes) == value.ndim:
+                names = ", ".join(self.symbols[axes[axis]] for axis in sorted(axes))
+                self.lines.append(f"{names}{',' if value.ndim == 1 else ''} = {self.text[value]}.shape")
+            else:
+                self.lines += [f"{self.symbols[axes[a]]} = {self.dialect.size(self.text[value], axes[a])}" for a in sorted(axes)]
+
+    def _symbol(self, symbol: Symbol) -> str:
+        if symbol not in self.symbols:
+            array = self.text[symbol.source]
+            self.symbols[symbol] = self.names.unique(f"{symbol.source.name}_{symbol.axis if symbol.kind == 'size' else symbol.kind}")
+            self.lines.append(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
+        return self.symbols[symbol]
+
+    def _literal(self, structure: Any) -> Any:
+        named = map_structure(lambda item: Text(self.text[item]) if isinstance(item, Value) else item, structure)
+        return literal(named, self._symbol)
+
+    # ------------------------------------------------------------------------------ lines
+    def _node(self, node: Node) -> None:
+        if node.origin.module != self.module:
+            self.module = node.origin.module
+            self.lines += ["", f"# {self.module}"] if self.module else [""]
+        expression = self.dialect.expression(node, self._literal)
+        for value in node.outputs:
+            self.text[value] = self.names.unique(value.name)
+        targets = ", ".join(self.text[value] for value in node.outputs)
+        self.lines.append(f"{targets} = {expression}" if targets else expression)
+        self._guards_on(node.outputs)
+        self._delete_after(node)
+
+    def _guards_on(self, made: tuple[Value, ...]) -> None:
+        guards = dict.fromkeys(guard for value in made for guard in self.inner_guards.get(value, ()))
+        for guard in guards:
+            if all(symbol.source in self.text for symbol in guard.condition.symbols()):
+                self.lines.append(f"if not ({self._literal(guard.condition)!r}):")
+                self.lines.append(f'    raise GuardFailed("{self._plain(guard)}")')
+
+    def _plain(self, guard: Guard) -> str:
+        return f"{self._literal(guard.condition)!r}, assumed by {guard.origin}".replace("\\", "/").replace('"', "'")
+
+    def _delete_after(self, node: Node) -> None:
+        gone = [value for value in self.last_use.get(node, ()) if value.node is not None and _bytes(value) >= _DELETED_FROM_BYTES]
+        if gone:
+            self.lines.append(f"del {', '.join(self.text[value] for value in gone)}")
+
+    def _return(self, result: ResultText, checks: tuple[Guard, ...]) -> None:
+        effects = [self.text[effect.value] for effect in self.graph.effects]
+        parts = [result.text]
+        for extra in (effects, [self.text[guard.condition] for guard in checks if isinstance(guard.condition, Value)]):
+            if effects or checks:
+                parts.append(f"({', '.join(extra)}{',' if len(extra) == 1 else ''})")
+        if self.module:
+            self.lines.append("")
+        self.lines.append(f"return {', '.join(parts)}")
+
+    # ------------------------------------------------------------------------------ the whole text
+    def _module(self, header: str, function: str, result: ResultText) -> str:
+        helpers = _helpers(self.dialect.prelude, function)
+        used = set(_IDENTIFIER.findall("\n".join([function, *helpers])))
+        imports = [line for name, line in self.dialect.imports.items() if name in used]
+        if "math" in used:
+            imports.insert(0, "import math")
+        if "GuardFailed" in used:
+            imports.append("from graph_compiler.errors import GuardFailed")
+        imports += [line for line in result.imports if line not in imports]
+        blocks = [f'"""{header.strip()}\n"""', "\n".join(imports), *(helper.strip("\n") for helper in helpers), function]
+        return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
+
+
+def _helpers(prelude: ModuleType | None, function: str) -> list[str]:
+    """Source of the prelude's functions that the text uses, those that they use first."""
+    if prelude is None:
+        return []
+    found: dict[str, str] = {}
+
+    def visit(text: str) -> None:
+        for name in dict.fromkeys(_IDENTIFIER.findall(text)):
+            helper = getattr(prelude, name, None)
+            if name not in found and inspect.isfunction(helper) and helper.__module__.startswith(prelude.__name__):
+                found[name] = ""
+                source = _source_of(helper)
+                visit(source)
+                del found[name]
+                found[name] = source
+
+    visit(function)
+    return list(found.values())
+
+
+_sources: dict[Any, str] = {}
+
+
+def _source_of(function: Any) -> str:
+    if function not in _sources:
+        _sources[function] = inspect.getsource(function)
+    return _sources[function]
+
+
+def _symbols(graph: Graph) -> Iterable[Symbol]:
+    structures: list[Any] = [graph.outputs, *((node.inputs, node.params) for node in graph.nodes)]
+    structures += [guard.condition for guard in graph.inner_guards()]
+    for item in iterate_structure(structures):
+        if isinstance(item, Size):
+            yield from item.symbols()
+
+
+def _last_uses(graph: Graph) -> dict[Node, list[Value]]:
+    """node -> the values that nothing needs after it."""
+    needed = set(graph.roots())
+    last: dict[Value, Node] = {}
+    for node in graph.nodes:
+        last.update((value, node) for value in (*node.outputs, *node.uses))
+    found: dict[Node, list[Value]] = {}
+    for value, node in last.items():
+        if value not in needed:
+            found.setdefault(node, []).append(value)
+    return found
+
+
+def _bytes(value: Value) -> int:
+    return int(product(value.spec.hints)) * ITEMSIZE.get(value.dtype, 8)
+
+
+__all__ = ["Dialect", "Program", "values_in", "write"]

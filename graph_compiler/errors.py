@@ -1,0 +1,82 @@
+"""Every error that graph_compiler raises on purpose: what happened, where, why, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class GraphCompilerError(Exception):
+    """Base of all errors of this package; catch it to catch them all."""
+
+
+class UnsupportedOperation(GraphCompilerError):
+    """One or more recorded calls have no translation to the target.
+
+    Cause: the traced function called something that has no row in the source framework's raising
+    table and no decomposition into calls that have one, or the target framework has no row for it.
+    Remedy: the message lists *all* such calls with the line that made each; add a row for it
+    (docs/adding_an_operation.md), or replace the call.
+    """
+
+
+class UnknownFramework(GraphCompilerError, ValueError):
+    """``to=`` or ``source=`` names a framework that has no backend or frontend here."""
+
+
+class FrameworkNotInstalled(GraphCompilerError, ImportError):
+    """The framework that was asked for cannot be imported on this machine."""
+
+
+class NotCompilable(GraphCompilerError, TypeError):
+    """The object given to ``compile`` or ``transpile`` is nothing that can be called and recorded."""
+
+
+class SourceNotFound(GraphCompilerError, ValueError):
+    """The framework that an object is written in cannot be told from the object; pass ``source=``."""
+
+
+class CallMismatch(GraphCompilerError, TypeError):
+    """A graph was called with another structure of arguments than it was recorded with."""
+
+
+class GuardFailed(GraphCompilerError):
+    """A condition that the recording relied on does not hold for this call, and no re-trace is allowed."""
+
+
+class TooManyVariants(GraphCompilerError):
+    """A function had to be recorded again more often than ``max_variants`` allows."""
+
+
+class TracingError(GraphCompilerError):
+    """The function did something during recording that cannot be seen, so no right graph exists."""
+
+
+class NotTraced(GraphCompilerError):
+    """A lazily compiled function was asked for something that exists only after its first call."""
+
+
+class VerificationFailed(GraphCompilerError, AssertionError):
+    """The graph and the original function gave different numbers."""
+
+
+class InvalidGraph(GraphCompilerError):
+    """A graph broke a rule of its form: a bug in a pass or in a row of a table, not in the user's code."""
+
+
+class UnknownOperation(GraphCompilerError, LookupError):
+    """An operation, or a parameter of one, is not in the vocabulary."""
+
+
+class DuplicateRow(GraphCompilerError, ValueError):
+    """Two declarations or two rows were registered under one name."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Words that point at the known names most like ``name``: ``'; did you mean 'add'?'`` or ``''``.
+
+    >>> nearest("matmull", ["matmul", "exp"])
+    "; did you mean 'matmul'?"
+    """
+    close = get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""

@@ -1,0 +1,104 @@
+"""Appends canonical nodes to a graph: ``build.matmul(x, y)`` checks, infers shape and dtype, and gives the new value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import InvalidGraph
+from ..ops.identities import identity_of
+from ..ops.registry import ArraySpec, Op, Unknown, check_params, get
+from ..sizes import Size, Symbol
+from .graph import Graph, Node, Origin, Value
+
+_NOWHERE = Origin()
+
+
+class Builder:
+    """Writes into ``graph``. Every operation of the vocabulary is a method; ``origin`` and ``path`` mark the nodes made.
+
+    >>> from graph_compiler.ir.graph import Graph
+    >>> from graph_compiler.ops.registry import ArraySpec
+    >>> build = Builder(Graph("f", "canonical"))
+    >>> x = build.input("x", ArraySpec((2, 3), "float32"))
+    >>> build.sum(build.multiply(x, 2.0), axis=1)
+    %sum: float32[2]
+    """
+
+    def __init__(self, graph: Graph, origin: Origin = _NOWHERE) -> None:
+        self.graph, self.origin = graph, origin
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        op = get(name)
+
+        def make(*inputs: Any, **params: Any) -> Any:
+            return self.apply(op, inputs, params)
+
+        setattr(self, name, make)
+        return make
+
+    def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """The output value (or tuple of values) of a new node; an input itself where the operation would change nothing."""
+        params = check_params(op, params)
+        if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
+            raise InvalidGraph(f"{op.name} takes {', '.join(op.inputs)}; {len(inputs)} inputs were given")
+        same = identity_of(op.name, inputs, params)
+        if same is not None:
+            return same
+        return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
+
+    def append(self, name: str, inputs: tuple[Any, ...], params: dict[str, Any], specs: Any) -> Any:
+        """A new node whose output specs are known."""
+        node = Node(name, inputs, params, self.origin)
+        several = isinstance(specs, tuple)
+        node.outputs = tuple(_output(node, name, i, spec) for i, spec in enumerate(specs if several else (specs,)))
+        self.graph.nodes.append(node)
+        return node.outputs if several else node.outputs[0]
+
+    # ------------------------------------------------------------------------------ sources
+    def input(self, name: str, spec: ArraySpec) -> Value:
+        """A new input of the graph."""
+        value = _source(name, spec)
+        self.graph.inputs.append(value)
+        return value
+
+    def parameter(self, name: str, spec: ArraySpec) -> Value:
+        """A new parameter of the graph; its sizes are fixed."""
+        value = self.graph.parameters[name] = Value(name, spec)
+        return value
+
+    def constant(self, name: str, spec: ArraySpec, array: Any) -> Value:
+        """A new constant of the graph, held as an array of the source framework."""
+        while name in self.graph.constants:
+            name += "_"
+        value = Value(name, spec)
+        self.graph.constants[name] = (value, array)
+        return value
+
+
+def symbolic(value: Value, axes: Any) -> None:
+    """Replaces the ``Unknown`` sizes of ``value``, and all of ``axes``, by symbols read from the value itself."""
+    value.spec = ArraySpec(
+        tuple(
+            Size.of(Symbol(value, axis, dim.hint if isinstance(dim, Unknown) else dim)) if isinstance(dim, Unknown) or axis in axes else dim
+            for axis, dim in enumerate(value.spec.shape)
+        ),
+        value.spec.dtype,
+    )
+
+
+def _source(name: str, spec: ArraySpec) -> Value:
+    value = Value(name, spec)
+    symbolic(value, range(spec.ndim))
+    return value
+
+
+def _spec(operand: Any) -> Any:
+    return operand.spec if isinstance(operand, Value) else operand
+
+
+def _output(node: Node, name: str, index: int, spec: ArraySpec) -> Value:
+    value = Value(name, spec, node, index)
+    if any(isinstance(dim, Unknown) for dim in spec.shape):
+        symbolic(value, ())
+    return value

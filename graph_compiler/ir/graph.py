@@ -1,0 +1,211 @@
+"""Values, nodes and graphs.
+
+A graph is a list of nodes in program order. A node is ``(op, inputs, params) -> outputs``; its inputs and
+params may nest tuples, lists, dicts and slices that hold values and sizes. Two dialects share these classes: in a
+*recorded* graph ``op`` is the name of a framework function and the arguments are as the user's code gave
+them; in a *canonical* graph ``op`` is a word of the vocabulary, inputs are arrays or numbers, params are static.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import networkx
+
+from ..ops.registry import ArraySpec
+from ..sizes import Size
+from ..trees import Leaf, Tree, iterate_structure
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a node comes from: the user's file and line, the module path, and the call that was made there."""
+
+    file: str = ""
+    line: int = 0
+    module: str = ""
+    call: str = ""
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.file else "unknown place"
+        return f"{self.call or 'call'} at {place}" + (f" (in {self.module})" if self.module else "")
+
+
+class Value:
+    """One array of a graph: an input, a parameter, a constant, or an output of a node.
+
+    ``spec.shape`` is symbolic in canonical graphs and as seen in recorded ones. ``name`` is the wish for a
+    name in generated code; it need not be unique. ``node`` is None for what no node makes.
+    """
+
+    __slots__ = ("index", "name", "node", "spec")
+
+    def __init__(self, name: str, spec: ArraySpec, node: Node | None = None, index: int = 0) -> None:
+        self.name, self.spec, self.node, self.index = name, spec, node, index
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Sizes of the axes."""
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> str:
+        """Name of the data type."""
+        return self.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.spec.shape)
+
+    def __repr__(self) -> str:
+        return f"%{self.name}: {self.spec}"
+
+
+class Node:
+    """One operation in a graph. ``facts`` holds what a frontend noted of the call (which values it writes to, ...)."""
+
+    __slots__ = ("facts", "inputs", "op", "origin", "outputs", "params", "uses")
+
+    def __init__(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, facts: dict[str, Any] | None = None) -> None:
+        self.op, self.inputs, self.params, self.origin = op, inputs, params, origin
+        self.facts = facts or {}
+        self.outputs: tuple[Value, ...] = ()
+        self.uses: tuple[Value, ...] = tuple(dict.fromkeys(values_in((inputs, params))))
+
+    def __repr__(self) -> str:
+        return f"{', '.join(f'%{value.name}' for value in self.outputs)} = {self.op}"
+
+
+def values_in(structure: Any) -> Iterator[Value]:
+    """All values in nested arguments, those whose sizes are read included."""
+    for item in iterate_structure(structure):
+        if isinstance(item, Value):
+            yield item
+        elif isinstance(item, Size):
+            yield from (symbol.source for symbol in item.symbols())
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition that must hold for the graph to be right.
+
+    ``condition`` is a truth value over sizes, or a value whose elements must be ``expected``.
+    """
+
+    condition: Size | Value
+    expected: Any
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Something outside of the graph that a call changes: afterwards, ``target`` holds ``value``.
+
+    ``kind`` is ``"argument"`` (target: index of an input leaf) or ``"buffer"`` (target: name of a parameter).
+    """
+
+    kind: str
+    target: Any
+    value: Value
+
+
+@dataclass
+class Graph:
+    """A recorded or canonical program.
+
+    ``inputs`` are the array leaves of the arguments, in order of ``input_tree``; ``parameters`` are arrays by name
+    that belong to the user's model; ``constants`` pairs other captured values with their arrays. ``outputs`` are the
+    leaves of the result, values or sizes, in order of ``output_tree``.
+    """
+
+    name: str
+    dialect: str
+    inputs: list[Value] = field(default_factory=list)
+    input_tree: Tree = Leaf()
+    parameters: dict[str, Value] = field(default_factory=dict)
+    constants: dict[str, tuple[Value, Any]] = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    output_tree: Tree = Leaf()
+    guards: list[Guard] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    def derive(self, **changes: Any) -> Graph:
+        """A copy with its own lists and dicts and the given changes; values and nodes are shared."""
+        fields = {
+            name: (list(value) if isinstance(value, list) else dict(value) if isinstance(value, dict) else value)
+            for name, value in vars(self).items()
+        }
+        return Graph(**{**fields, **changes})
+
+    def roots(self) -> Iterator[Value]:
+        """The values that must be computed: outputs, guards and effects."""
+        yield from values_in(self.outputs)
+        for guard in self.guards:
+            yield from values_in((guard.condition,))
+        for effect in self.effects:
+            yield effect.value
+
+    def entry_guards(self) -> list[Guard]:
+        """The guards that the sizes of the inputs decide, checked before a call."""
+        return [guard for guard in self.guards if isinstance(guard.condition, Size) and self._at_entry(guard.condition)]
+
+    def inner_guards(self) -> list[Guard]:
+        """The guards on sizes of intermediate arrays, checked inside of the function as soon as they are known."""
+        return [guard for guard in self.guards if isinstance(guard.condition, Size) and not self._at_entry(guard.condition)]
+
+    def _at_entry(self, condition: Size) -> bool:
+        return all(symbol.source.node is None and symbol.kind == "size" for symbol in condition.symbols())
+
+    def sources(self) -> Iterator[Value]:
+        """The values that no node makes."""
+        yield from self.inputs
+        yield from self.parameters.values()
+        yield from (value for value, _ in self.constants.values())
+
+    def to_networkx(self) -> networkx.MultiDiGraph:
+        """The graph as a ``networkx.MultiDiGraph``.
+
+        Nodes are numbered; attributes are ``kind`` (input, parameter, constant, operation, output), ``op``, ``name``,
+        ``params``, ``shapes``, ``dtypes``, ``module``, ``file``, ``line``. An edge goes from maker to user with the value's
+        name and output index, once for each time that the value is used.
+        """
+        drawn = networkx.MultiDiGraph(name=self.name, dialect=self.dialect)
+        place: dict[Value, int] = {}
+        kinds = [("input", v) for v in self.inputs] + [("parameter", v) for v in self.parameters.values()]
+        for kind, value in kinds + [("constant", value) for value, _ in self.constants.values()]:
+            place[value] = len(drawn)
+            drawn.add_node(place[value], kind=kind, op=kind, name=value.name, params={}, shapes=(value.spec.hints,), dtypes=(value.dtype,))
+        for node in self.nodes:
+            number = len(drawn)
+            drawn.add_node(number, **_node_attributes(node))
+            _connect(drawn, number, (node.inputs, node.params), place)
+            place.update((value, number) for value in node.outputs)
+        number = len(drawn)
+        drawn.add_node(number, kind="output", op="output", name="output", params={}, shapes=(), dtypes=())
+        _connect(drawn, number, self.outputs, place)
+        return drawn
+
+
+def _node_attributes(node: Node) -> dict[str, Any]:
+    origin = node.origin
+    return {
+        "kind": "operation",
+        "op": node.op,
+        "name": node.outputs[0].name if node.outputs else node.op,
+        "params": node.params,
+        "shapes": tuple(value.spec.hints for value in node.outputs),
+        "dtypes": tuple(value.dtype for value in node.outputs),
+        "module": origin.module,
+        "file": origin.file,
+        "line": origin.line,
+    }
+
+
+def _connect(drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: dict[Value, int]) -> None:
+    for value in values_in(arguments):
+        drawn.add_edge(place[value], number, value=value.name, output=value.index)

@@ -1,0 +1,50 @@
+"""Checks that a graph keeps the rules of its form. Runs after every pass in tests, and where GRAPH_COMPILER_VERIFY is set."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InvalidGraph
+from ..ops.registry import check_params, get
+from ..sizes import hint_of
+from .graph import Graph, Node, Value, values_in
+from .printer import to_text
+
+
+def verify(graph: Graph) -> Graph:
+    """``graph`` itself, or ``InvalidGraph`` with the neighbourhood of the first fault.
+
+    The rules: every value is made before it is used and made once; outputs know their node; roots exist; in a canonical
+    graph every operation is in the vocabulary with just its parameters, and the specs are what its rule infers.
+    """
+    made: set[Value] = set(graph.sources())
+    for node in graph.nodes:
+        for value in node.uses:
+            if value not in made:
+                raise _fault(graph, node, f"uses %{value.name} before anything makes it")
+        for value in node.outputs:
+            if value in made or value.node is not node:
+                raise _fault(graph, node, f"%{value.name} is made twice or belongs to another node")
+        if tuple(dict.fromkeys(values_in((node.inputs, node.params)))) != node.uses:
+            raise _fault(graph, node, "its list of used values is out of date")
+        if graph.dialect == "canonical":
+            _check_canonical(graph, node)
+        made.update(node.outputs)
+    for value in graph.roots():
+        if value not in made:
+            raise InvalidGraph(f"the result %{value.name} is made by nothing in\n{to_text(graph)}")
+    return graph
+
+
+def _check_canonical(graph: Graph, node: Node) -> None:
+    op = get(node.op)
+    if check_params(op, node.params).keys() != node.params.keys():
+        raise _fault(graph, node, "lacks parameters")
+    inferred: Any = op.infer(*(item.spec if isinstance(item, Value) else item for item in node.inputs), **node.params)
+    for value, spec in zip(node.outputs, inferred if isinstance(inferred, tuple) else (inferred,), strict=True):
+        if value.dtype != spec.dtype or tuple(map(hint_of, value.shape)) != spec.hints:
+            raise _fault(graph, node, f"%{value.name} is {value.spec} but its rule infers {spec}")
+
+
+def _fault(graph: Graph, node: Node, what: str) -> InvalidGraph:
+    return InvalidGraph(f"{node.op}: {what} ({node.origin})\n{to_text(graph, around=node)}")

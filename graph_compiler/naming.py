@@ -1,0 +1,48 @@
+"""Names for generated code: legal, unique, and never shadowing anything the code uses."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable
+
+_ILLEGAL = re.compile(r"\W+")
+_ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
+
+
+def legal(text: str) -> str:
+    """``text`` as a Python identifier.
+
+    >>> legal("encoder.layer.0"), legal("3d"), legal("")
+    ('encoder_layer_0', '_3d', 'value')
+    """
+    name = _ILLEGAL.sub("_", text).strip("_") or "value"
+    return f"_{name}" if name[0].isdigit() else name
+
+
+class Namespace:
+    """Hands out names for one generated function.
+
+    Three promises: a name is a legal identifier, no name is handed out twice, and none shadows a
+    builtin, a keyword or a name given as ``reserved`` (modules and helpers the code refers to).
+
+    >>> names = Namespace(reserved=["jnp"])
+    >>> names.unique("add"), names.unique("add"), names.unique("jnp"), names.unique("list")
+    ('add', 'add_1', 'jnp_1', 'list_1')
+    """
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._taken: set[str] = set(reserved)
+        self._next: dict[str, int] = {}
+
+    def unique(self, wanted: str) -> str:
+        """A free name as close to ``wanted`` as possible."""
+        base = legal(wanted)
+        name = base
+        while name in self._taken or name in _ALWAYS_RESERVED:
+            count = self._next.get(base, 0) + 1
+            self._next[base] = count
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name

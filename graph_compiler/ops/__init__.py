@@ -1,0 +1,16 @@
+"""The canonical vocabulary: what every operation is called, takes and gives. Declarations only, no framework.
+
+``array_api`` follows the Python array API standard section by section; the other modules extend it.
+"""
+
+from . import array_api as array_api
+from . import nn as nn
+from .registry import ArraySpec as ArraySpec
+from .registry import Op as Op
+from .registry import Unknown as Unknown
+from .registry import all_ops as all_ops
+from .registry import check_params as check_params
+from .registry import declare as declare
+from .registry import decomposition as decomposition
+from .registry import get as get
+from .registry import get_decomposition as get_decomposition

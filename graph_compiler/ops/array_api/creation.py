@@ -1,0 +1,1 @@
+"""Creation functions (array API standard, "Creation Functions")."""

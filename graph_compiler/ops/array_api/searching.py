@@ -1,0 +1,1 @@
+"""Searching functions (array API standard)."""

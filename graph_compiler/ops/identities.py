@@ -1,0 +1,21 @@
+"""When an operation changes nothing, so that no node is needed: one row an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+# op -> whether it gives back its first input as it is. Inputs are values or numbers.
+_IDENTITIES: dict[str, Callable[..., bool]] = {
+    "astype": lambda x, dtype: x.dtype == dtype,
+    "reshape": lambda x, shape: x.shape == shape,
+    "permute_dims": lambda x, axes: axes == tuple(range(x.ndim)),
+    "broadcast_to": lambda x, shape: x.shape == shape,
+    "concat": lambda *arrays, axis: len(arrays) == 1,
+}
+
+
+def identity_of(name: str, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """The first input where the operation would give it back unchanged, otherwise None."""
+    unchanged = _IDENTITIES.get(name)
+    return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None

@@ -1,0 +1,158 @@
+"""How operations of the canonical vocabulary are declared, and the table of all of them.
+
+An operation is declared by its shape and dtype rule: a function from the metadata of its input arrays
+(positional) and its parameters (keyword-only) to the metadata of its outputs. The signature *is* the
+operation's signature and the docstring its documentation.
+
+>>> from graph_compiler.ops.registry import ArraySpec, get
+>>> get("matmul").infer(ArraySpec((2, 3), "float32"), ArraySpec((3, 4), "float32"))
+float32[2, 4]
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ..errors import DuplicateRow, UnknownOperation, nearest
+from ..sizes import Dim, Scalar, Size, hint_of
+
+Rule = TypeVar("Rule", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A dimension that a rule cannot express; the array itself will be asked. ``hint`` is its size while recording."""
+
+    hint: int
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySpec:
+    """What is known of an array without its elements: shape and dtype.
+
+    ``shape`` holds ints and sizes; a rule may also put ``Unknown(hint)`` into the shape it returns.
+    """
+
+    shape: tuple[Any, ...]
+    dtype: str
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def hints(self) -> tuple[int, ...]:
+        """The shape as it was while recording."""
+        return tuple(dim.hint if isinstance(dim, Unknown) else hint_of(dim) for dim in self.shape)
+
+    def __repr__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One operation: its name, section of the vocabulary, signature, rule and, perhaps, decomposition.
+
+    ``infer(*specs, **params)`` gives the spec of the output (or a tuple of specs). ``pure`` is False for operations
+    whose result is not a function of their inputs. ``decomposition(build, *values, **params)`` writes the operation
+    in terms of smaller ones through a builder.
+    """
+
+    name: str
+    section: str
+    infer: Callable[..., Any]
+    inputs: tuple[str, ...]
+    required: int
+    variadic: bool
+    params: dict[str, Any]
+    pure: bool
+    doc: str
+
+
+_OPS: dict[str, Op] = {}
+_DECOMPOSITIONS: dict[str, Callable[..., Any]] = {}
+REQUIRED = inspect.Parameter.empty
+
+
+def declare(section: str, *, name: str | None = None, pure: bool = True) -> Callable[[Rule], Rule]:
+    """Declare an operation by its shape and dtype rule. A second one of the same name is a ``DuplicateRow``."""
+
+    def register(rule: Rule) -> Rule:
+        op = _op_of(name or rule.__name__.rstrip("_"), section, rule, pure)
+        if op.name in _OPS:
+            raise DuplicateRow(f"operation {op.name!r} is declared twice: in {_OPS[op.name].section} and in {section}")
+        _OPS[op.name] = op
+        return rule
+
+    return register
+
+
+def _op_of(name: str, section: str, rule: Callable[..., Any], pure: bool) -> Op:
+    inputs, params, required, variadic = [], {}, 0, False
+    for parameter in inspect.signature(rule).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            params[parameter.name] = parameter.default
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            variadic = True
+            inputs.append(parameter.name)
+        elif parameter.kind is parameter.POSITIONAL_ONLY:
+            inputs.append(parameter.name)
+            required += parameter.default is parameter.empty
+        else:
+            raise TypeError(f"{name}: array inputs come before '/', parameters after '*'; {parameter.name!r} is neither")
+    return Op(name, section, rule, tuple(inputs), required, variadic, params, pure, inspect.getdoc(rule) or "")
+
+
+def decomposition(name: str) -> Callable[[Rule], Rule]:
+    """Register how operation ``name`` is written in smaller ones: ``f(build, *inputs, **params) -> outputs``.
+
+    A backend that has no row of its own for the operation uses it.
+    """
+
+    def register(function: Rule) -> Rule:
+        if name in _DECOMPOSITIONS:
+            raise DuplicateRow(f"operation {name!r} has two decompositions")
+        get(name)
+        _DECOMPOSITIONS[name] = function
+        return function
+
+    return register
+
+
+def get_decomposition(name: str) -> Callable[..., Any] | None:
+    """The decomposition of an operation, or None."""
+    return _DECOMPOSITIONS.get(name)
+
+
+def get(name: str) -> Op:
+    """The declaration of an operation; ``UnknownOperation`` names the nearest ones."""
+    try:
+        return _OPS[name]
+    except KeyError:
+        raise UnknownOperation(f"the vocabulary has no operation {name!r}{nearest(name, _OPS)}") from None
+
+
+def all_ops() -> dict[str, Op]:
+    """All operations by name, in order of declaration."""
+    return dict(_OPS)
+
+
+def check_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
+    """``params`` with the defaults filled in; an unknown or missing one is an ``UnknownOperation`` error."""
+    if params.keys() == op.params.keys():
+        return params
+    for name in params:
+        if name not in op.params:
+            raise UnknownOperation(f"operation {op.name!r} has no parameter {name!r}{nearest(name, op.params)}")
+    whole = {name: params.get(name, default) for name, default in op.params.items()}
+    missing = [name for name, value in whole.items() if value is REQUIRED]
+    if missing:
+        raise UnknownOperation(f"operation {op.name!r} needs the parameter(s) {', '.join(missing)}")
+    return whole
+
+
+__all__ = ["ArraySpec", "Dim", "Op", "Scalar", "Size", "Unknown", "all_ops", "check_params", "declare", "decomposition", "get", "get_decomposition"]

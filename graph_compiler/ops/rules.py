@@ -1,0 +1,108 @@
+"""Shape and dtype rules that many declarations share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InvalidGraph
+from ..sizes import Dim, Size, hint_of
+from .registry import ArraySpec, Unknown
+
+Input = Any  # an ArraySpec, or a number that takes the dtype of the arrays beside it
+
+
+def broadcast_dims(left: Any, right: Any) -> Any:
+    """The dimension of two broadcast against each other (array API "Broadcasting", step 3)."""
+    if left == right or (isinstance(right, int) and right == 1):
+        return left
+    if isinstance(left, int) and left == 1:
+        return right
+    if isinstance(left, int) and isinstance(right, int):
+        raise InvalidGraph(f"sizes {left} and {right} cannot be broadcast against each other")
+    for dim in (left, right):
+        if isinstance(dim, int):
+            return dim
+    return Unknown(hint_of(right) if hint_of(left) == 1 else hint_of(left))
+
+
+def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The shape that all of these broadcast to.
+
+    >>> broadcast((2, 1), (3,), ())
+    (2, 3)
+    """
+    rank = max(map(len, shapes), default=0)
+    result: tuple[Any, ...] = (1,) * rank
+    for shape in shapes:
+        padded = (1,) * (rank - len(shape)) + tuple(shape)
+        result = tuple(b if isinstance(a, Unknown) else broadcast_dims(a, b) for a, b in zip(result, padded))
+    return result
+
+
+def shape_of(operand: Input) -> tuple[Any, ...]:
+    """The shape of an array, ``()`` of a number."""
+    return operand.shape if isinstance(operand, ArraySpec) else ()
+
+
+def dtype_of(*operands: Input) -> str:
+    """The one dtype of all arrays among the operands; raising makes them equal beforehand."""
+    found = {operand.dtype for operand in operands if isinstance(operand, ArraySpec)}
+    if len(found) != 1:
+        raise InvalidGraph(f"operands of one dtype are needed, got {sorted(found) or 'only numbers'}; raising inserts astype where they differ")
+    return found.pop()
+
+
+def elementwise(*operands: Input) -> ArraySpec:
+    """Broadcast shape, the operands' dtype."""
+    return ArraySpec(broadcast(*map(shape_of, operands)), dtype_of(*operands))
+
+
+def predicate(*operands: Input) -> ArraySpec:
+    """Broadcast shape, bool."""
+    dtype_of(*operands)
+    return ArraySpec(broadcast(*map(shape_of, operands)), "bool")
+
+
+def normalise_axis(axis: int, rank: int) -> int:
+    """``axis`` counted from the front.
+
+    >>> normalise_axis(-1, 3)
+    2
+    """
+    if not -rank <= axis < max(rank, 1):
+        raise InvalidGraph(f"axis {axis} is out of range for an array of {rank} axes")
+    return axis % rank if rank else 0
+
+
+def normalise_axes(axis: int | tuple[int, ...] | None, rank: int) -> tuple[int, ...]:
+    """All axes counted from the front; ``None`` is all of them."""
+    if axis is None:
+        return tuple(range(rank))
+    return tuple(normalise_axis(a, rank) for a in (axis if isinstance(axis, tuple) else (axis,)))
+
+
+def reduced(x: ArraySpec, axis: int | tuple[int, ...] | None, keepdims: bool, dtype: str | None = None) -> ArraySpec:
+    """The spec after reducing over ``axis``."""
+    gone = set(normalise_axes(axis, x.ndim))
+    if keepdims:
+        shape = tuple(1 if i in gone else dim for i, dim in enumerate(x.shape))
+    else:
+        shape = tuple(dim for i, dim in enumerate(x.shape) if i not in gone)
+    return ArraySpec(shape, dtype or x.dtype)
+
+
+def window_output(size: Dim, kernel: int, stride: int, padding: tuple[Any, Any], dilation: int, ceil_mode: bool = False) -> Dim:
+    """How many windows of a convolution or pooling fit (torch.nn.Conv2d, "Shape")."""
+    covered = size + padding[0] + padding[1] - dilation * (kernel - 1) - 1
+    return _windows(covered, stride, ceil_mode)
+
+
+def _windows(covered: Any, stride: int, ceil_mode: bool) -> Any:
+    if stride == 1:
+        return covered + 1
+    return (covered + (stride - 1 if ceil_mode else 0)) // stride + 1
+
+
+def is_symbolic(*dims: Any) -> bool:
+    """Whether any of these dimensions is known only at run time."""
+    return any(isinstance(dim, Size) for dim in dims)

@@ -1,0 +1,42 @@
+"""Pieces of source text that print as themselves, also inside of tuples, lists and f-strings with ``!r``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..sizes import Size, Symbol
+from ..trees import map_structure
+
+
+class Text(str):
+    """Source text whose ``repr`` is the text itself.
+
+    >>> f"x.reshape({(Text('n'), 4)})"
+    'x.reshape((n, 4))'
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def literal(value: Any, symbol_text: Callable[[Symbol], str]) -> Any:
+    """``value`` ready to be put into source: sizes and non-finite numbers become :class:`Text`, all else stays.
+
+    >>> literal((1, -math.inf), str)
+    (1, -math.inf)
+    """
+    return map_structure(lambda item: _literal(item, symbol_text), value)
+
+
+def _literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
+    if isinstance(item, Size):
+        return Text(item.text(symbol_text))
+    if isinstance(item, float) and not math.isfinite(item):
+        return Text("math.nan" if math.isnan(item) else "math.inf" if item > 0 else "-math.inf")
+    if isinstance(item, complex) and not (math.isfinite(item.real) and math.isfinite(item.imag)):
+        return Text(f"complex({_literal(item.real, symbol_text)!r}, {_literal(item.imag, symbol_text)!r})")
+    return item

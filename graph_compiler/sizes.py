@@ -1,0 +1,430 @@
+"""Sizes that are known only at run time: integer polynomials over the sizes of arrays.
+
+A *dimension* (``Dim``) is a plain ``int`` or a :class:`Size`. A ``Size`` is kept in one normal form
+(a sum of products of atoms with integer coefficients), so two sizes that are equal for every input,
+as far as ring arithmetic and exact division can tell, compare equal. ``==`` is that structural test and
+never a guess: ``a != b`` means "not known to be equal".
+
+Every size also carries the number it had while recording, its ``hint``.
+
+>>> n = Size.of(Symbol("x", 0, hint=6))
+>>> (n * 64) // 16, (n * 64) // (n * 16), n - n
+(x.shape[0] * 4, 4, 0)
+>>> ((n + 1) // 2).hint
+3
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Union
+
+Dim = Union[int, "Size"]
+Scalar = Union[bool, int, float, "Size"]
+
+
+def _ite(condition: bool, yes: Any, no: Any) -> Any:
+    return yes if condition else no
+
+
+# name -> (what it computes, type of the result or None for "as the arguments", how Python writes it)
+FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
+    "floordiv": (operator.floordiv, None, "{} // {}"),
+    "mod": (operator.mod, None, "{} % {}"),
+    "truediv": (operator.truediv, float, "{} / {}"),
+    "pow": (operator.pow, None, "{} ** {}"),
+    "add": (operator.add, None, "{} + {}"),
+    "sub": (operator.sub, None, "{} - {}"),
+    "mul": (operator.mul, None, "{} * {}"),
+    "neg": (operator.neg, None, "-{}"),
+    "abs": (operator.abs, None, "abs({})"),
+    "max": (max, None, "max({}, {})"),
+    "min": (min, None, "min({}, {})"),
+    "float": (float, float, "float({})"),
+    "trunc": (math.trunc, int, "math.trunc({})"),
+    "floor": (math.floor, int, "math.floor({})"),
+    "ceil": (math.ceil, int, "math.ceil({})"),
+    "round": (round, int, "round({})"),
+    "round_to": (round, float, "round({}, {})"),
+    "sqrt": (math.sqrt, float, "math.sqrt({})"),
+    "exp": (math.exp, float, "math.exp({})"),
+    "log": (math.log, float, "math.log({})"),
+    "log2": (math.log2, float, "math.log2({})"),
+    "sin": (math.sin, float, "math.sin({})"),
+    "cos": (math.cos, float, "math.cos({})"),
+    "lshift": (operator.lshift, int, "{} << {}"),
+    "rshift": (operator.rshift, int, "{} >> {}"),
+    "bitwise_and": (operator.and_, int, "{} & {}"),
+    "bitwise_or": (operator.or_, int, "{} | {}"),
+    "bitwise_xor": (operator.xor, int, "{} ^ {}"),
+    "eq": (operator.eq, bool, "{} == {}"),
+    "ne": (operator.ne, bool, "{} != {}"),
+    "lt": (operator.lt, bool, "{} < {}"),
+    "le": (operator.le, bool, "{} <= {}"),
+    "gt": (operator.gt, bool, "{} > {}"),
+    "ge": (operator.ge, bool, "{} >= {}"),
+    "and": (lambda a, b: a and b, bool, "({} and {})"),
+    "or": (lambda a, b: a or b, bool, "({} or {})"),
+    "not": (operator.not_, bool, "not {}"),
+    "ite": (_ite, None, "({1} if {0} else {2})"),
+}
+_ORDER_MATTERS_NOT = frozenset({"max", "min", "eq", "ne"})
+_NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
+
+
+class Symbol:
+    """A number that is read from ``source`` at run time.
+
+    ``kind`` is ``"size"`` (the extent of ``axis``), ``"stride"`` (its step in elements) or ``"item"``
+    (the only element of an array). ``source`` is any object with an identity: a value of a graph.
+    """
+
+    __slots__ = ("axis", "hint", "kind", "source")
+
+    def __init__(self, source: Any, axis: int, hint: int | float | bool, kind: str = "size") -> None:
+        self.source, self.axis, self.hint, self.kind = source, axis, hint, kind
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Symbol)
+            and self.axis == other.axis
+            and self.kind == other.kind
+            and (self.source is other.source or self.source == other.source)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.source, self.axis, self.kind))
+
+    def __repr__(self) -> str:
+        read = {"size": f"shape[{self.axis}]", "stride": f"stride({self.axis})", "item": "item()"}[self.kind]
+        return f"{getattr(self.source, 'name', self.source)}.{read}"
+
+
+class Apply:
+    """A function of sizes that is no polynomial: ``floordiv``, ``max``, a comparison, a float."""
+
+    __slots__ = ("_hash", "arguments", "function", "hint")
+
+    def __init__(self, function: str, arguments: tuple[Scalar, ...]) -> None:
+        self.function, self.arguments = function, arguments
+        self.hint = FUNCTIONS[function][0](*map(hint_of, arguments))
+        key: Any = frozenset(arguments) if function in _ORDER_MATTERS_NOT else arguments
+        self._hash = hash((function, key))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Apply) or self.function != other.function:
+            return False
+        same = self.arguments == other.arguments
+        return same or (self.function in _ORDER_MATTERS_NOT and self.arguments == other.arguments[::-1])
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return self.text(repr)
+
+    def text(self, symbol_text: Callable[[Symbol], str]) -> str:
+        """Python text, with ``symbol_text`` for each symbol."""
+        template = FUNCTIONS[self.function][2]
+        whole = template.endswith(")") and "(" in template
+        return template.format(*(_operand_text(a, symbol_text, bare=whole) for a in self.arguments))
+
+
+Atom = Union[Symbol, Apply]
+Monomial = tuple[Atom, ...]
+
+
+def _monomial_key(monomial: Monomial) -> Any:
+    return frozenset((atom, monomial.count(atom)) for atom in monomial) if len(monomial) > 1 else monomial
+
+
+class Size:
+    """A sum of products of atoms. Made by arithmetic on other sizes, or :meth:`of` one atom."""
+
+    __slots__ = ("_hash", "_terms", "hint")
+
+    def __init__(self, terms: dict[Any, tuple[Monomial, int]]) -> None:
+        self._terms = terms
+        self._hash = hash(frozenset((key, coefficient) for key, (_, coefficient) in terms.items()))
+        total: Any = 0
+        for monomial, coefficient in terms.values():
+            product: Any = coefficient
+            for atom in monomial:
+                product = product * atom.hint if coefficient != 1 or len(monomial) > 1 else atom.hint
+            total = product if len(terms) == 1 else total + product
+        self.hint = total
+
+    # ------------------------------------------------------------------------------ construction
+    @classmethod
+    def of(cls, atom: Atom) -> Size:
+        """The size that is just this atom."""
+        return cls({(atom,): ((atom,), 1)})
+
+    @staticmethod
+    def _make(terms: dict[Any, tuple[Monomial, int]]) -> Dim:
+        kept = {key: term for key, term in terms.items() if term[1] != 0}
+        if not kept:
+            return 0
+        if len(kept) == 1 and () in kept:
+            return kept[()][1]
+        return Size(kept)
+
+    @property
+    def type(self) -> type:
+        """``int``, ``float`` or ``bool``: what the size is at run time."""
+        return type(self.hint)
+
+    def atoms(self) -> Iterator[Atom]:
+        """All atoms of the normal form, arguments of functions not opened."""
+        for monomial, _ in self._terms.values():
+            yield from monomial
+
+    def symbols(self) -> Iterator[Symbol]:
+        """All symbols, those inside of functions included; may repeat."""
+        for atom in self.atoms():
+            if isinstance(atom, Symbol):
+                yield atom
+            else:
+                for argument in atom.arguments:
+                    if isinstance(argument, Size):
+                        yield from argument.symbols()
+
+    # ------------------------------------------------------------------------------ arithmetic
+    def __add__(self, other: Scalar) -> Scalar:
+        if not (_integral(self) and _integral(other)):
+            return apply("add", self, other)
+        terms = dict(self._terms)
+        for key, (monomial, coefficient) in _terms_of(other).items():
+            before = terms[key][1] if key in terms else 0
+            terms[key] = (monomial, before + coefficient)
+        return self._make(terms)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Scalar:
+        if not _integral(self):
+            return apply("neg", self)
+        return Size({key: (monomial, -coefficient) for key, (monomial, coefficient) in self._terms.items()})
+
+    def __sub__(self, other: Scalar) -> Scalar:
+        return self + (-other) if _integral(self) and _integral(other) else apply("sub", self, other)
+
+    def __rsub__(self, other: Scalar) -> Scalar:
+        return (-self) + other if _integral(self) and _integral(other) else apply("sub", other, self)
+
+    def __mul__(self, other: Scalar) -> Scalar:
+        if not (_integral(self) and _integral(other)):
+            return apply("mul", self, other)
+        terms: dict[Any, tuple[Monomial, int]] = {}
+        for left, p in self._terms.values():
+            for right, q in _terms_of(other).values():
+                monomial = left + right
+                key = _monomial_key(monomial)
+                before = terms[key][1] if key in terms else 0
+                terms[key] = (monomial, before + p * q)
+        return self._make(terms)
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Scalar) -> Scalar:
+        if not (_integral(self) and _integral(other)):
+            return apply("floordiv", self, other)
+        whole, rest = _divide(self, other)
+        return whole + (rest if isinstance(rest, int) and rest == 0 else apply("floordiv", rest, other))
+
+    def __rfloordiv__(self, other: Scalar) -> Scalar:
+        return 0 if other == 0 and type(other) is int else apply("floordiv", other, self)
+
+    def __mod__(self, other: Scalar) -> Scalar:
+        if not (_integral(self) and _integral(other)):
+            return apply("mod", self, other)
+        _, rest = _divide(self, other)
+        return 0 if isinstance(rest, int) and rest == 0 else apply("mod", rest, other)
+
+    def __rmod__(self, other: Scalar) -> Scalar:
+        return apply("mod", other, self)
+
+    def __truediv__(self, other: Scalar) -> Scalar:
+        return apply("truediv", self, other)
+
+    def __rtruediv__(self, other: Scalar) -> Scalar:
+        return apply("truediv", other, self)
+
+    def __pow__(self, other: Scalar) -> Scalar:
+        if type(other) is int and 0 < other < 8 and _integral(self):
+            return math.prod([self] * other)
+        return apply("pow", self, other)
+
+    def __rpow__(self, other: Scalar) -> Scalar:
+        return apply("pow", other, self)
+
+    # ------------------------------------------------------------------------------ comparison
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Size):
+            return False
+        return self is other or (self._hash == other._hash and _comparable(self) == _comparable(other))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    # ------------------------------------------------------------------------------ use
+    def evaluate(self, read: Callable[[Symbol], Any]) -> Any:
+        """The number, with ``read`` for each symbol."""
+        return substitute(self, read)
+
+    def __repr__(self) -> str:
+        return self.text(repr)
+
+    def text(self, symbol_text: Callable[[Symbol], str]) -> str:
+        """A Python expression, with ``symbol_text`` for each symbol."""
+        parts: list[str] = []
+        for monomial, coefficient in sorted(self._terms.values(), key=lambda term: term[1] < 0):
+            text = _product_text(monomial, abs(coefficient), symbol_text, alone=len(self._terms) == 1)
+            sign = ("- " if parts else "-") if coefficient < 0 else ("+ " if parts else "")
+            parts.append(sign + text)
+        return " ".join(parts)
+
+
+def _comparable(size: Size) -> dict[Any, int]:
+    return {key: coefficient for key, (_, coefficient) in size._terms.items()}
+
+
+def _integral(value: Scalar) -> bool:
+    return type(hint_of(value)) is int
+
+
+def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:
+    if isinstance(value, Size):
+        return value._terms
+    return {(): ((), int(value))}
+
+
+def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
+    """``(whole, rest)`` with ``dividend == whole * divisor + rest``, as much in ``whole`` as is exact."""
+    terms = list(_terms_of(divisor).values())
+    if len(terms) != 1:
+        return (1, 0) if dividend == divisor else (0, dividend)
+    by, factor = terms[0]
+    whole: Any = 0
+    rest: Any = 0
+    for monomial, coefficient in dividend._terms.values():
+        left = _without(monomial, by)
+        term = _term(monomial, coefficient)
+        if left is None or coefficient % factor:
+            rest = rest + term
+        else:
+            whole = whole + _term(left, coefficient // factor)
+    return whole, rest
+
+
+def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for atom in factors:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def _term(monomial: Monomial, coefficient: int) -> Dim:
+    return Size._make({_monomial_key(monomial): (monomial, coefficient)})
+
+
+def _operand_text(value: Scalar, symbol_text: Callable[[Symbol], str], bare: bool) -> str:
+    if not isinstance(value, Size):
+        return repr(value) if bare or value >= 0 else f"({value!r})"
+    text = value.text(symbol_text)
+    return text if bare or " " not in text and not text.startswith("-") else f"({text})"
+
+
+def _product_text(monomial: Monomial, coefficient: int, symbol_text: Callable[[Symbol], str], alone: bool) -> str:
+    factors = []
+    for atom in monomial:
+        text = symbol_text(atom) if isinstance(atom, Symbol) else atom.text(symbol_text)
+        lone = len(monomial) == 1 and coefficient == 1 and alone
+        factors.append(text if lone or isinstance(atom, Symbol) or text.endswith(")") and " " not in text else f"({text})")
+    if coefficient != 1 or not factors:
+        factors.append(str(coefficient))
+    return " * ".join(factors)
+
+
+def hint_of(value: Any) -> Any:
+    """The number that a dimension or scalar had while recording."""
+    return value.hint if isinstance(value, Size) else value
+
+
+def hints(shape: Iterable[Dim]) -> tuple[int, ...]:
+    """The shape that was seen while recording.
+
+    >>> hints((Size.of(Symbol("x", 0, hint=6)), 4))
+    (6, 4)
+    """
+    return tuple(hint_of(dim) for dim in shape)
+
+
+def apply(function: str, *arguments: Scalar) -> Scalar:
+    """``function`` of the arguments: a number where all are numbers, otherwise a size.
+
+    >>> n = Size.of(Symbol("x", 0, hint=6))
+    >>> apply("max", n, 1), apply("max", 2, 1), apply("eq", n, n)
+    (max(x.shape[0], 1), 2, True)
+    """
+    if not any(isinstance(argument, Size) for argument in arguments):
+        return FUNCTIONS[function][0](*arguments)  # type: ignore[no-any-return]
+    if len(arguments) == 2 and arguments[0] == arguments[1]:
+        if function in ("eq", "le", "ge"):
+            return True
+        if function in ("ne", "lt", "gt"):
+            return False
+        if function in ("max", "min"):
+            return arguments[0]
+    return Size.of(Apply(function, arguments))
+
+
+def negate(condition: Scalar) -> Scalar:
+    """The opposite of a condition, written as the opposite comparison where there is one."""
+    if not isinstance(condition, Size):
+        return not condition
+    atom = next(condition.atoms())
+    if isinstance(atom, Apply) and atom.function in _NEGATED:
+        return apply(_NEGATED[atom.function], *atom.arguments)
+    return apply("not", condition)
+
+
+_OPERATORS: dict[str, Callable[..., Any]] = {
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "neg": operator.neg,
+    "pow": operator.pow,
+}
+
+
+def substitute(value: Scalar, replace: Callable[[Symbol], Any]) -> Any:
+    """``value`` with each symbol replaced by a number or another size, simplified again."""
+    if not isinstance(value, Size):
+        return value
+    total: Any = None
+    for monomial, coefficient in value._terms.values():
+        product: Any = None
+        for atom in monomial:
+            factor = replace(atom) if isinstance(atom, Symbol) else _substitute_apply(atom, replace)
+            product = factor if product is None else product * factor
+        product = coefficient if product is None else (product if coefficient == 1 else product * coefficient)
+        total = product if total is None else total + product
+    return total
+
+
+def _substitute_apply(atom: Apply, replace: Callable[[Symbol], Any]) -> Any:
+    arguments = [substitute(argument, replace) for argument in atom.arguments]
+    simplify = _OPERATORS.get(atom.function)
+    return simplify(*arguments) if simplify else apply(atom.function, *arguments)
+
+
+def product(shape: Iterable[Dim]) -> Any:
+    """Number of elements of an array of this shape."""
+    return math.prod(shape)  # type: ignore[arg-type]

@@ -1,0 +1,4 @@
+"""The framework-neutral half of recording: the recorder, where calls come from, and what a recording is."""
+
+from .provenance import Locator as Locator
+from .recorder import Recorder as Recorder

@@ -1,0 +1,47 @@
+"""Where in the user's code a call was made, told from the running frames."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from ..ir.graph import Origin
+
+_OWN = __name__.rpartition(".")[0].partition(".")[0]
+
+
+class Locator:
+    """Finds the innermost frame that is not inside of ``internal`` packages, and the module object that is being called.
+
+    ``module_call`` is the code object whose frames stand for the call of a module (their ``self``), ``path_of`` its path in the model.
+    """
+
+    def __init__(self, internal: tuple[str, ...], module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None) -> None:
+        self._internal = (*(f"{name}." for name in (*internal, _OWN)),)
+        self._module_call, self._path_of = module_call, path_of
+        self._is_internal: dict[CodeType, bool] = {}
+
+    def locate(self, call: str, depth: int = 2) -> Origin:
+        """The origin of a call made ``depth`` frames up or further."""
+        place: FrameType | None = None
+        path: str | None = None
+        frame: FrameType | None = sys._getframe(depth)
+        while frame is not None and (place is None or path is None and self._module_call is not None):
+            if frame.f_code is self._module_call:
+                path = self._path_of(frame.f_locals["self"])
+            elif place is None and not self._internal_frame(frame):
+                place = frame
+            frame = frame.f_back
+        if place is None:
+            return Origin(call=call, module=path or "")
+        return Origin(place.f_code.co_filename, place.f_lineno, path or "", call)
+
+    def _internal_frame(self, frame: FrameType) -> bool:
+        code = frame.f_code
+        known = self._is_internal.get(code)
+        if known is None:
+            module = frame.f_globals.get("__name__", "") + "."
+            known = self._is_internal[code] = module.startswith(self._internal)
+        return known

@@ -1,0 +1,115 @@
+"""Writes a recorded graph: which array is which value, which calls were made, what was assumed.
+
+Knows no framework. A value stands for one array *object* of the user's program; a node may write to values
+(``facts["writes"]``) and its outputs may view other values (``facts["views"]``: output index -> value).
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from ..ir.graph import Graph, Guard, Node, Origin, Value
+from ..ops.registry import ArraySpec
+from ..sizes import Size, apply
+from ..trees import iterate_structure
+
+
+class Recorder:
+    """One recording in progress."""
+
+    def __init__(self, name: str, dialect: str) -> None:
+        self.graph = Graph(name, dialect)
+        self.varying: set[Value] = set()
+        self._values: dict[int, tuple[Any, Value]] = {}
+        self._guards: set[Any] = set()
+        self._base: dict[Value, Value] = {}
+
+    # ------------------------------------------------------------------------------ arrays
+    def find(self, array: Any) -> Value | None:
+        """The value that stands for this array object, or None."""
+        entry = self._values.get(id(array))
+        return entry[1] if entry is not None and entry[0]() is array else None
+
+    def track(self, array: Any, value: Value) -> Value:
+        """From now on ``array`` is ``value``. The recording does not keep the array alive."""
+        self._values[id(array)] = (weakref.ref(array), value)
+        return value
+
+    def keep(self, array: Any, value: Value) -> Value:
+        """As :meth:`track`, but the array lives as long as the recording."""
+        self._values[id(array)] = (lambda: array, value)
+        return value
+
+    def forget_arrays(self) -> None:
+        """Drops every reference to arrays."""
+        self._values.clear()
+
+    def add_input(self, name: str, array: Any, spec: ArraySpec) -> Value:
+        """A new input."""
+        value = Value(name, spec)
+        self.graph.inputs.append(value)
+        self.varying.add(value)
+        return self.keep(array, value)
+
+    def add_parameter(self, name: str, array: Any, spec: ArraySpec) -> Value:
+        """A new parameter of the user's model."""
+        value = self.graph.parameters[name] = Value(name, spec)
+        self.varying.add(value)
+        return self.keep(array, value)
+
+    def add_constant(self, array: Any, spec: ArraySpec) -> Value:
+        """A captured array that belongs to nothing known."""
+        name = f"constant_{len(self.graph.constants)}"
+        value = Value(name, spec)
+        self.graph.constants[name] = (value, array)
+        return self.keep(array, value)
+
+    # ------------------------------------------------------------------------------ calls
+    def add_call(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, outputs: list[tuple[str, Any, ArraySpec]], facts: dict[str, Any]) -> Node:
+        """A new node; ``outputs`` are (name, array, spec) of the new arrays that the call made."""
+        node = Node(op, inputs, params, origin, facts)
+        node.outputs = tuple(Value(name, spec, node, i) for i, (name, _, spec) in enumerate(outputs))
+        for value, (_, array, _) in zip(node.outputs, outputs):
+            self.track(array, value)
+        written: tuple[Value, ...] = facts.get("writes", ())
+        if facts.get("random") or any(value in self.varying for value in node.uses) or _reads_sizes(node):
+            self.varying.update(node.outputs)
+            self.varying.update(self.base_of(value) for value in written)
+            self.varying.update(written)
+        self.graph.nodes.append(node)
+        return node
+
+    def set_base(self, view: Value, base: Value) -> None:
+        """``view`` shares memory with ``base``."""
+        self._base[view] = self.base_of(base)
+
+    def base_of(self, value: Value) -> Value:
+        """The value whose memory this one views; itself when it owns its memory."""
+        return self._base.get(value, value)
+
+    def varies(self, value: Value) -> bool:
+        """Whether the value may differ between calls of the graph."""
+        return value in self.varying or self.base_of(value) in self.varying
+
+    # ------------------------------------------------------------------------------ assumptions
+    def decide_size(self, size: Size, origin: Origin) -> Any:
+        """The number that a size has now; from here on the recording holds only where it has it."""
+        condition = size if size.type is bool and size.hint else apply("eq", size, size.hint)
+        if isinstance(condition, Size):
+            self._guard(Guard(condition, True, origin), condition)
+        return size.hint
+
+    def decide_value(self, value: Value, seen: Any, origin: Origin) -> None:
+        """From here on the recording holds only where ``value`` has the elements ``seen``."""
+        if self.varies(value):
+            self._guard(Guard(value, seen, origin), (value, len(self.graph.nodes)))
+
+    def _guard(self, guard: Guard, key: Any) -> None:
+        if key not in self._guards:
+            self._guards.add(key)
+            self.graph.guards.append(guard)
+
+
+def _reads_sizes(node: Node) -> bool:
+    return any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))

@@ -1,0 +1,223 @@
+"""Trees: nested containers taken apart into array leaves and put together again.
+
+Lists, tuples, named tuples, dicts (and their subclasses, such as a transformers ``ModelOutput``), dataclasses
+and plain objects that hold arrays are branches. Everything else without arrays in it is a static value of the tree.
+
+>>> leaves, tree = flatten({"a": [1.5, "x"], "b": 2.5}, is_leaf=lambda value: isinstance(value, float))
+>>> leaves, unflatten(tree, [10, 20])
+([1.5, 2.5], {'a': [10, 'x'], 'b': 20})
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Union
+
+Path = tuple[Any, ...]
+
+_COMPARED_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), enum.Enum, slice, range, frozenset)
+_NEVER_OPENED = (str, bytes, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, enum.Enum)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Leaf:
+    """The place of one array."""
+
+    def __repr__(self) -> str:
+        return "*"
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Static:
+    """A value that is part of the structure: it never changes between calls of one variant."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and same_static(self.value, other.value)
+
+    def __hash__(self) -> int:
+        return hash((Static, type(self.value)))
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Branch:
+    """A container: its class, the keys of its children, and the children."""
+
+    type: type
+    keys: tuple[Any, ...]
+    children: tuple[Tree, ...]
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{key}={child!r}" for key, child in zip(self.keys, self.children))
+        return f"{self.type.__name__}({inside})"
+
+
+Tree = Union[Leaf, Static, Branch]
+
+
+def same_static(left: Any, right: Any) -> bool:
+    """Whether two static values stand for the same: numbers and strings by type and value, other objects by identity."""
+    if left is right:
+        return True
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, (tuple, list)):
+        return len(left) == len(right) and all(map(same_static, left, right))
+    if isinstance(left, float):
+        return left == right and str(left) == str(right) or (left != left and right != right)
+    return isinstance(left, _COMPARED_BY_VALUE) and bool(left == right)
+
+
+# ------------------------------------------------------------------------------------- kinds of containers
+# A row: (does it apply to this class?, its (key, child) pairs, an object of the class from keys and children)
+def _is_namedtuple(cls: type) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def _is_struct_sequence(cls: type) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "n_sequence_fields")
+
+
+def _struct_sequence_items(value: Any) -> Iterator[tuple[Any, Any]]:
+    cls = type(value)
+    names = [name for name, field in vars(cls).items() if isinstance(field, types.MemberDescriptorType)]
+    return iter(list(zip(names, value)))
+
+
+def _make_mapping(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    pairs = dict(zip(keys, children))
+    if cls is dict:
+        return pairs
+    if dataclasses.is_dataclass(cls):
+        return cls(**pairs)
+    made = cls()
+    made.update(pairs)  # type: ignore[attr-defined]
+    return made
+
+
+def _make_dataclass(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    return _make_object(cls, keys, children)
+
+
+def _make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    made = cls.__new__(cls)
+    for key, child in zip(keys, children):
+        object.__setattr__(made, key, child)
+    return made
+
+
+def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
+    return ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value) if hasattr(value, field.name))
+
+
+_KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]], ...] = (
+    (_is_namedtuple, lambda value: zip(value._fields, value), lambda cls, keys, children: cls(*children)),
+    (_is_struct_sequence, _struct_sequence_items, lambda cls, keys, children: cls(children)),
+    (lambda cls: issubclass(cls, (tuple, list)), enumerate, lambda cls, keys, children: cls(children)),
+    (lambda cls: issubclass(cls, Mapping), lambda value: value.items(), _make_mapping),
+    (dataclasses.is_dataclass, _dataclass_items, _make_dataclass),
+)
+
+
+def _kind_of(cls: type) -> Any:
+    return next((kind for kind in _KINDS if kind[0](cls)), None)
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    return list(vars(value).items()) if hasattr(value, "__dict__") else []
+
+
+# ------------------------------------------------------------------------------------- flatten and unflatten
+def _flatten(value: Any, is_leaf: Callable[[Any], bool], leaves: list[Any], open_objects: Callable[[Any], bool], above: tuple[int, ...]) -> Tree:
+    if is_leaf(value):
+        leaves.append(value)
+        return Leaf()
+    if isinstance(value, _COMPARED_BY_VALUE) or isinstance(value, _NEVER_OPENED) or id(value) in above:
+        return Static(value)
+    kind = _kind_of(type(value))
+    items = kind[1](value) if kind else (_attributes(value) if open_objects(value) else ())
+    before, above = len(leaves), (*above, id(value))
+    pairs = [(key, _flatten(child, is_leaf, leaves, open_objects, above)) for key, child in items]
+    if kind is None and len(leaves) == before:
+        return Static(value)
+    return Branch(type(value), tuple(key for key, _ in pairs), tuple(child for _, child in pairs))
+
+
+def flatten(value: Any, is_leaf: Callable[[Any], bool], open_objects: Callable[[Any], bool] = lambda value: True) -> tuple[list[Any], Tree]:
+    """The leaves of ``value`` in order, and the tree that puts them together again.
+
+    A plain object is a branch over its attributes where they hold a leaf and ``open_objects(value)`` allows it.
+    """
+    leaves: list[Any] = []
+    return leaves, _flatten(value, is_leaf, leaves, open_objects, ())
+
+
+def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:
+    """The value that ``tree`` describes, with these leaves."""
+    return _unflatten(tree, iter(leaves))
+
+
+def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
+    if isinstance(tree, Leaf):
+        return next(leaves)
+    if isinstance(tree, Static):
+        return tree.value
+    return build(tree.type, tree.keys, [_unflatten(child, leaves) for child in tree.children])
+
+
+def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """An object of a container class from the keys and values of its children."""
+    kind = _kind_of(cls)
+    return (kind[2] if kind else _make_object)(cls, keys, children)
+
+
+def count_leaves(tree: Tree) -> int:
+    """How many leaves a tree has."""
+    if isinstance(tree, Branch):
+        return sum(map(count_leaves, tree.children))
+    return isinstance(tree, Leaf)
+
+
+def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
+    """The path of keys to every leaf, in order."""
+    if isinstance(tree, Leaf):
+        yield prefix
+    elif isinstance(tree, Branch):
+        for key, child in zip(tree.keys, tree.children):
+            yield from paths(child, (*prefix, key))
+
+
+def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
+    """``value`` with ``function`` applied to everything that is no tuple, list, dict or slice."""
+    cls = type(value)
+    if cls is tuple or cls is list:
+        return cls([map_structure(function, item) for item in value])
+    if cls is dict:
+        return {key: map_structure(function, item) for key, item in value.items()}
+    if cls is slice:
+        return slice(*(map_structure(function, part) for part in (value.start, value.stop, value.step)))
+    if isinstance(value, (tuple, list)):  # torch.Size, named tuples, struct sequences
+        items = [map_structure(function, item) for item in value]
+        return type(value)(*items) if _is_namedtuple(cls) else tuple(items) if isinstance(value, tuple) else items
+    return function(value)
+
+
+def iterate_structure(value: Any) -> Iterator[Any]:
+    """Everything in ``value`` that is no tuple, list, dict or slice, in order."""
+    if isinstance(value, (tuple, list)):
+        for item in value:
+            yield from iterate_structure(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from iterate_structure(item)
+    elif isinstance(value, slice):
+        yield from (value.start, value.stop, value.step)
+    else:
+        yield value

@@ -1,0 +1,337 @@
+"""The rules of the house: who may import whom, which frameworks may be named where, and how code is written.
+
+The rules are computed from the syntax trees of all files of the three rooms. The second half of this file plants one
+violation of each rule and asserts that it is found.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOMS = ("graph_compiler", "backends", "frontends")
+
+# A room imports itself and rooms of a lower rank, nothing else.
+RANKS = {
+    "_rooms": -1,
+    "errors": 0,
+    "naming": 0,
+    "sizes": 0,
+    "trees": 0,
+    "ops": 1,
+    "ir": 2,
+    "tracing": 3,
+    "passes": 3,
+    "frontends": 4,
+    "backends": 4,
+    "codegen": 5,
+    "runtime": 6,
+    "export": 7,
+    "visualise": 7,
+    "transforms": 7,
+    "training": 7,
+    "api": 8,
+    "__init__": 9,
+    "__main__": 9,
+    "cli": 9,
+}
+
+# The top-level packages that belong to each framework; only the folders named after it may import them.
+FRAMEWORKS = {
+    "torch": {"torch", "torchvision", "torchaudio", "torchax", "timm", "transformers"},
+    "jax": {"jax", "jaxlib", "flax", "optax", "equinox", "haiku"},
+    "tensorflow": {"tensorflow", "keras"},
+}
+ML_PACKAGES = set().union(*FRAMEWORKS.values())
+
+MOST_LINES_OF_A_FUNCTION = 60
+MOST_LINES_OF_A_FILE = 400
+
+# Files that may be longer, each with its reason. Strict: an entry that is no longer needed fails.
+EXCEPTIONS: dict[str, str] = {
+    "graph_compiler/sizes.py": "one algebra: normal form, arithmetic and printing of sizes are defined in terms of each other",
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of the package: where it is, the name it is imported by, and its syntax tree."""
+
+    path: str
+    module: str
+    is_package: bool
+    text: str
+    tree: ast.Module
+
+    @property
+    def room(self) -> str:
+        return room_of(self.module, self.is_package)
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module, and where the import stands."""
+
+    module: str
+    line: int
+    in_function: bool
+
+
+def read_sources(root: Path) -> list[Source]:
+    """All files of the three rooms below ``root``."""
+    sources = []
+    for room in ROOMS:
+        for file in sorted((root / room).rglob("*.py")):
+            path = file.relative_to(root)
+            parts = path.with_suffix("").parts if room == "graph_compiler" else ("graph_compiler", *path.with_suffix("").parts)
+            is_package = parts[-1] == "__init__"
+            text = file.read_text(encoding="utf-8")
+            module = ".".join(parts[:-1] if is_package else parts)
+            sources.append(Source(path.as_posix(), module, is_package, text, ast.parse(text, str(path))))
+    return sources
+
+
+def room_of(module: str, is_package: bool = False) -> str:
+    """``graph_compiler.ir.graph`` -> ``ir``; ``graph_compiler.backends.jax.arrays`` -> ``backends.jax``."""
+    parts = module.split(".")[1:] or ["__init__"]
+    in_framework = len(parts) > 2 or (len(parts) == 2 and (is_package or parts[1] in {*FRAMEWORKS, "numpy"}))
+    return ".".join(parts[:2]) if parts[0] in ("frontends", "backends") and in_framework else parts[0]
+
+
+def imports_of(source: Source, modules: set[str]) -> Iterator[Import]:
+    """Every import of a file, within functions too and by ``import_module("name")`` too; not those for type checkers."""
+    package = source.module.split(".") if source.is_package else source.module.split(".")[:-1]
+
+    def visit(node: ast.AST, in_function: bool) -> Iterator[Import]:
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            for child in node.orelse:
+                yield from visit(child, in_function)
+            return
+        for name in imported_names(node, package, modules):
+            yield Import(name, getattr(node, "lineno", 0), in_function)
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, in_function or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+
+    return visit(source.tree, False)
+
+
+def imported_names(node: ast.AST, package: list[str], modules: set[str]) -> list[str]:
+    """The full names of the modules that one statement or call imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        above = package[: len(package) - node.level + 1] if node.level else []
+        base = ".".join([*above, *([node.module] if node.module else [])])
+        inner = [f"{base}.{alias.name}" for alias in node.names]
+        return [name if name in modules else base for name in inner]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__") and node.args:
+        argument = node.args[0]
+        return [argument.value] if isinstance(argument, ast.Constant) and isinstance(argument.value, str) else []
+    return []
+
+
+def wrong_imports(sources: list[Source]) -> Iterator[str]:
+    """Imports against the ranks, and names of frontends and backends outside of api.py."""
+    modules = {source.module for source in sources}
+    for source in sources:
+        if source.room.split(".")[0] not in RANKS:
+            yield f"{source.path}: the room {source.room!r} has no rank"
+            continue
+        for found in imports_of(source, modules):
+            if found.module.split(".")[0] == "graph_compiler":
+                reason = reason_against(source.room, room_of(found.module), found)
+                if reason:
+                    yield f"{source.path}:{found.line}: {reason}"
+
+
+def reason_against(importer: str, imported: str, found: Import) -> str | None:
+    """Why ``importer`` may not import ``imported``, or None where it may."""
+    rank, other = RANKS[importer.split(".")[0]], RANKS.get(imported.split(".")[0])
+    if other is None:
+        return f"{found.module} has no rank"
+    if importer == imported or importer.startswith(f"{imported}."):
+        return None
+    if other >= rank:
+        return f"{importer} (rank {rank}) imports {imported} (rank {other})"
+    if "." in imported and importer != "api":
+        return f"{importer} imports {imported}: only api.py names a framework's folder"
+    if "." in imported and not found.in_function:
+        return f"api.py imports {imported} outside of a function: frameworks are imported lazily"
+    return None
+
+
+def wrong_frameworks(sources: list[Source]) -> Iterator[str]:
+    """Imports of an ML framework anywhere but in the folders of that framework."""
+    for source in sources:
+        own = FRAMEWORKS.get(source.room.partition(".")[2], set())
+        for found in imports_of(source, set()):
+            package = found.module.split(".")[0]
+            if package in ML_PACKAGES - own:
+                yield f"{source.path}:{found.line}: {source.room} imports {package}"
+
+
+def functions_of(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function of a file, methods and inner functions included."""
+    return (node for node in ast.walk(source.tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
+
+
+def missing_docstrings(sources: list[Source]) -> Iterator[str]:
+    """Files that do not say what they are."""
+    return (f"{source.path}: no docstring" for source in sources if not ast.get_docstring(source.tree))
+
+
+def missing_annotations(sources: list[Source]) -> Iterator[str]:
+    """Functions with an argument or a result of unknown type."""
+    for source in sources:
+        for function in functions_of(source):
+            given = function.args
+            arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+            bare = [item.arg for item in arguments if item.annotation is None]
+            if bare[:1] in (["self"], ["cls"]):
+                bare = bare[1:]
+            if function.returns is None:
+                bare.append("the result")
+            if bare:
+                yield f"{source.path}:{function.lineno}: {function.name} does not annotate {', '.join(bare)}"
+
+
+def long_functions(sources: list[Source]) -> Iterator[str]:
+    """Functions that do not fit a screen."""
+    for source in sources:
+        for function in functions_of(source):
+            lines = (function.end_lineno or function.lineno) - function.lineno + 1
+            if lines > MOST_LINES_OF_A_FUNCTION:
+                yield f"{source.path}:{function.lineno}: {function.name} has {lines} lines"
+
+
+def wrong_lengths(sources: list[Source], exceptions: dict[str, str]) -> Iterator[str]:
+    """Files that are too long without a reason, and reasons without such a file."""
+    long = {source.path: lines for source in sources if (lines := len(source.text.splitlines())) > MOST_LINES_OF_A_FILE}
+    yield from (f"{path}: {lines} lines" for path, lines in long.items() if path not in exceptions)
+    yield from (f"{path}: is no longer too long; take it out of EXCEPTIONS" for path in exceptions if path not in long)
+    yield from (f"{path}: its exception gives no reason" for path, reason in exceptions.items() if not reason.strip())
+
+
+RULES: dict[str, Callable[[list[Source]], Iterator[str]]] = {
+    "imports follow the ranks": wrong_imports,
+    "frameworks stay in their folders": wrong_frameworks,
+    "every file says what it is": missing_docstrings,
+    "every function is annotated": missing_annotations,
+    "functions fit a screen": long_functions,
+    "files stay short": lambda sources: wrong_lengths(sources, EXCEPTIONS),
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_holds(rule: str, checkout: Path) -> None:
+    violations = list(RULES[rule](read_sources(checkout)))
+    assert not violations, "\n".join([f"{rule}:", *violations])
+
+
+def test_all_rooms_are_read(checkout: Path) -> None:
+    modules = {source.module for source in read_sources(checkout)}
+    assert {"graph_compiler", "graph_compiler.ir", "graph_compiler.backends", "graph_compiler.frontends"} <= modules
+
+
+# ----- the testers tested: each planted violation is found, each legal twin is not
+
+
+def plant(root: Path, **files: str) -> list[Source]:
+    """Sources with the given contents; in a keyword ``__`` between names stands for ``/``."""
+    for name, text in files.items():
+        path = root / (name.replace("__", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return read_sources(root)
+
+
+LEGAL = {
+    "graph_compiler__ir__graph": "from ..ops.registry import Op\nfrom .. import errors\nimport networkx\n",
+    "graph_compiler__ops__registry": "",
+    "graph_compiler__errors": "",
+    "graph_compiler__api": "def f():\n    from .backends import jax\n    from .frontends.torch.capture import record\n",
+    "graph_compiler__codegen__source": "from ..backends.rows import Rows\n",
+    "graph_compiler__cli": "from . import api\n",
+    "backends__rows": "from ..ops import registry\n",
+    "backends__jax__arrays": "import jax.numpy as jnp\nimport flax\nfrom ..rows import Rows\nfrom ...ir.graph import Graph\n",
+    "frontends__torch__capture": "import torch\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import jax\n",
+}
+
+PLANTED_IMPORTS = {
+    "upward": ("graph_compiler__ir__bad", "from ..codegen.source import write\n"),
+    "upward, by module": ("graph_compiler__ir__bad", "from .. import api\n"),
+    "upward, absolute": ("graph_compiler__ir__bad", "import graph_compiler.runtime.graph\n"),
+    "upward, within a function": ("graph_compiler__ir__bad", "def f():\n    from ..api import compile\n"),
+    "upward, by name": ("graph_compiler__ir__bad", "import importlib\nimportlib.import_module('graph_compiler.api')\n"),
+    "the public names": ("graph_compiler__ir__bad", "from .. import transpile\n"),
+    "same rank": ("graph_compiler__passes__bad", "from ..tracing import session\n"),
+    "unranked": ("graph_compiler__ir__bad", "from ..shed import tool\n"),
+    "a room without a rank": ("graph_compiler__shed", ""),
+    "frontend to backend": ("frontends__torch__bad", "from ...backends.rows import Rows\n"),
+    "backend to frontend": ("backends__jax__bad", "def f():\n    from ...frontends.torch import capture\n"),
+    "between frameworks": ("backends__jax__bad", "from ..torch import arrays\n"),
+    "shared to framework": ("backends__bad", "from .jax import arrays\n"),
+    "core names a framework's folder": ("graph_compiler__runtime__bad", "def f():\n    from ..backends.jax import arrays\n"),
+    "api names one eagerly": ("graph_compiler__api", "from .backends.jax import arrays\n"),
+}
+
+PLANTED_FRAMEWORKS = {
+    "core": ("graph_compiler__ir__bad", "import torch\n"),
+    "core, within a function": ("graph_compiler__ir__bad", "def f():\n    from jax import numpy\n"),
+    "core, by name": ("graph_compiler__ir__bad", "from importlib import import_module\nimport_module('tensorflow')\n"),
+    "core, beside a type-checking import": ("graph_compiler__ir__bad", "if TYPE_CHECKING:\n    pass\nelse:\n    import keras\n"),
+    "shared part of a room": ("backends__bad", "import jax\n"),
+    "another framework's folder": ("backends__jax__bad", "import torch.nn\n"),
+}
+
+
+def test_legal_sources_pass(tmp_path: Path) -> None:
+    sources = plant(tmp_path, **LEGAL)
+    assert not [*wrong_imports(sources), *wrong_frameworks(sources)]
+
+
+@pytest.mark.parametrize("case", PLANTED_IMPORTS)
+def test_planted_import_is_found(case: str, tmp_path: Path) -> None:
+    name, text = PLANTED_IMPORTS[case]
+    found = list(wrong_imports(plant(tmp_path, **{**LEGAL, "backends__torch__arrays": "", name: text})))
+    assert len(found) == 1, found
+    assert found[0].startswith(name.replace("__", "/"))
+
+
+@pytest.mark.parametrize("case", PLANTED_FRAMEWORKS)
+def test_planted_framework_is_found(case: str, tmp_path: Path) -> None:
+    name, text = PLANTED_FRAMEWORKS[case]
+    found = list(wrong_frameworks(plant(tmp_path, **{**LEGAL, name: text})))
+    assert len(found) == 1, found
+    assert found[0].startswith(name.replace("__", "/"))
+
+
+def test_planted_missing_docstring_is_found(tmp_path: Path) -> None:
+    sources = plant(tmp_path, graph_compiler__good='"""What it is."""\n', graph_compiler__bad="# a comment is none\n")
+    assert list(missing_docstrings(sources)) == ["graph_compiler/bad.py: no docstring"]
+
+
+@pytest.mark.parametrize("signature", ["x) -> int", "x: int)", "*x) -> int", "**x) -> int", "*, x) -> int", "self: int, x) -> int"])
+def test_planted_missing_annotation_is_found(signature: str, tmp_path: Path) -> None:
+    bad = f"class C:\n    def f(self) -> int:\n        def g({signature}: ...\n"
+    found = list(missing_annotations(plant(tmp_path, graph_compiler__bad=bad)))
+    assert len(found) == 1, found
+    assert found[0].startswith("graph_compiler/bad.py:3: g does not annotate ")
+
+
+def test_planted_long_function_is_found(tmp_path: Path) -> None:
+    body = "    pass\n" * (MOST_LINES_OF_A_FUNCTION - 1)
+    sources = plant(tmp_path, graph_compiler__a=f"def longest_legal():\n{body}def too_long():\n{body}    pass\n")
+    assert list(long_functions(sources)) == ["graph_compiler/a.py:61: too_long has 61 lines"]
+
+
+def test_planted_long_file_is_found(tmp_path: Path) -> None:
+    longest = "pass\n" * MOST_LINES_OF_A_FILE
+    sources = plant(tmp_path, graph_compiler__short=longest, graph_compiler__long=f"{longest}pass\n")
+    assert list(wrong_lengths(sources, {})) == ["graph_compiler/long.py: 401 lines"]
+    assert not list(wrong_lengths(sources, {"graph_compiler/long.py": "one algebra, one file"}))
+    assert len(list(wrong_lengths(sources, {"graph_compiler/long.py": " ", "graph_compiler/short.py": "why"}))) == 2

@@ -1,0 +1,58 @@
+"""Runs the examples in the docstrings of every module, which also proves that every module can be imported.
+
+Each room is walked on its own path: a walk over the package alone does not see the two rooms beside it.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+import graph_compiler
+import graph_compiler.backends
+import graph_compiler.frontends
+
+pytestmark = pytest.mark.smoke
+
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+NEEDS = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow"}  # folder of a framework -> what it imports
+
+
+def names_below(package: str, paths: Iterable[str]) -> Iterator[str]:
+    """The modules of a package, found without importing any of them."""
+    yield package
+    for path in paths:
+        for module in pkgutil.iter_modules([path]):
+            name = f"{package}.{module.name}"
+            if module.ispkg:
+                yield from names_below(name, [str(Path(path, module.name))])
+            elif module.name != "__main__":
+                yield name
+
+
+WALKED = (graph_compiler, graph_compiler.backends, graph_compiler.frontends)
+MODULES = sorted({name for room in WALKED for name in names_below(room.__name__, room.__path__)})
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings(name: str) -> None:
+    for part in name.split(".")[2:3]:
+        if part in NEEDS:
+            pytest.importorskip(NEEDS[part])
+    failed, _ = doctest.testmod(importlib.import_module(name), optionflags=OPTIONS)
+    assert not failed
+
+
+def test_all_rooms_are_walked() -> None:
+    some = {"graph_compiler.errors", "graph_compiler.ir.graph", "graph_compiler.backends.rows", "graph_compiler.frontends.rows"}
+    assert some <= set(MODULES)
+
+
+def test_a_wrong_example_fails() -> None:
+    wrong = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "wrong", None, None)
+    assert doctest.DocTestRunner(verbose=False).run(wrong, out=lambda text: None).failed == 1
