@@ -38,3 +38,11 @@ class CanonicalDialect:
     def size(self, array: str, symbol: Symbol) -> str:
         """A size is read from the array's shape, an item from its only element."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.item()"
+
+    def spell(self, item: Any) -> str | None:
+        """Canonical parameters are all literals."""
+        return None
+
+    def context(self, node: Node) -> str:
+        """Canonical operations stand in no context."""
+        return ""

@@ -181,6 +181,10 @@ class Size:
         for monomial, _ in self._terms.values():
             yield from monomial
 
+    def terms(self) -> Iterator[tuple[Monomial, int]]:
+        """The products of atoms and their coefficients that add up to the size."""
+        yield from self._terms.values()
+
     def symbols(self) -> Iterator[Symbol]:
         """All symbols, those inside of functions included; may repeat."""
         for atom in self.atoms():

@@ -10,5 +10,6 @@ imports = {
     "jnp": "import jax.numpy as jnp",
     "lax": "from jax import lax",
     "np": "import numpy as np",
+    "special": "from jax.scipy import special",
 }
 dialect = CanonicalDialect(rows, imports, prelude, "jnp.{}".format)

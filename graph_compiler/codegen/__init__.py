@@ -1,4 +1,5 @@
 """From a graph to the text of a flat Python function, and from that text to the function."""
 
+from .loading import load as load
 from .source import Program as Program
 from .source import write as write

@@ -21,6 +21,8 @@ from ..sizes import Size, Symbol, product
 from ..trees import iterate_structure, map_structure
 from .results import ResultText, result_text
 
+_SYMBOL_NAMES = {"size": "dim", "stride": "stride", "item": "item"}
+_SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 _DELETED_FROM_BYTES = 1 << 18
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
@@ -36,6 +38,12 @@ class Dialect(Protocol):
 
     def size(self, array: str, symbol: Symbol) -> str:
         """The expression that reads a size of ``array``."""
+
+    def context(self, node: Node) -> str:
+        """The ``with`` context that a node's line must stand in, or an empty text."""
+
+    def spell(self, item: Any) -> str | None:
+        """Text for an object that has no literal, or None where it has to be bound to a name."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +76,14 @@ class _Writer:
         self.text: dict[Value, str] = {}
         self.symbols: dict[Symbol, str] = {}
         self.lines: list[str] = []
+        self.globals: dict[str, Any] = {}
         self.last_use = _last_uses(graph)
         self.inner_guards: dict[Value, list[Guard]] = {}
         for guard in graph.inner_guards():
             for symbol in guard.condition.symbols():
                 self.inner_guards.setdefault(symbol.source, []).append(guard)
         self.module = ""
+        self.context = ""
 
     def program(self, header: str) -> Program:
         graph = self.graph
@@ -92,7 +102,7 @@ class _Writer:
         head = f"def {self.function}({', '.join([*leading, *inputs])}):"
         body = "\n".join(f"    {line}" if line else "" for line in self.lines)
         source = self._module(header, f"{head}\n{body}\n", result)
-        return Program(source, self.function, leading, inputs, result.globals, checks)
+        return Program(source, self.function, leading, inputs, {**self.globals, **result.globals}, checks)
 
     # ------------------------------------------------------------------------------ names
     def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
@@ -107,7 +117,7 @@ class _Writer:
                 wanted.setdefault(symbol.source, {})[symbol.axis] = symbol
         for value, axes in wanted.items():
             for axis in sorted(axes):
-                self.symbols[axes[axis]] = self.names.unique(f"{value.name}_{axis}")
+                self.symbols[axes[axis]] = self.names.unique(f"{self.text[value]}_dim{axis}")
             if len(axes) == value.ndim:
                 names = ", ".join(self.symbols[axes[axis]] for axis in sorted(axes))
                 self.lines.append(f"{names}{',' if value.ndim == 1 else ''} = {self.text[value]}.shape")
@@ -117,26 +127,67 @@ class _Writer:
     def _symbol(self, symbol: Symbol) -> str:
         if symbol not in self.symbols:
             array = self.text[symbol.source]
-            self.symbols[symbol] = self.names.unique(f"{symbol.source.name}_{symbol.axis if symbol.kind == 'size' else symbol.kind}")
+            self.symbols[symbol] = self.names.unique(f"{symbol.source.name if symbol.source.node is None else array}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}")
             self.lines.append(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
         return self.symbols[symbol]
 
     def _literal(self, structure: Any) -> Any:
-        named = map_structure(lambda item: Text(self.text[item]) if isinstance(item, Value) else item, structure)
-        return literal(named, self._symbol)
+        return literal(map_structure(self._spelled, structure), self._symbol)
+
+    def _spelled(self, item: Any) -> Any:
+        if isinstance(item, Value):
+            return Text(self.text[item])
+        if item is None or isinstance(item, (*_SPELLED, Size)):
+            return item
+        text = self.dialect.spell(item)
+        return Text(text if text is not None else self._bound(item))
+
+    def _bound(self, item: Any) -> str:
+        """A name for an object that no text can spell."""
+        for name, known in self.globals.items():
+            if known is item:
+                return name
+        name = self.names.unique(f"{type(item).__name__.lower()}_object")
+        self.globals[name] = item
+        return name
 
     # ------------------------------------------------------------------------------ lines
     def _node(self, node: Node) -> None:
         if node.origin.module != self.module:
             self.module = node.origin.module
             self.lines += ["", f"# {self.module}"] if self.module else [""]
+        before = len(self.lines)
         expression = self.dialect.expression(node, self._literal)
+        self._open(self.dialect.context(node), continues=len(self.lines) == before)
         for value in node.outputs:
             self.text[value] = self.names.unique(value.name)
-        targets = ", ".join(self.text[value] for value in node.outputs)
-        self.lines.append(f"{targets} = {expression}" if targets else expression)
+        targets = self._targets(node)
+        self.lines.append(("    " if self.context else "") + (f"{targets} = {expression}" if targets else expression))
+        before = len(self.lines)
         self._guards_on(node.outputs)
         self._delete_after(node)
+        if len(self.lines) != before:
+            self.context = ""
+
+    def _open(self, context: str, continues: bool) -> None:
+        """Opens the ``with`` block of the next line, unless that line continues the open one."""
+        if context and not (continues and context == self.context):
+            self.lines.append(f"with {context}:")
+        self.context = context
+
+    def _targets(self, node: Node) -> str:
+        """What a node's result is assigned to: a name, or names in the structure that the call returns."""
+        if not node.outputs or "result" not in node.facts:
+            return ", ".join(self.text[value] for value in node.outputs)
+        made = set(node.outputs)
+
+        def name(part: Any) -> str:
+            if isinstance(part, (tuple, list)):
+                return f"({', '.join(map(name, part))}{',' if len(part) == 1 else ''})"
+            return self.text[part] if isinstance(part, Value) and part in made else "_"
+
+        text = name(node.facts["result"])
+        return text[1:-1] if text.startswith("(") else text
 
     def _guards_on(self, made: tuple[Value, ...]) -> None:
         guards = dict.fromkeys(guard for value in made for guard in self.inner_guards.get(value, ()))

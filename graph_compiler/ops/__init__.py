@@ -4,7 +4,13 @@
 """
 
 from . import array_api as array_api
+from . import fft as fft
+from . import indexing as indexing
+from . import linalg as linalg
 from . import nn as nn
+from . import random as random
+from . import special as special
+from . import statistics as statistics
 from .registry import ArraySpec as ArraySpec
 from .registry import Op as Op
 from .registry import Unknown as Unknown

@@ -12,6 +12,10 @@ _IDENTITIES: dict[str, Callable[..., bool]] = {
     "permute_dims": lambda x, axes: axes == tuple(range(x.ndim)),
     "broadcast_to": lambda x, shape: x.shape == shape,
     "concat": lambda *arrays, axis: len(arrays) == 1,
+    "getitem": lambda x, key: all(item == (None, None, 1) for item in key),
+    "flip": lambda x, axis: axis == (),
+    "pad": lambda x, padding, **_: all(amount == 0 for pair in padding for amount in pair),
+    "tile": lambda x, repetitions: len(repetitions) <= x.ndim and all(count == 1 for count in repetitions),
 }
 
 

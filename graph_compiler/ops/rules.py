@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InvalidGraph
-from ..sizes import Dim, Size, hint_of
+from ..sizes import Dim, Size, apply, hint_of
 from .registry import ArraySpec, Unknown
 
 Input = Any  # an ArraySpec, or a number that takes the dtype of the arrays beside it
@@ -91,16 +91,20 @@ def reduced(x: ArraySpec, axis: int | tuple[int, ...] | None, keepdims: bool, dt
     return ArraySpec(shape, dtype or x.dtype)
 
 
-def window_output(size: Dim, kernel: int, stride: int, padding: tuple[Any, Any], dilation: int, ceil_mode: bool = False) -> Dim:
-    """How many windows of a convolution or pooling fit (torch.nn.Conv2d, "Shape")."""
-    covered = size + padding[0] + padding[1] - dilation * (kernel - 1) - 1
-    return _windows(covered, stride, ceil_mode)
+def window_output(size: Dim, kernel: Dim, stride: Dim, padding: tuple[Any, Any], dilation: int, ceil_mode: bool = False) -> Any:
+    """How many windows of a convolution or pooling fit (torch.nn.MaxPool2d, "Shape").
 
+    With ``ceil_mode`` a last window may reach beyond the end, if it starts inside of the array or of its padding before.
 
-def _windows(covered: Any, stride: int, ceil_mode: bool) -> Any:
-    if stride == 1:
-        return covered + 1
-    return (covered + (stride - 1 if ceil_mode else 0)) // stride + 1
+    >>> window_output(7, 2, 2, (0, 0), 1), window_output(7, 2, 2, (0, 0), 1, ceil_mode=True)
+    (3, 4)
+    """
+    reach = dilation * (kernel - 1)
+    padded = size + padding[0]
+    if ceil_mode:
+        return (padded - 1 + apply("min", 0, padding[1] + stride - 1 - reach)) // stride + 1
+    covered = padded + padding[1] - reach - 1
+    return covered + 1 if isinstance(stride, int) and stride == 1 else covered // stride + 1
 
 
 def is_symbolic(*dims: Any) -> bool:

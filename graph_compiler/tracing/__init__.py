@@ -2,3 +2,4 @@
 
 from .provenance import Locator as Locator
 from .recorder import Recorder as Recorder
+from .surroundings import Surroundings as Surroundings

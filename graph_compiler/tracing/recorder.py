@@ -11,7 +11,7 @@ from typing import Any
 
 from ..ir.graph import Graph, Guard, Node, Origin, Value
 from ..ops.registry import ArraySpec
-from ..sizes import Size, apply
+from ..sizes import Size, apply, negate
 from ..trees import iterate_structure
 
 
@@ -58,9 +58,9 @@ class Recorder:
         self.varying.add(value)
         return self.keep(array, value)
 
-    def add_constant(self, array: Any, spec: ArraySpec) -> Value:
-        """A captured array that belongs to nothing known."""
-        name = f"constant_{len(self.graph.constants)}"
+    def add_constant(self, name: str, array: Any, spec: ArraySpec) -> Value:
+        """A captured array that is no input and no parameter."""
+        name = f"{name}_{len(self.graph.constants)}" if name in self.graph.constants else name
         value = Value(name, spec)
         self.graph.constants[name] = (value, array)
         return self.keep(array, value)
@@ -95,7 +95,7 @@ class Recorder:
     # ------------------------------------------------------------------------------ assumptions
     def decide_size(self, size: Size, origin: Origin) -> Any:
         """The number that a size has now; from here on the recording holds only where it has it."""
-        condition = size if size.type is bool and size.hint else apply("eq", size, size.hint)
+        condition = (size if size.hint else negate(size)) if size.type is bool else apply("eq", size, size.hint)
         if isinstance(condition, Size):
             self._guard(Guard(condition, True, origin), condition)
         return size.hint

@@ -1,6 +1,11 @@
 """Canonical operation -> JAX source: one row an operation, one file a section of the vocabulary."""
 
+from . import creation as creation
+from . import data_types as data_types
 from . import elementwise as elementwise
 from . import linear_algebra as linear_algebra
 from . import manipulation as manipulation
+from . import nn as nn
+from . import random as random
+from . import special as special
 from .table import rows as rows

@@ -1,14 +1,214 @@
-"""Element-wise functions of torch."""
+"""Element-wise functions of torch that the array API standard has too."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ....ops.dtypes import is_complex, is_floating, is_inexact
+from ..dtypes import dtype_name, result_type
 from .table import TorchBuilder, rows
 
+# torch's names -> operation, of functions that compute on floats: integers and bools become the default float type.
+_FLOAT_UNARY = {
+    ("acos", "arccos"): "acos", ("acosh", "arccosh"): "acosh", ("asin", "arcsin"): "asin", ("asinh", "arcsinh"): "asinh",
+    ("atan", "arctan"): "atan", ("atanh", "arctanh"): "atanh", ("cos",): "cos", ("cosh",): "cosh", ("exp",): "exp",
+    ("expm1", "special_expm1"): "expm1", ("log",): "log", ("log10",): "log10", ("log1p", "special_log1p"): "log1p", ("log2",): "log2",
+    ("reciprocal",): "reciprocal", ("sin",): "sin", ("sinh",): "sinh", ("sqrt",): "sqrt", ("tan",): "tan", ("tanh",): "tanh",
+}  # fmt: skip
+# Rounding of integers changes nothing.
+_ROUNDING = {("ceil",): "ceil", ("floor",): "floor", ("trunc", "fix"): "trunc"}
+_KEEPING = {("neg", "negative", "__neg__"): "negative", ("bitwise_not", "__invert__"): "bitwise_invert"}
+_PREDICATES = {("isfinite",): "isfinite", ("isinf",): "isinf", ("isnan",): "isnan", ("signbit",): "signbit"}
+# Functions of two operands of one type.
+_BINARY = {
+    ("mul", "multiply", "__mul__", "__rmul__"): "multiply",
+    ("eq", "__eq__"): "equal", ("ne", "not_equal", "__ne__"): "not_equal", ("lt", "less", "__lt__"): "less", ("le", "less_equal", "__le__"): "less_equal",
+    ("gt", "greater", "__gt__"): "greater", ("ge", "greater_equal", "__ge__"): "greater_equal",
+    ("bitwise_and", "__and__", "__rand__"): "bitwise_and", ("bitwise_or", "__or__", "__ror__"): "bitwise_or",
+    ("bitwise_xor", "__xor__", "__rxor__"): "bitwise_xor",
+    ("bitwise_left_shift", "__lshift__"): "bitwise_left_shift", ("bitwise_right_shift", "__rshift__"): "bitwise_right_shift",
+    ("floor_divide", "__floordiv__"): "floor_divide", ("remainder", "__mod__"): "remainder", ("pow", "__pow__"): "pow",
+    ("maximum",): "maximum", ("minimum",): "minimum", ("hypot",): "hypot", ("nextafter",): "nextafter", ("logaddexp",): "logaddexp",
+}  # fmt: skip
+_FLOAT_BINARY = {("atan2", "arctan2"): "atan2", ("copysign",): "copysign"}
+_REFLECTED = {
+    "__rfloordiv__": "floor_divide", "__rmod__": "remainder", "__rpow__": "pow", "__rlshift__": "bitwise_left_shift",
+    "__rrshift__": "bitwise_right_shift",
+}  # fmt: skip
+_LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor"}
 
-@rows.row("add")
+
+def floats(b: TorchBuilder, *operands: Any) -> tuple[Any, ...]:
+    """The operands in the type that torch computes in, or in the default float type where that is none of numbers with fractions."""
+    kind = result_type(*operands)
+    return b.promote(*operands, dtype=kind if is_inexact(kind) else dtype_name(None))
+
+
+def _register_unary(names: tuple[str, ...], op: str) -> None:
+    @rows.row(*names)
+    def unary(b: TorchBuilder, input: Any) -> Any:
+        return getattr(b, op)(b.floating(input) if names in _FLOAT_UNARY else b.array(input))
+
+
+def _register_rounding(names: tuple[str, ...], op: str) -> None:
+    @rows.row(*names)
+    def rounding(b: TorchBuilder, input: Any) -> Any:
+        return getattr(b, op)(input) if is_inexact(input.dtype) else input
+
+
+def _register_binary(names: tuple[str, ...], op: str) -> None:
+    @rows.row(*names)
+    def binary(b: TorchBuilder, input: Any, other: Any) -> Any:
+        return getattr(b, op)(*(floats(b, input, other) if names in _FLOAT_BINARY else b.promote(input, other)))
+
+
+def _register_reflected(name: str, op: str) -> None:
+    @rows.row(name)
+    def reflected(b: TorchBuilder, input: Any, other: Any) -> Any:
+        return getattr(b, op)(*b.promote(other, input))
+
+
+def _register_logical(name: str, op: str) -> None:
+    @rows.row(name)
+    def logical(b: TorchBuilder, input: Any, other: Any) -> Any:
+        return getattr(b, op)(truth(b, input), truth(b, other))
+
+
+def truth(b: TorchBuilder, x: Any) -> Any:
+    """Whether elements are not 0, as an array of bools."""
+    return b.cast(b.array(x), "bool")
+
+
+for _names, _op in {**_FLOAT_UNARY, **_KEEPING, **_PREDICATES}.items():
+    _register_unary(_names, _op)
+for _names, _op in _ROUNDING.items():
+    _register_rounding(_names, _op)
+for _names, _op in {**_BINARY, **_FLOAT_BINARY}.items():
+    _register_binary(_names, _op)
+for _name, _op in _REFLECTED.items():
+    _register_reflected(_name, _op)
+for _name, _op in _LOGICAL.items():
+    _register_logical(_name, _op)
+
+
+@rows.row("logical_not")
+def logical_not(b: TorchBuilder, input: Any) -> Any:
+    """torch.logical_not."""
+    return b.logical_not(truth(b, input))
+
+
+@rows.row("add", "__add__", "__radd__")
 def add(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """torch.add: ``input + alpha * other``."""
     x, y = b.promote(input, other)
-    return b.add(x, y if alpha == 1 else b.multiply(y, alpha))
+    return b.add(x, scaled(b, y, alpha))
+
+
+@rows.row("sub", "subtract", "__sub__")
+def sub(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """torch.sub: ``input - alpha * other``."""
+    x, y = b.promote(input, other)
+    return b.subtract(x, scaled(b, y, alpha))
+
+
+@rows.row("rsub", "__rsub__")
+def rsub(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
+    """torch.rsub: ``other - alpha * input``."""
+    return sub(b, other, input, alpha=alpha)
+
+
+def scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
+    """``x * factor``, for a factor that is a number and mostly 1."""
+    if factor is True or (not hasattr(factor, "spec") and factor == 1):
+        return x
+    return b.multiply(x, b.promote(x, factor, dtype=x.dtype)[1]) if hasattr(x, "spec") else x * factor
+
+
+@rows.row("div", "divide", "true_divide", "__div__", "__truediv__")
+def div(b: TorchBuilder, input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
+    """torch.div: true division of integers gives floats, a rounded one integers."""
+    if rounding_mode is None:
+        return b.divide(*floats(b, input, other))
+    x, y = b.promote(input, other)
+    return (b.trunc_divide if rounding_mode == "trunc" else b.floor_divide)(x, y)
+
+
+@rows.row("__rdiv__", "__rtruediv__")
+def rdiv(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.Tensor.__rdiv__: ``other / input``."""
+    return b.divide(*floats(b, other, input))
+
+
+@rows.row("abs", "absolute", "__abs__")
+def abs_(b: TorchBuilder, input: Any) -> Any:
+    """torch.abs."""
+    return input if input.dtype.startswith("uint") else b.abs(input)
+
+
+@rows.row("sign")
+def sign(b: TorchBuilder, input: Any) -> Any:
+    """torch.sign: 0 of NaN."""
+    if is_floating(input.dtype):
+        return b.subtract(b.cast(b.greater(input, 0.0), input.dtype), b.cast(b.less(input, 0.0), input.dtype))
+    return input if input.dtype == "bool" else b.sign(input)
+
+
+@rows.row("sgn")
+def sgn(b: TorchBuilder, input: Any) -> Any:
+    """torch.sgn: ``sign``, and ``x / abs(x)`` of complex numbers."""
+    return b.sign(input) if is_complex(input.dtype) else sign(b, input)
+
+
+@rows.row("round", "special_round")
+def round_(b: TorchBuilder, input: Any, *, decimals: int = 0) -> Any:
+    """torch.round: halves to even; the digits are moved there and back as torch moves them."""
+    if not is_inexact(input.dtype) or decimals == 0:
+        return b.round(input) if is_inexact(input.dtype) else input
+    power = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return b.divide(b.round(b.multiply(input, power)), power)
+    return b.multiply(b.round(b.divide(input, power)), power)
+
+
+@rows.row("square")
+def square(b: TorchBuilder, input: Any) -> Any:
+    """torch.square, which is ``pow(input, 2)``: of bools, integers."""
+    return b.square(b.promote(input, 2)[0])
+
+
+@rows.row("clamp", "clip")
+def clamp(b: TorchBuilder, input: Any, min: Any = None, max: Any = None) -> Any:
+    """torch.clamp."""
+    given = [operand for operand in (input, min, max) if operand is not None]
+    promoted = iter(b.promote(*given))
+    return b.clip(*(None if operand is None else next(promoted) for operand in (input, min, max)))
+
+
+@rows.row("clamp_min")
+def clamp_min(b: TorchBuilder, input: Any, min: Any) -> Any:
+    """torch.clamp_min."""
+    return clamp(b, input, min)
+
+
+@rows.row("clamp_max")
+def clamp_max(b: TorchBuilder, input: Any, max: Any) -> Any:
+    """torch.clamp_max."""
+    return clamp(b, input, None, max)
+
+
+@rows.row("real")
+def real(b: TorchBuilder, input: Any) -> Any:
+    """torch.real, torch.Tensor.real."""
+    return b.real(input) if is_complex(input.dtype) else input
+
+
+@rows.row("imag")
+def imag(b: TorchBuilder, input: Any) -> Any:
+    """torch.imag, torch.Tensor.imag."""
+    return b.imag(input)
+
+
+@rows.row("conj", "conj_physical", "_conj", "_conj_physical")
+def conj(b: TorchBuilder, input: Any) -> Any:
+    """torch.conj, torch.conj_physical."""
+    return b.conj(input) if is_complex(input.dtype) else input

@@ -50,6 +50,15 @@ class TorchBuilder(Builder):
         kind = result_type(x, 1.0) if isinstance(x, Value) else dtype_name(None)
         return self.array(x, kind)
 
+    def next_key(self) -> Any:
+        """A new key for random numbers, derived from the one input ``key`` of the graph."""
+        key = self.graph.notes.get("key")
+        if key is None:
+            key = self.graph.notes["key"] = Value("key", ArraySpec((2,), "uint32"))
+            self.graph.inputs.append(key)
+        index = self.graph.notes["keys"] = self.graph.notes.get("keys", -1) + 1
+        return self.random_fold_in(key, index=index)
+
     def fix(self, dim: Any) -> int:
         """A size as a plain int: it becomes a guard, so the graph holds for this size only. For what cannot stay symbolic."""
         if isinstance(dim, Size):

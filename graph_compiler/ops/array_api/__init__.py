@@ -7,4 +7,7 @@ from . import indexing as indexing
 from . import linear_algebra as linear_algebra
 from . import manipulation as manipulation
 from . import searching as searching
+from . import sets as sets
+from . import sorting as sorting
 from . import statistical as statistical
+from . import utility as utility

@@ -1,1 +1,122 @@
 """Creation functions (array API standard, "Creation Functions")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import InvalidGraph
+from ...sizes import Dim, Scalar, Size, apply, hint_of
+from ..registry import ArraySpec, Unknown, declare
+from ..rules import Input
+
+_SECTION = "creation"
+
+
+@declare(_SECTION)
+def arange(*, start: Scalar = 0, stop: Scalar, step: Scalar = 1, dtype: str) -> ArraySpec:
+    """``start``, ``start + step``, ... up to but not including ``stop``."""
+    return ArraySpec((arange_length(start, stop, step),), dtype)
+
+
+def arange_length(start: Any, stop: Any, step: Any) -> Dim:
+    """How many numbers ``arange`` gives: ``ceil((stop - start) / step)``, never below 0.
+
+    >>> arange_length(2, 9, 2), arange_length(0, 1, 0.3), arange_length(5, 0, -2)
+    (4, 4, 3)
+    """
+    if any(type(hint_of(number)) is float for number in (start, stop, step)):
+        length = apply("ceil", (stop - start) / step)
+    elif isinstance(step, int) and step > 0:
+        length = (stop - start + step - 1) // step
+    else:
+        length = -((start - stop) // step)
+    return max(length, 0) if isinstance(length, int) else length
+
+
+@declare(_SECTION)
+def asarray(*, data: Any, dtype: str) -> ArraySpec:
+    """An array of the numbers in nested tuples, as Python writes them; sizes may stand among them."""
+    return ArraySpec(_nested_shape(data), dtype)
+
+
+def _nested_shape(data: Any) -> tuple[int, ...]:
+    if not isinstance(data, tuple):
+        return ()
+    inner = {_nested_shape(item) for item in data}
+    if len(inner) > 1:
+        raise InvalidGraph(f"nested tuples of unequal lengths make no array: {sorted(inner)}")
+    return (len(data), *(inner.pop() if inner else ()))
+
+
+@declare(_SECTION)
+def eye(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
+    """Ones on diagonal ``k``, zeros elsewhere."""
+    return ArraySpec((n_rows, n_cols), dtype)
+
+
+@declare(_SECTION)
+def full(*, shape: tuple[Dim, ...], fill_value: Any, dtype: str) -> ArraySpec:
+    """An array of one number everywhere."""
+    return ArraySpec(shape, dtype)
+
+
+@declare(_SECTION)
+def linspace(start: Input, stop: Input, /, *, num: Dim, dtype: str) -> ArraySpec:
+    """``num`` numbers at equal distances from ``start`` to ``stop``, both included; numbers or 0-d arrays."""
+    return ArraySpec((num,), dtype)
+
+
+@declare(_SECTION)
+def ones(*, shape: tuple[Dim, ...], dtype: str) -> ArraySpec:
+    """Ones everywhere."""
+    return ArraySpec(shape, dtype)
+
+
+@declare(_SECTION)
+def tril(x: ArraySpec, /, *, k: Dim = 0) -> ArraySpec:
+    """The lower triangles of matrices: zeros above diagonal ``k``."""
+    return _triangle(x)
+
+
+@declare(_SECTION)
+def triu(x: ArraySpec, /, *, k: Dim = 0) -> ArraySpec:
+    """The upper triangles of matrices: zeros below diagonal ``k``."""
+    return _triangle(x)
+
+
+def _triangle(x: ArraySpec) -> ArraySpec:
+    if x.ndim < 2:
+        raise InvalidGraph(f"a triangle of {x}: at least two axes are needed")
+    return x
+
+
+@declare(_SECTION)
+def zeros(*, shape: tuple[Dim, ...], dtype: str) -> ArraySpec:
+    """Zeros everywhere."""
+    return ArraySpec(shape, dtype)
+
+
+@declare(_SECTION)
+def tril_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
+    """Row and column numbers, ``(2, n)``, of the lower triangle of a matrix, row by row. An extension."""
+    return ArraySpec((2, _lower_count(n_rows, n_cols, k)), dtype)
+
+
+@declare(_SECTION)
+def triu_indices(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
+    """Row and column numbers, ``(2, n)``, of the upper triangle of a matrix, row by row. An extension."""
+    if n_rows == n_cols:
+        return ArraySpec((2, _lower_count(n_rows, n_cols, -k)), dtype)
+    all_below = _lower_count(n_rows, n_cols, k - 1)
+    above = Unknown(hint_of(n_rows) * hint_of(n_cols) - all_below.hint) if isinstance(all_below, Unknown) else n_rows * n_cols - all_below
+    return ArraySpec((2, above), dtype)
+
+
+def _lower_count(n_rows: Any, n_cols: Any, k: Any) -> Any:
+    """The elements on and below diagonal ``k``."""
+    if not any(isinstance(number, Size) for number in (n_rows, n_cols, k)):
+        return sum(min(max(row + k + 1, 0), n_cols) for row in range(n_rows))
+    if n_rows == n_cols and k in (0, -1):
+        return n_rows * (n_rows + 2 * k + 1) // 2
+    return Unknown(_lower_count(hint_of(n_rows), hint_of(n_cols), hint_of(k)))
+

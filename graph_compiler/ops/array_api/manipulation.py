@@ -1,9 +1,18 @@
-"""Manipulation functions (array API standard, "Manipulation Functions")."""
+"""Manipulation functions (array API standard, "Manipulation Functions").
+
+``expand_dims`` and ``squeeze`` are ``reshape``, ``moveaxis`` is ``permute_dims``, ``broadcast_arrays`` is several ``broadcast_to``.
+"""
 
 from __future__ import annotations
 
-from ...sizes import Dim
-from ..registry import ArraySpec, declare
+from typing import Any
+
+from ...errors import InvalidGraph
+from ...sizes import Dim, hint_of, product
+from ..bounds import length
+from ..dtypes import ITEMSIZE
+from ..registry import ArraySpec, Unknown, declare
+from ..rules import Input, dtype_of, normalise_axes
 
 _SECTION = "manipulation"
 
@@ -11,10 +20,137 @@ _SECTION = "manipulation"
 @declare(_SECTION)
 def permute_dims(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
     """Axis ``i`` of the result is axis ``axes[i]`` of ``x``; all axes counted from the front."""
+    if sorted(axes) != list(range(x.ndim)):
+        raise InvalidGraph(f"{axes} are not the axes of {x}, each once and counted from the front")
     return ArraySpec(tuple(x.shape[axis] for axis in axes), x.dtype)
 
 
 @declare(_SECTION)
 def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
     """The elements of ``x`` in row-major order under another shape of as many elements; no -1, raising resolves it."""
+    if hint_of(product(x.shape)) != hint_of(product(shape)):
+        raise InvalidGraph(f"{x} has {hint_of(product(x.shape))} elements, the shape {shape} {hint_of(product(shape))}")
     return ArraySpec(shape, x.dtype)
+
+
+@declare(_SECTION)
+def broadcast_to(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
+    """``x`` repeated along new leading axes, and along axes of size 1, up to ``shape``."""
+    if x.ndim > len(shape):
+        raise InvalidGraph(f"{x} has more axes than the shape {shape}")
+    for have, want in zip(x.shape, shape[len(shape) - x.ndim :]):
+        if isinstance(have, int) and have != 1 and have != hint_of(want):
+            raise InvalidGraph(f"{x} cannot be broadcast to {shape}")
+    return ArraySpec(shape, x.dtype)
+
+
+@declare(_SECTION)
+def concat(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
+    """The arrays one after the other along ``axis``."""
+    first = arrays[0]
+    if any(array.ndim != first.ndim for array in arrays) or not 0 <= axis < first.ndim:
+        raise InvalidGraph(f"arrays of as many axes as axis {axis} needs are to be joined, got {', '.join(map(str, arrays))}")
+    shape = tuple(sum(dims) if i == axis else _agreed(dims) for i, dims in enumerate(zip(*(array.shape for array in arrays))))
+    return ArraySpec(shape, dtype_of(*arrays))
+
+
+def _agreed(dims: tuple[Any, ...]) -> Any:
+    """The one size that all of these must be: a number where one of them is."""
+    known = {dim for dim in dims if isinstance(dim, int)}
+    if len(known) > 1:
+        raise InvalidGraph(f"sizes {sorted(known)} should be equal")
+    return known.pop() if known else dims[0]
+
+
+@declare(_SECTION)
+def stack(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
+    """Arrays of one shape side by side along a new axis."""
+    if len({array.ndim for array in arrays}) != 1:
+        raise InvalidGraph(f"arrays of one shape are to be stacked, got {', '.join(map(str, arrays))}")
+    shape = tuple(map(_agreed, zip(*(array.shape for array in arrays))))
+    return ArraySpec((*shape[:axis], len(arrays), *shape[axis:]), dtype_of(*arrays))
+
+
+@declare(_SECTION)
+def unstack(x: ArraySpec, /, *, axis: int = 0, count: int) -> tuple[ArraySpec, ...]:
+    """The ``count`` slices of ``x`` along ``axis``, without that axis; ``count`` is its size."""
+    return (ArraySpec((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype),) * count
+
+
+@declare(_SECTION)
+def split(x: ArraySpec, /, *, sizes: tuple[Dim, ...], axis: int = 0) -> tuple[ArraySpec, ...]:
+    """``x`` cut along ``axis`` into parts of these sizes, which add up to the whole."""
+    if hint_of(sum(sizes)) != hint_of(x.shape[axis]):
+        raise InvalidGraph(f"the parts {sizes} do not add up to axis {axis} of {x}")
+    return tuple(ArraySpec((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype) for size in sizes)
+
+
+@declare(_SECTION)
+def flip(x: ArraySpec, /, *, axis: int | tuple[int, ...]) -> ArraySpec:
+    """The elements in reverse order along ``axis``, one or several."""
+    normalise_axes(axis, x.ndim)
+    return x
+
+
+@declare(_SECTION)
+def roll(x: ArraySpec, /, *, shift: Dim | tuple[Dim, ...], axis: int | tuple[int, ...]) -> ArraySpec:
+    """The elements moved ``shift`` places along ``axis``; those that leave at the end come in at the beginning."""
+    return x
+
+
+@declare(_SECTION)
+def repeat(x: ArraySpec, repeats: Input, /, *, axis: int = 0, total: Dim | None = None, hint: int = 0) -> ArraySpec:
+    """Each slice along ``axis`` repeated: ``repeats`` is one number, or an array with the number for each slice.
+
+    With an array, the result has ``total`` slices; without ``total`` their number depends on data, ``hint`` while recording.
+    """
+    if isinstance(repeats, ArraySpec):
+        size: Any = Unknown(hint) if total is None else total
+    else:
+        size = x.shape[axis] * repeats
+    return ArraySpec((*x.shape[:axis], size, *x.shape[axis + 1 :]), x.dtype)
+
+
+@declare(_SECTION)
+def tile(x: ArraySpec, /, *, repetitions: tuple[Dim, ...]) -> ArraySpec:
+    """``x`` laid side by side so many times along each axis; the shorter of shape and ``repetitions`` gets leading ones."""
+    rank = max(x.ndim, len(repetitions))
+    shape = (1,) * (rank - x.ndim) + x.shape
+    counts = (1,) * (rank - len(repetitions)) + repetitions
+    return ArraySpec(tuple(dim * count for dim, count in zip(shape, counts)), x.dtype)
+
+
+@declare(_SECTION)
+def pad(x: ArraySpec, /, *, padding: tuple[tuple[Dim, Dim], ...], mode: str = "constant", value: float = 0) -> ArraySpec:
+    """``x`` made larger by (before, after) elements on each axis; negative numbers cut elements off.
+
+    ``mode`` says what comes in: ``"constant"`` the ``value``, ``"reflect"`` the inside mirrored at the last element,
+    ``"edge"`` the last element, ``"wrap"`` the other end of what was not cut off.
+    """
+    return ArraySpec(tuple(size + before + after for size, (before, after) in zip(x.shape, padding)), x.dtype)
+
+
+@declare(_SECTION)
+def sliding_window(x: ArraySpec, /, *, axis: int, size: Dim, step: Dim = 1) -> ArraySpec:
+    """All windows of ``size`` elements along ``axis``, every ``step`` elements: their number takes the place of the axis, their elements
+    become the last axis."""
+    if x.ndim == 0:
+        return ArraySpec((size,), x.dtype)
+    windows = length(0, x.shape[axis] - size + 1, step, None)
+    return ArraySpec((*x.shape[:axis], windows, *x.shape[axis + 1 :], size), x.dtype)
+
+
+@declare(_SECTION)
+def as_strided(x: ArraySpec, /, *, shape: tuple[Dim, ...], strides: tuple[Dim, ...], offset: Dim = 0) -> ArraySpec:
+    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
+    return ArraySpec(shape, x.dtype)
+
+
+@declare(_SECTION)
+def bitcast(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
+    """The bytes of ``x`` read as another type; where the types differ in size, so does the last axis."""
+    have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
+    if have == want:
+        return ArraySpec(x.shape, dtype)
+    last = x.shape[-1] * (have // want) if have > want else x.shape[-1] // (want // have)
+    return ArraySpec((*x.shape[:-1], last), dtype)

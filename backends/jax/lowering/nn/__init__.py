@@ -1,0 +1,10 @@
+"""Neural-network operations in JAX, one file a section."""
+
+from . import activations as activations
+from . import attention as attention
+from . import convolution as convolution
+from . import embedding as embedding
+from . import linear as linear
+from . import normalisation as normalisation
+from . import pooling as pooling
+from . import resampling as resampling

@@ -1,0 +1,47 @@
+"""Activation functions in JAX: ``jax.nn`` where values and gradients are those of the vocabulary."""
+
+from __future__ import annotations
+
+from ....rows import Operand
+from ..table import rows
+
+rows.table(
+    {
+        "relu": "jax.nn.relu({x})",
+        "relu6": "hard_tanh({x}, 0, 6)",
+        "hard_tanh": "hard_tanh({x}, {minimum}, {maximum})",
+        "hard_sigmoid": "hard_tanh({x} + 3, 0, 6) / 6",
+        "hard_swish": "{x} * hard_tanh({x} + 3, 0, 6) / 6",
+        "leaky_relu": "jnp.where({x} > 0, {x}, {x} * {negative_slope})",
+        "prelu": "jnp.where({x} > 0, {x}, {x} * {slope})",
+        "elu": "jax.nn.elu({x}, {alpha=})",
+        "selu": "jax.nn.selu({x})",
+        "celu": "celu({x}, {alpha})",
+        "gelu": "jax.nn.gelu({x}, approximate={approximate})",
+        "silu": "jax.nn.silu({x})",
+        "mish": "jax.nn.mish({x})",
+        "soft_sign": "jax.nn.soft_sign({x})",
+        "log_sigmoid": "jax.nn.log_sigmoid({x})",
+        "soft_shrink": "soft_shrink({x}, {threshold})",
+        "hard_shrink": "jnp.where(abs({x}) <= {threshold}, 0, {x})",
+        "threshold": "jnp.where({x} <= {threshold}, {value}, {x})",
+        "glu": "glu({x}, {axis=})",
+    }
+)
+
+
+def _over_axis(name: str) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, axis: int) -> str:
+        return f"jax.nn.{name}({x})" if axis == x.ndim - 1 else f"jax.nn.{name}({x}, axis={axis})"
+
+
+_over_axis("softmax")
+_over_axis("log_softmax")
+
+
+@rows.row("softplus")
+def _softplus(x: Operand, *, beta: float, threshold: float) -> str:
+    if beta == 1 and threshold == 20 and x.dtype != "float64":  # in less precision both are the same number above 20
+        return f"jax.nn.softplus({x})"
+    return f"softplus({x}, {beta!r}, {threshold!r})"

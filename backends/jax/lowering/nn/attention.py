@@ -1,0 +1,20 @@
+"""Attention in JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....rows import Operand
+from ..table import rows
+
+
+@rows.row("scaled_dot_product_attention")
+def _attention(
+    query: Operand, key: Operand, value: Operand, mask: Operand | None = None, *, is_causal: bool, scale: Any, enable_gqa: bool
+) -> str:
+    """Explicit products, not ``jax.nn.dot_product_attention``: on CPU as fast without its transposes, and rows that are wholly masked give 0."""
+    function = "grouped_query_attention" if enable_gqa else "scaled_dot_product_attention"
+    options = [str(mask)] if mask is not None else []
+    options += ["is_causal=True"] if is_causal else []
+    options += [f"scale={scale!r}"] if scale is not None else []
+    return f"{function}({', '.join([str(query), str(key), str(value), *options])})"

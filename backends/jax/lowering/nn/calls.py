@@ -1,0 +1,29 @@
+"""Calls of prelude functions, without the arguments that say nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....rows import Operand
+
+
+def helper_call(name: str, *operands: Operand | None, **options: Any) -> str:
+    """``name(x, weight, strides=(2, 2))``: operands that are None are left out at the end, options wherever they are None.
+
+    >>> helper_call("layer_norm", "x", None, axis=None, epsilon=1e-05)
+    'layer_norm(x, epsilon=1e-05)'
+    """
+    texts = [str(operand) for operand in operands]
+    while texts and texts[-1] == "None":
+        texts.pop()
+    return f"{name}({', '.join(texts + [f'{key}={value!r}' for key, value in options.items() if value is not None])})"
+
+
+def unless(value: Any, default: Any) -> Any:
+    """``value``, or None where it is the default."""
+    return None if value == default else value
+
+
+def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
+    """``values``, or None where each of them is the default."""
+    return None if all(value == default for value in values) else values

@@ -1,0 +1,43 @@
+"""Convolutions in JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....rows import Operand
+from ..table import rows
+from .calls import helper_call, unless, unless_all
+
+rows.table(
+    {
+        "im2col": "im2col({x}, {kernel}, {strides}, {padding}, {dilation})",
+        "col2im": "col2im({x}, {size}, {kernel}, {strides}, {padding}, {dilation})",
+    }
+)
+
+
+@rows.row("conv", "conv_transpose")
+def _conv(
+    x: Operand,
+    weight: Operand,
+    bias: Operand | None = None,
+    *,
+    strides: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    layout: str,
+    output_padding: Any = None,
+) -> str:
+    return helper_call(
+        "conv" if output_padding is None else "conv_transpose",
+        x,
+        weight,
+        bias,
+        strides=unless_all(strides, 1),
+        padding=unless_all(padding, (0, 0)),
+        output_padding=unless_all(output_padding or (), 0),
+        dilation=unless_all(dilation, 1),
+        groups=unless(groups, 1),
+        layout=unless(layout, "channels_first"),
+    )

@@ -1,0 +1,54 @@
+"""Normalisation layers in JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....rows import Operand
+from ..table import rows
+from .calls import helper_call, unless
+
+rows.table(
+    {
+        "local_response_norm": "local_response_norm({x}, size={size}, alpha={alpha}, beta={beta}, k={k})",
+        "normalize": "normalize({x}, ord={ord}, axis={axis}, epsilon={epsilon})",
+    }
+)
+
+
+def _last(x: Operand, axis: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if axis == (x.ndim - 1,) else axis
+
+
+@rows.row("batch_norm")
+def _batch_norm(
+    x: Operand,
+    mean: Operand,
+    variance: Operand,
+    weight: Operand | None = None,
+    bias: Operand | None = None,
+    *,
+    epsilon: float,
+    axis: int,
+) -> str:
+    return helper_call("batch_norm", x, mean, variance, weight, bias, axis=unless(axis, 1), epsilon=epsilon)
+
+
+@rows.row("layer_norm")
+def _layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axis: Any, epsilon: float) -> str:
+    return helper_call("layer_norm", x, weight, bias, axis=_last(x, axis), epsilon=epsilon)
+
+
+@rows.row("rms_norm")
+def _rms_norm(x: Operand, weight: Operand | None = None, *, axis: Any, epsilon: float) -> str:
+    return helper_call("rms_norm", x, weight, axis=_last(x, axis), epsilon=epsilon)
+
+
+@rows.row("group_norm")
+def _group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int, epsilon: float) -> str:
+    return helper_call("group_norm", x, weight, bias, groups=groups, epsilon=epsilon)
+
+
+@rows.row("instance_norm")
+def _instance_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float) -> str:
+    return helper_call("instance_norm", x, weight, bias, epsilon=epsilon)

@@ -1,0 +1,52 @@
+"""Element-wise functions beyond the array API standard in JAX."""
+
+from __future__ import annotations
+
+from ....ops.dtypes import is_complex, is_integer
+from ...rows import Operand
+from .table import rows
+
+_SPECIAL = ("entr", "erfcx", "i0", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri", "zeta")
+_HELPERS = ("airy_ai", "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "digamma")
+_HELPERS_OF_TWO = ("xlog1py", "xlogy")
+
+rows.table({name: f"special.{name}({{x}})" for name in _SPECIAL if name != "zeta"})
+rows.table({name: f"{name}({{x}})" for name in (*_HELPERS, "spherical_bessel_j0")})
+rows.table({name: f"{name}({{x1}}, {{x2}})" for name in _HELPERS_OF_TWO})
+rows.table({f"{name}": f"jnp.{name}({{x1}}, {{x2}})" for name in ("fmax", "fmin", "fmod", "gcd", "lcm", "logaddexp2")})
+rows.table({
+    "complex": "lax.complex(*jnp.broadcast_arrays({real}, {imag}))",
+    "erf": "lax.erf({x})",
+    "erfc": "lax.erfc({x})",
+    "erfinv": "lax.erf_inv({x})",
+    "exp2": "2.0 ** {x}",
+    "frexp": "jnp.frexp({x})",
+    "gammainc": "special.gammainc({x1}, {x2})",
+    "gammaincc": "special.gammaincc({x1}, {x2})",
+    "isclose": "jnp.isclose({x1}, {x2}, {rtol=}, {atol=}, {equal_nan=})",
+    "lgamma": "lax.lgamma({x})",
+    "logit": "logit({x}, {eps=})",
+    "nan_to_num": "jnp.nan_to_num({x}, {nan=}, {posinf=}, {neginf=})",
+    "orthogonal_polynomial": "orthogonal_polynomial({x}, {n}, {kind})",
+    "polygamma": "special.polygamma({n}, {x})",
+    "rsqrt": "lax.rsqrt({x})",
+    "sigmoid": "lax.logistic({x})",
+    "sinc": "jnp.sinc({x})",
+    "stop_gradient": "lax.stop_gradient({x})",
+    "view_as_complex": "lax.complex({x}[..., 0], {x}[..., 1])",
+    "view_as_real": "jnp.stack([{x}.real, {x}.imag], axis=-1)",
+    "zeta": "special.zeta({x1}, {x2})",
+})  # fmt: skip
+
+
+@rows.row("angle")
+def angle(x: Operand) -> str:
+    """A helper for real numbers, for ``jnp.angle`` of -0.0 is pi."""
+    return f"jnp.angle({x})" if is_complex(x.dtype or "") else f"real_angle({x})"
+
+
+@rows.row("trunc_divide")
+def trunc_divide(x1: Operand, x2: Operand) -> str:
+    """Of integers, what is left when the rest has gone is a multiple."""
+    integers = is_integer(x1.dtype or x2.dtype or "")
+    return f"({x1} - jnp.fmod({x1}, {x2})) // {x2}" if integers else f"jnp.trunc({x1} / {x2})"

@@ -1,0 +1,38 @@
+"""Attention."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def scaled_dot_product_attention(
+    query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array | None = None, is_causal: bool = False, scale: float | None = None
+) -> jax.Array:
+    """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
+    wide = jnp.promote_types(query.dtype, jnp.float32)
+    scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
+    scores *= query.shape[-1] ** -0.5 if scale is None else scale
+    if is_causal:
+        scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
+    if mask is None:
+        return jax.nn.softmax(scores).astype(value.dtype) @ value
+    scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == bool else scores + mask
+    peak = lax.stop_gradient(scores.max(-1, keepdims=True, initial=-jnp.inf))
+    weights = jnp.exp(scores - jnp.where(peak == -jnp.inf, 0, peak))
+    total = weights.sum(-1, keepdims=True)
+    return (weights / jnp.where(total == 0, 1, total)).astype(value.dtype) @ value
+
+
+def grouped_query_attention(
+    query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array | None = None, is_causal: bool = False, scale: float | None = None
+) -> jax.Array:
+    """Attention in which groups of consecutive query heads (axis -3) share a head of key and value."""
+    heads, shared = query.shape[-3], key.shape[-3]
+    groups = query.reshape(*query.shape[:-3], shared, heads // shared, *query.shape[-2:])
+    if mask is not None and mask.ndim > 2:
+        split = (1, 1) if mask.shape[-3] == 1 else (shared, heads // shared)
+        mask = mask.reshape(*mask.shape[:-3], *split, *mask.shape[-2:])
+    result = scaled_dot_product_attention(groups, key[..., None, :, :], value[..., None, :, :], mask, is_causal, scale)
+    return result.reshape(*result.shape[:-4], heads, *result.shape[-2:])

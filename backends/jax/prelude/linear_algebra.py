@@ -1,0 +1,141 @@
+"""Linear algebra: what ``jax.numpy.linalg`` lacks, or has with other conventions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from .statistical import vector_norm
+
+
+def adjoint(x: jax.Array) -> jax.Array:
+    """The conjugate of the transposed matrices."""
+    return jnp.swapaxes(x.conj(), -1, -2)
+
+
+# ---------------------------------------------------------------------------------------------- norms and ranks
+def matrix_norm(x: jax.Array, *, ord: Any = "fro", keepdims: bool = False) -> jax.Array:
+    """The norm of the matrices in the last two axes."""
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    return jnp.linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
+
+
+def cond(x: jax.Array, *, ord: Any = 2) -> jax.Array:
+    """The condition number of the matrices in the last two axes."""
+    if ord in (2, -2):
+        values = jnp.linalg.svdvals(x)
+        ratio = values[..., 0] / values[..., -1]
+        return ratio if ord == 2 else 1 / ratio
+    return matrix_norm(x, ord=ord) * matrix_norm(jnp.linalg.inv(x), ord=ord)
+
+
+def singular_cutoff(x: jax.Array, largest: jax.Array, rtol: Any, atol: Any) -> jax.Array:
+    """Up to where singular values count as zero: ``max(atol, rtol * largest)``."""
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * jnp.finfo(x.dtype).eps if atol is None else 0.0
+    return jnp.maximum(0.0 if atol is None else atol, rtol * largest)
+
+
+def matrix_rank(x: jax.Array, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> jax.Array:
+    """How many singular values are above ``max(atol, rtol * largest)``."""
+    values = jnp.abs(jnp.linalg.eigvalsh(x)) if hermitian else jnp.linalg.svdvals(x)
+    cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
+    return jnp.sum(values > cutoff[..., None], axis=-1)
+
+
+def pinv(x: jax.Array, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> jax.Array:
+    """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    if atol is None:
+        rtol = max(x.shape[-2:]) * float(jnp.finfo(x.dtype).eps) if rtol is None else rtol
+        return jnp.linalg.pinv(x, rtol=rtol, hermitian=hermitian)
+    largest = jnp.max(jnp.linalg.svdvals(x), axis=-1, initial=0)
+    cutoff = singular_cutoff(x, largest, rtol, atol)
+    return jnp.linalg.pinv(x, rtol=cutoff / jnp.where(largest > 0, largest, 1), hermitian=hermitian)
+
+
+# ---------------------------------------------------------------------------------------------- solutions
+def with_same_batch(x1: jax.Array, x2: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Both with their leading axes broadcast, the last two as they are."""
+    batch = jnp.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    return jnp.broadcast_to(x1, batch + x1.shape[-2:]), jnp.broadcast_to(x2, batch + x2.shape[-2:])
+
+
+def solve_triangular(
+    x1: jax.Array, x2: jax.Array, *, upper: bool, left: bool = True, transpose: bool = False, unit_diagonal: bool = False
+) -> jax.Array:
+    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose."""
+    x1, x2 = with_same_batch(x1, x2)
+    return lax.linalg.triangular_solve(x1, x2, left_side=left, lower=not upper, transpose_a=transpose, unit_diagonal=unit_diagonal)
+
+
+def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.Array:
+    """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
+    factor = jnp.triu(x1) if upper else adjoint(jnp.tril(x1))
+    return solve_triangular(factor, solve_triangular(adjoint(factor), x2, upper=False), upper=True)
+
+
+def cholesky_inverse(x: jax.Array, *, upper: bool = False) -> jax.Array:
+    """The inverse of the matrix whose Cholesky factor is ``x``."""
+    return cholesky_solve(x, jnp.eye(x.shape[-1], dtype=x.dtype), upper=upper)
+
+
+def lstsq(x1: jax.Array, x2: jax.Array, *, rcond: float | None = None) -> tuple[jax.Array, jax.Array]:
+    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``."""
+    return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
+
+
+# ---------------------------------------------------------------------------------------------- decompositions
+def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """L and U in one matrix, and the rows swapped at each step, counted from 1."""
+    factors, pivots, _ = lax.linalg.lu(x)
+    return factors, pivots + 1
+
+
+def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """P, L and U from what ``lu_factor`` gives."""
+    rows, columns = lu.shape[-2:]
+    inner = min(rows, columns)
+    permutation = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
+    swapped = (permutation[..., None, :] == jnp.arange(rows)[:, None]).astype(lu.dtype)
+    return swapped, jnp.tril(lu[..., :inner], -1) + jnp.eye(rows, inner, dtype=lu.dtype), jnp.triu(lu[..., :inner, :])
+
+
+def lu_decomposition(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """A permutation, a unit lower and an upper triangular matrix whose product is ``x``."""
+    return lu_unpack(*lu_factor(x))
+
+
+def lu_solve(lu: jax.Array, pivots: jax.Array, x2: jax.Array, *, left: bool = True, adjoint_of: bool = False) -> jax.Array:
+    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from what ``lu_factor`` gives for A."""
+    if not left:
+        return adjoint(lu_solve(lu, pivots, adjoint(x2), adjoint_of=not adjoint_of))
+    swapped, lower, upper = lu_unpack(lu, pivots)
+    if adjoint_of:
+        inner = solve_triangular(adjoint(upper), x2, upper=False)
+        return swapped @ solve_triangular(adjoint(lower), inner, upper=True)
+    return solve_triangular(upper, solve_triangular(lower, adjoint(swapped) @ x2, upper=False), upper=True)
+
+
+def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """R, the Householder vectors below its diagonal, and their factors."""
+    transposed, tau = jnp.linalg.qr(x, mode="raw")
+    return jnp.swapaxes(transposed, -1, -2), tau
+
+
+def ormqr(x: jax.Array, tau: jax.Array, x2: jax.Array, *, left: bool = True, transpose: bool = False) -> jax.Array:
+    """The product of the whole Q of ``geqrf``, or its adjoint, with ``x2``."""
+    missing = x.shape[-2] - x.shape[-1]
+    whole = lax.linalg.householder_product(jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]), tau)
+    whole = adjoint(whole) if transpose else whole
+    return whole @ x2 if left else x2 @ whole
+
+
+def vander(x: jax.Array, *, n: int, increasing: bool = False) -> jax.Array:
+    """The powers 0 to ``n - 1`` of the elements along a new last axis."""
+    factors = jnp.broadcast_to(x[..., None], (*x.shape, n)).at[..., :1].set(1)
+    powers = lax.cumprod(factors, axis=x.ndim)
+    return powers if increasing else lax.rev(powers, (x.ndim,))

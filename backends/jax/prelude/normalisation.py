@@ -1,0 +1,113 @@
+"""Normalisation layers. Half precision is computed in float32."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def widened(x: jax.Array) -> jax.Array:
+    """``x``, half precision as float32."""
+    return x.astype(jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4 else x
+
+
+def over_channels(vector: jax.Array, ndim: int, axis: int = 1) -> jax.Array:
+    """A vector shaped to be broadcast over ``axis`` of ``ndim``, half precision as float32."""
+    return widened(vector).reshape([-1 if i == axis else 1 for i in range(ndim)])
+
+
+def standardised(x: jax.Array, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
+    """``(x - mean) / sqrt(variance + epsilon)`` over ``axis``."""
+    centred = x - x.mean(axis, keepdims=True)
+    return centred * lax.rsqrt((centred * centred).mean(axis, keepdims=True) + epsilon)
+
+
+def batch_norm(
+    x: jax.Array,
+    mean: jax.Array,
+    variance: jax.Array,
+    weight: jax.Array | None = None,
+    bias: jax.Array | None = None,
+    *,
+    axis: int = 1,
+    epsilon: float,
+) -> jax.Array:
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
+    scale = lax.rsqrt(widened(variance) + epsilon)
+    if weight is not None:
+        scale = scale * weight
+    result = (widened(x) - over_channels(mean, x.ndim, axis)) * over_channels(scale, x.ndim, axis)
+    if bias is not None:
+        result = result + over_channels(bias, x.ndim, axis)
+    return result.astype(x.dtype)
+
+
+def layer_norm(
+    x: jax.Array,
+    weight: jax.Array | None = None,
+    bias: jax.Array | None = None,
+    *,
+    axis: int | tuple[int, ...] = -1,
+    epsilon: float,
+) -> jax.Array:
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
+    result = standardised(widened(x), axis, epsilon)
+    if weight is not None:
+        result = result * weight
+    if bias is not None:
+        result = result + bias
+    return result.astype(x.dtype)
+
+
+def rms_norm(x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float) -> jax.Array:
+    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
+    wide = widened(x)
+    result = wide * lax.rsqrt((wide * wide).mean(axis, keepdims=True) + epsilon)
+    if weight is not None:
+        result = result * weight
+    return result.astype(x.dtype)
+
+
+def group_norm(
+    x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, groups: int, epsilon: float
+) -> jax.Array:
+    """Normalises each of ``groups`` groups of channels (axis 1), with all axes after it."""
+    grouped = widened(x).reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+    result = standardised(grouped, tuple(range(2, grouped.ndim)), epsilon).reshape(x.shape)
+    if weight is not None:
+        result = result * over_channels(weight, x.ndim)
+    if bias is not None:
+        result = result + over_channels(bias, x.ndim)
+    return result.astype(x.dtype)
+
+
+def instance_norm(x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, epsilon: float) -> jax.Array:
+    """Normalises each channel of each sample over the axes of space."""
+    result = standardised(widened(x), tuple(range(2, x.ndim)), epsilon)
+    if weight is not None:
+        result = result * over_channels(weight, x.ndim)
+    if bias is not None:
+        result = result + over_channels(bias, x.ndim)
+    return result.astype(x.dtype)
+
+
+def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k: float) -> jax.Array:
+    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``."""
+    wide = widened(x)
+    window = (1, size) + (1,) * (x.ndim - 2)
+    padding = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
+    total = lax.reduce_window(wide * wide, jnp.zeros((), wide.dtype), lax.add, window, (1,) * x.ndim, padding)
+    return (wide / (k + total * (alpha / size)) ** beta).astype(x.dtype)
+
+
+def normalize(x: jax.Array, *, ord: float = 2, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
+    """``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``; zeros have a gradient of 0 in the norm."""
+    wide = widened(x)
+    if ord == 2:
+        square = (wide * wide.conj()).real.sum(axis, keepdims=True)
+        zero = square == 0
+        norm = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, square)))
+    else:
+        norm = jnp.linalg.vector_norm(wide, ord=ord, axis=axis, keepdims=True)
+    return (wide / jnp.maximum(norm, epsilon)).astype(x.dtype)

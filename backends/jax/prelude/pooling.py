@@ -1,0 +1,204 @@
+"""Pooling over the last axes."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .normalisation import widened
+
+
+def least_of(dtype: np.dtype) -> float | int:
+    """The number that no other of this type is below."""
+    return -np.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
+
+
+def window_count(size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool) -> int:
+    """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts within."""
+    before, after = padding
+    reach = dilation * (kernel - 1)
+    covered = size + before - 1 + (min(0, after + stride - 1 - reach) if ceil_mode else after - reach)
+    return covered // stride + 1
+
+
+def padding_for_windows(
+    size: tuple[int, ...],
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    ceil_mode: bool,
+) -> list[tuple[int, int]]:
+    """``padding``, with as much more behind as the last window needs."""
+    if not ceil_mode:
+        return list(padding)
+    counts = [window_count(*of_axis, 1, True) for of_axis in zip(size, kernel, strides, padding)]
+    return [(p[0], max(p[1], (c - 1) * s + k - n - p[0])) for n, k, s, p, c in zip(size, kernel, strides, padding, counts)]
+
+
+def window_places(
+    size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The places [windows, kernel] of the elements of each window of an axis, and which of them lie inside of the array."""
+    windows = window_count(size, kernel, stride, padding, dilation, ceil_mode)
+    places = np.arange(windows)[:, None] * stride + np.arange(kernel) * dilation - padding[0]
+    return np.clip(places, 0, size - 1), (places >= 0) & (places < size)
+
+
+def adaptive_places(size: int, windows: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places [windows, longest] of windows that cover an axis evenly, and which of them belong to their window."""
+    starts, ends = np.arange(windows) * size // windows, -(-np.arange(1, windows + 1) * size // windows)
+    places = starts[:, None] + np.arange(max(ends - starts, default=1))
+    return np.minimum(places, size - 1), places < ends[:, None]
+
+
+def max_over_windows(x: jax.Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[jax.Array, jax.Array]:
+    """The first largest element of each window (NaN above all), and its place in the last axes in row-major order.
+
+    ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
+    """
+    rank = len(axes)
+    size = x.shape[-rank:]
+    windows = [len(places) for places, _ in axes]
+    place, inside = np.zeros([1] * 2 * rank, int), np.ones([1] * 2 * rank, bool)
+    for axis, (places, belongs) in enumerate(axes):
+        shape = [windows[axis] if i == axis else places.shape[1] if i == rank + axis else 1 for i in range(2 * rank)]
+        place = place * size[axis] + places.reshape(shape)
+        inside = inside & belongs.reshape(shape)
+    place, inside = place.reshape(*windows, -1), inside.reshape(*windows, -1)
+    elements = jnp.where(inside, x.reshape(*x.shape[:-rank], math.prod(size))[..., place], least_of(x.dtype))
+    chosen = elements.argmax(-1, keepdims=True)
+    largest = jnp.take_along_axis(elements, chosen, -1)
+    chosen = jnp.where(largest == least_of(x.dtype), inside.argmax(-1)[..., None], chosen)
+    indices = jnp.take_along_axis(jnp.broadcast_to(place, elements.shape), chosen, -1)
+    return largest[..., 0], indices[..., 0].astype(chosen.dtype)
+
+
+def max_pool(
+    x: jax.Array,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...] | None = None,
+    dilation: tuple[int, ...] | None = None,
+    ceil_mode: bool = False,
+) -> jax.Array:
+    """The largest element of each window over the last ``len(kernel)`` axes."""
+    if dilation:  # reduce_window has no gradient there
+        return max_pool_with_indices(x, kernel, strides, padding, dilation, ceil_mode)[0]
+    rank = len(kernel)
+    lead = (1,) * (x.ndim - rank)
+    around = padding_for_windows(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, ceil_mode)
+    return lax.reduce_window(x, least_of(x.dtype), lax.max, lead + kernel, lead + strides, [(0, 0)] * len(lead) + around)
+
+
+def max_pool_with_indices(
+    x: jax.Array,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...] | None = None,
+    dilation: tuple[int, ...] | None = None,
+    ceil_mode: bool = False,
+) -> tuple[jax.Array, jax.Array]:
+    """The largest element of each window, and its place in the pooled axes in row-major order."""
+    rank = len(kernel)
+    of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
+    return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
+
+
+def sum_pool(
+    x: jax.Array, kernel: tuple[int, ...], strides: tuple[int, ...], padding: tuple[tuple[int, int], ...], ceil_mode: bool
+) -> jax.Array:
+    """The sum of each window."""
+    lead = (1,) * (x.ndim - len(kernel))
+    around = padding_for_windows(x.shape[-len(kernel) :], kernel, strides, padding, ceil_mode)
+    return lax.reduce_window(x, np.zeros((), x.dtype), lax.add, lead + kernel, lead + strides, [(0, 0)] * len(lead) + around)
+
+
+def avg_pool(
+    x: jax.Array,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...] | None = None,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> jax.Array:
+    """The mean of each window over the last ``len(kernel)`` axes; integers are divided towards zero."""
+    rank = len(kernel)
+    padding = padding or ((0, 0),) * rank
+    total = sum_pool(widened(x), kernel, strides, padding, ceil_mode)
+    divisor = np.array(divisor_override or 1)
+    for n, k, stride, pair, windows in zip(x.shape[-rank:], kernel, strides, padding, total.shape[-rank:]):
+        starts = np.arange(windows) * stride - pair[0]
+        ends = np.minimum(starts + k, n + pair[1])
+        counts = ends - starts if count_include_pad else np.minimum(ends, n) - np.maximum(starts, 0)
+        divisor = divisor if divisor_override else divisor[..., None] * counts
+    if jnp.issubdtype(x.dtype, jnp.integer):
+        return lax.div(total, jnp.broadcast_to(divisor, total.shape).astype(x.dtype))
+    return (total / divisor.astype(total.dtype)).astype(x.dtype)
+
+
+def lp_pool(x: jax.Array, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False) -> jax.Array:
+    """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
+    mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
+    return (jnp.sign(mean) * jax.nn.relu(abs(mean)) * math.prod(kernel)) ** (1 / ord)
+
+
+def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.Array:
+    """Zeros of spatial ``size`` with the elements of ``x`` at ``indices``."""
+    lead = x.shape[: x.ndim - len(size)]
+    zeros = jnp.zeros((*lead, math.prod(size)), x.dtype)
+    flat = (*lead, math.prod(x.shape[len(lead) :]))
+    return jnp.put_along_axis(zeros, indices.reshape(flat), x.reshape(flat), axis=-1, inplace=False).reshape(*lead, *size)
+
+
+def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...]) -> jax.Array:
+    """Means over ``size`` windows that cover the last axes evenly."""
+    result = widened(x)
+    for axis, windows in enumerate(size, x.ndim - len(size)):
+        places, inside = adaptive_places(x.shape[axis], windows)
+        mask = inside.reshape(inside.shape + (1,) * (x.ndim - axis - 1))
+        elements = jnp.where(mask, result[(slice(None),) * axis + (places,)], 0)
+        result = elements.sum(axis + 1) / mask.sum(1).astype(result.dtype)
+    return result.astype(x.dtype)
+
+
+def adaptive_max_pool(x: jax.Array, size: tuple[int, ...]) -> jax.Array:
+    """Largest elements over the windows of ``adaptive_avg_pool``."""
+    return adaptive_max_pool_with_indices(x, size)[0]
+
+
+def adaptive_max_pool_with_indices(x: jax.Array, size: tuple[int, ...]) -> tuple[jax.Array, jax.Array]:
+    """Largest elements over the windows of ``adaptive_avg_pool``, and their places in row-major order."""
+    return max_over_windows(x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)])
+
+
+def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) -> jax.Array:
+    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of ``samples``."""
+    if windows == 1:
+        return jnp.full((*samples.shape, 1), size - kernel)
+    step = jnp.asarray((size - kernel) / (windows - 1), samples.dtype)
+    shift = samples[..., None]
+    starts = ((jnp.arange(windows) + shift) * step).astype(int) - (shift * step).astype(int)
+    return starts.at[..., -1].set(size - kernel)
+
+
+def fractional_max_pool(x: jax.Array, samples: jax.Array, kernel: tuple[int, ...], size: tuple[int, ...]) -> tuple[jax.Array, jax.Array]:
+    """Largest elements and their places over windows that start where ``fractional_starts`` says; the last sample is for the first axis."""
+    rank, space = len(kernel), x.shape[-len(kernel) :]
+    lead = x.shape[:-rank]
+    samples = samples.reshape(*lead, rank)
+    place = jnp.zeros((*lead, *(1,) * 2 * rank), int)
+    for axis in range(rank):
+        starts = fractional_starts(samples[..., rank - 1 - axis], space[axis], size[axis], kernel[axis])
+        elements = starts[..., None] + np.arange(kernel[axis])
+        shape = [size[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
+        place = place * space[axis] + elements.reshape(*lead, *shape)
+    place = place.reshape(*lead, math.prod(size), math.prod(kernel))
+    elements = jnp.take_along_axis(x.reshape(*lead, math.prod(space), 1), place.reshape(*lead, -1, 1), -2).reshape(place.shape)
+    chosen = elements.argmax(-1, keepdims=True)
+    found = (jnp.take_along_axis(array, chosen, -1).reshape(*lead, *size) for array in (elements, place))
+    return tuple(found)

@@ -1,0 +1,24 @@
+"""Random numbers that ``jax.random`` has no one call for."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+
+def dropout(key: jax.Array, x: jax.Array, rate: float, shared_axes: tuple[int, ...] = ()) -> jax.Array:
+    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die together."""
+    if rate == 1:
+        return jnp.zeros_like(x)
+    shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
+    return jnp.where(jax.random.bernoulli(key, 1 - rate, shape), x / (1 - rate), 0)
+
+
+def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replacement: bool) -> jax.Array:
+    """Indices along the last axis in proportion to ``weights``."""
+    logits = jnp.log(weights)
+    index = jnp.result_type(int)
+    if replacement:
+        drawn = jax.random.categorical(key, logits, axis=-1, shape=(samples, *weights.shape[:-1]))
+        return jnp.moveaxis(drawn, 0, -1).astype(index)
+    return jax.lax.top_k(logits + jax.random.gumbel(key, logits.shape, logits.dtype), samples)[1].astype(index)

@@ -1,0 +1,189 @@
+"""Resampling of the last axes: positions and weights are computed with numpy as torch computes them, in the precision of the array."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def source_step(size: int, out: int, scale: float | None, align_corners: bool, real: type) -> np.floating:
+    """How far the position in the source moves for one step in the output."""
+    if align_corners:
+        return real(size - 1) / real(out - 1) if out > 1 else real(0)
+    return real(1 / scale) if scale else real(size) / real(out)
+
+
+def nearest_places(size: int, out: int, scale: float | None, exact: bool) -> np.ndarray:
+    """The nearest source element for each output element: by its start, or with ``exact`` by its centre."""
+    positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
+    if not exact and out in (size, 2 * size):
+        return np.arange(out) * size // out
+    return np.minimum(np.floor(positions * source_step(size, out, scale, False, np.float32)).astype(int), size - 1)
+
+
+def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
+    """The weights of the four neighbours of a point at ``t`` between the second and the third (cubic convolution)."""
+
+    def near(d: np.ndarray) -> np.ndarray:
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    def far(d: np.ndarray) -> np.ndarray:
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+def sample_taps(
+    size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
+) -> tuple[np.ndarray, np.ndarray]:
+    """Places and weights [out, taps] of the source elements that make each output element; method linear or cubic."""
+    step = source_step(size, out, scale, align_corners, real)
+    positions = np.arange(out, dtype=real)
+    positions = positions * step if align_corners else step * (positions + real(0.5)) - real(0.5)
+    if method == "linear":
+        positions = np.maximum(positions, 0)
+    base = np.minimum(np.floor(positions).astype(int), size - 1)
+    t = np.clip(positions - base.astype(real), 0, 1)
+    weights = [1 - t, t] if method == "linear" else cubic_weights(t)
+    places = base[:, None] + (np.arange(2) if method == "linear" else np.arange(-1, 3))
+    return np.clip(places, 0, size - 1), np.stack(weights, axis=-1).astype(real)
+
+
+def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
+    """Triangle, cubic (a = -0.5) or Lanczos (3 lobes) filter at distances ``x``."""
+    x = abs(x)
+    if method == "linear":
+        return np.maximum(1 - x, 0)
+    if method == "lanczos":
+        return np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0)
+    a = -0.5
+    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((x - 5) * x + 8) * x * a - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def antialias_taps(
+    size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
+) -> tuple[np.ndarray, np.ndarray]:
+    """Places and weights [out, taps] with a filter that is as wide as one output element."""
+    step = source_step(size, out, scale, align_corners, real)
+    width = max(step, real(1))
+    support = real({"linear": 1, "cubic": 2, "lanczos": 3}[method]) * width
+    centres = step * (np.arange(out, dtype=real) + real(0.5))
+    first = np.maximum((centres - support + real(0.5)).astype(int), 0)
+    last = np.minimum((centres + support + real(0.5)).astype(int), size)
+    places = first[:, None] + np.arange(max(last - first, default=1))
+    weights = antialias_filter(method, (places - centres[:, None] + real(0.5)) / width)
+    weights = np.where(places < last[:, None], weights, 0)
+    return np.minimum(places, size - 1), (weights / weights.sum(1, keepdims=True)).astype(real)
+
+
+def interpolate(
+    x: jax.Array,
+    size: tuple[int, ...],
+    method: str = "nearest",
+    *,
+    scales: tuple[float | None, ...] | None = None,
+    align_corners: bool = False,
+    antialias: bool = False,
+) -> jax.Array:
+    """``x`` with its last axes resampled to ``size``; ``scales`` are the factors that positions are computed with."""
+    real = np.float64 if x.dtype == np.float64 else np.float32
+    result = x if method.startswith("nearest") else x.astype(real)
+    for axis, (out, scale) in enumerate(zip(size, scales or (None,) * len(size)), x.ndim - len(size)):
+        before = (slice(None),) * axis
+        if method.startswith("nearest"):
+            result = result[(*before, nearest_places(x.shape[axis], out, scale, method == "nearest-exact"))]
+        elif antialias or out != x.shape[axis] or scale not in (None, 1):
+            taps = antialias_taps if antialias else sample_taps
+            places, weights = taps(x.shape[axis], out, method, scale, align_corners, real)
+            weights = weights.reshape(weights.shape + (1,) * (x.ndim - axis - 1))
+            result = (result[(*before, places)] * weights).sum(axis + 1)
+    if jnp.issubdtype(x.dtype, jnp.integer):
+        result = jnp.clip(jnp.floor(result + 0.5), jnp.iinfo(x.dtype).min, jnp.iinfo(x.dtype).max)
+    return result.astype(x.dtype)
+
+
+def reflected(position: jax.Array, size: int, align_corners: bool) -> jax.Array:
+    """Positions reflected at the ends of an axis, at the centres or at the outer edges of its first and last elements."""
+    start, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
+    if span == 0:
+        return jnp.zeros_like(position)
+    distance = abs(position - start)
+    turns, rest = jnp.floor(distance / span), distance % span
+    return jnp.where(turns % 2 == 0, rest, span - rest) + start
+
+
+def padded_position(position: jax.Array, size: int, padding: str, align_corners: bool) -> jax.Array:
+    """Positions inside of the array, as far as ``padding`` brings them there."""
+    if padding == "reflection":
+        position = reflected(position, size, align_corners)
+    return position if padding == "zeros" else jnp.clip(position, 0, size - 1)
+
+
+def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:
+    """``x[batch, channels, *space]`` at integer ``places``, one array [batch, *out] for each axis of space; 0 outside."""
+    inside = np.array(True)
+    for place, n in zip(places, x.shape[2:]):
+        inside = inside & (place >= 0) & (place < n)
+    places = [jnp.clip(place, 0, n - 1).astype(int) for place, n in zip(places, x.shape[2:])]
+    batch = np.arange(x.shape[0]).reshape(-1, *(1,) * (places[0].ndim - 1))
+    found = jnp.moveaxis(x, 1, -1)[(batch, *places)]
+    return jnp.moveaxis(jnp.where(inside[..., None], found, 0), -1, 1)
+
+
+def grid_sample(x: jax.Array, grid: jax.Array, method: str = "linear", padding: str = "zeros", align_corners: bool = False) -> jax.Array:
+    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis, the last axis first."""
+    space = x.shape[2:]
+    positions = []
+    for axis, n in enumerate(space):
+        position = grid[..., len(space) - 1 - axis]
+        position = (position + 1) / 2 * (n - 1) if align_corners else ((position + 1) * n - 1) / 2
+        positions.append(position if method == "cubic" else padded_position(position, n, padding, align_corners))
+    if method == "nearest":
+        return elements_at(x, [jnp.round(position) for position in positions])
+    bases = [jnp.floor(position) for position in positions]
+    parts = [position - base for position, base in zip(positions, bases)]
+    taps = [cubic_weights(t) if method == "cubic" else [1 - t, t] for t in parts]
+    total = jnp.zeros((), x.dtype)
+    for corner in np.ndindex(*map(len, taps)):
+        places = [base + (offset - 1 if method == "cubic" else offset) for base, offset in zip(bases, corner)]
+        if method == "cubic":
+            places = [padded_position(place, n, padding, align_corners) for place, n in zip(places, space)]
+        weight = math.prod([of_axis[offset] for of_axis, offset in zip(taps, corner)])
+        total = total + elements_at(x, places) * weight[:, None]
+    return total
+
+
+def affine_grid(theta: jax.Array, size: tuple[int, ...], align_corners: bool = False) -> jax.Array:
+    """The positions ``[batch, *size, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the last axis first."""
+    lines = []
+    for n in size:
+        line = np.linspace(-1, 1, n) if n > 1 else np.zeros(n)
+        lines.append(line if align_corners else line * (n - 1) / n)
+    base = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size)], axis=-1).astype(theta.dtype)
+    positions = jnp.matmul(base.reshape(-1, len(size) + 1), theta.swapaxes(1, 2), precision="highest")
+    return positions.reshape(theta.shape[0], *size, len(size))
+
+
+def pixel_shuffle(x: jax.Array, factor: int) -> jax.Array:
+    """``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width * factor]``."""
+    *batch, channels, height, width = x.shape
+    split = x.reshape(*batch, channels // factor**2, factor, factor, height, width)
+    moved = jnp.moveaxis(split, (-4, -3), (-3, -1))
+    return moved.reshape(*batch, channels // factor**2, height * factor, width * factor)
+
+
+def pixel_unshuffle(x: jax.Array, factor: int) -> jax.Array:
+    """The inverse of ``pixel_shuffle``."""
+    *batch, channels, height, width = x.shape
+    split = x.reshape(*batch, channels, height // factor, factor, width // factor, factor)
+    moved = jnp.moveaxis(split, (-3, -1), (-4, -3))
+    return moved.reshape(*batch, channels * factor**2, height // factor, width // factor)
+
+
+def channel_shuffle(x: jax.Array, groups: int) -> jax.Array:
+    """Channels (axis 1) of ``groups`` groups dealt out in turn."""
+    return x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]).swapaxes(1, 2).reshape(x.shape)

@@ -1,0 +1,199 @@
+"""Statistics, order and distances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+
+# ---------------------------------------------------------------------------------------------- moments and norms
+def safe_sqrt(x: jax.Array) -> jax.Array:
+    """The square root, with derivative 0 at 0."""
+    zero = x == 0
+    return jnp.where(zero, x, jnp.sqrt(jnp.where(zero, 1, x)))
+
+
+def variance(x: jax.Array, axis: Any = None, *, correction: float = 0, keepdims: bool = False) -> jax.Array:
+    """The variance over ``axis``, divided by ``max(0, N - correction)``."""
+    axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    count = math.prod(x.shape[i] for i in axes)
+    return jnp.divide(jnp.var(x, axis=axis, keepdims=keepdims) * count, max(count - correction, 0))
+
+
+def standard_deviation(x: jax.Array, axis: Any = None, *, correction: float = 0, keepdims: bool = False) -> jax.Array:
+    """The square root of the variance, with derivative 0 where it is 0."""
+    return safe_sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
+
+
+def vector_norm(x: jax.Array, *, axis: Any = None, ord: float = 2.0, keepdims: bool = False) -> jax.Array:
+    """The vector norm over ``axis``, with derivative 0 where it is 0."""
+    half = x.dtype in (jnp.float16, jnp.bfloat16)
+    norm = _vector_norm(x.astype(jnp.float32) if half else x, axis, ord, keepdims)
+    return norm.astype(x.dtype) if half else norm
+
+
+def _vector_norm(x: jax.Array, axis: Any, ord: float, keepdims: bool) -> jax.Array:
+    if ord == 2:
+        squares = lax.square(x.real) + lax.square(x.imag) if jnp.iscomplexobj(x) else lax.square(x)
+        return safe_sqrt(jnp.sum(squares, axis=axis, keepdims=keepdims))
+    size = jnp.abs(x)
+    if ord == math.inf:
+        return jnp.max(size, axis=axis, keepdims=keepdims, initial=0)
+    if ord == -math.inf:
+        return jnp.min(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return jnp.sum((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return jnp.sum(size, axis=axis, keepdims=keepdims)
+    return _power(jnp.sum(_power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
+
+
+def _power(x: jax.Array, exponent: float) -> jax.Array:
+    """``x ** exponent``, with derivative 0 at 0."""
+    zero = x == 0
+    return jnp.where(zero, 0 if exponent > 0 else math.inf, jnp.where(zero, 1, x) ** exponent)
+
+
+# ---------------------------------------------------------------------------------------------- order
+def sort_with_indices(x: jax.Array, *, axis: int = -1, descending: bool = False) -> tuple[jax.Array, jax.Array]:
+    """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as the largest."""
+    axis = axis % x.ndim
+    pair = (x, lax.broadcasted_iota(int, x.shape, axis))
+    if not descending:
+        values, indices = lax.sort(pair, dimension=axis, num_keys=1)
+        return values, indices
+    values, indices = lax.sort([lax.rev(item, (axis,)) for item in pair], dimension=axis, num_keys=1)
+    return lax.rev(values, (axis,)), lax.rev(indices, (axis,))
+
+
+def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tuple[jax.Array, jax.Array]:
+    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
+    if largest and x.dtype != bool:
+        values, indices = lax.top_k(jnp.moveaxis(x, axis, -1), k)
+        return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis).astype(int)
+    values, indices = sort_with_indices(x, axis=axis, descending=largest)
+    return lax.slice_in_dim(values, 0, k, axis=axis), lax.slice_in_dim(indices, 0, k, axis=axis)
+
+
+def kth_value(x: jax.Array, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
+    """The ``k``-th smallest element along ``axis``, counted from 1, and where it was."""
+    values, indices = sort_with_indices(x, axis=axis)
+    return lax.index_in_dim(values, k - 1, axis, keepdims), lax.index_in_dim(indices, k - 1, axis, keepdims)
+
+
+def lower_median(x: jax.Array, *, axis: int, keepdims: bool = False, skip_nan: bool = False) -> tuple[jax.Array, jax.Array]:
+    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are skipped."""
+    values, indices = sort_with_indices(x, axis=axis)
+    valid = jnp.sum(x == x, axis=axis, keepdims=True)
+    size = x.shape[axis]
+    middle = jnp.maximum((valid - 1) // 2, 0) if skip_nan else jnp.where(valid == size, (size - 1) // 2, valid)
+    return _picked(values, middle, axis, keepdims), _picked(indices, middle, axis, keepdims)
+
+
+def _picked(x: jax.Array, index: jax.Array, axis: int, keepdims: bool) -> jax.Array:
+    found = jnp.take_along_axis(x, index, axis=axis)
+    return found if keepdims else lax.squeeze(found, (axis,))
+
+
+def mode(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
+    """The most frequent element along ``axis``, the smallest of several, and where it was last."""
+    values, indices = sort_with_indices(x, axis=axis)
+    place = lax.broadcasted_iota(int, x.shape, axis)
+    first = (values != jnp.roll(values, 1, axis)) | (place == 0)
+    run = place - lax.cummax(jnp.where(first, place, 0), axis)
+    best = jnp.argmax(run, axis=axis, keepdims=True)
+    return _picked(values, best, axis, keepdims), _picked(indices, best, axis, keepdims)
+
+
+def cummax(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
+    """The largest element so far along ``axis``, and where it was last."""
+    values = lax.cummax(x, axis)
+    return values, _last_seen(x, values, axis)
+
+
+def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
+    """The smallest element so far along ``axis``, and where it was last."""
+    values = lax.cummin(x, axis)
+    return values, _last_seen(x, values, axis)
+
+
+def _last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
+    seen = (x == values) | (x != x)
+    return lax.cummax(jnp.where(seen, lax.broadcasted_iota(int, x.shape, axis), 0), axis)
+
+
+# ---------------------------------------------------------------------------------------------- searching and sets
+def searchsorted_rows(sequences: jax.Array, x: jax.Array, sorter: jax.Array | None = None, *, side: str = "left") -> jax.Array:
+    """Where to insert the last axis of ``x`` into the sorted last axis of ``sequences``, row by row."""
+    if sorter is not None:
+        sequences = jnp.take_along_axis(sequences, sorter, axis=-1)
+    rows = sequences.reshape(-1, sequences.shape[-1])
+    found = jax.vmap(lambda row, wanted: jnp.searchsorted(row, wanted, side=side))(rows, x.reshape(len(rows), -1))
+    return found.reshape(x.shape)
+
+
+def unique_consecutive(x: jax.Array, *, axis: int | None = None) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the lengths of the runs."""
+    slices = x.reshape(-1) if axis is None else jnp.moveaxis(x, axis, 0)
+    size = len(slices)
+    changed = (slices[1:] != slices[:-1]).reshape(max(size - 1, 0), -1).any(axis=1)
+    first = jnp.concatenate([jnp.ones(min(size, 1), bool), changed])
+    starts = jnp.flatnonzero(first)
+    values, run = slices[starts], jnp.cumsum(first) - 1
+    counts = jnp.diff(starts, append=jnp.full(1, size, starts.dtype))
+    return (values, run.reshape(x.shape), counts) if axis is None else (jnp.moveaxis(values, 0, axis), run, counts)
+
+
+# ---------------------------------------------------------------------------------------------- integrals and histograms
+def cumulative_trapezoid(y: jax.Array, x: jax.Array | None = None, *, dx: Any = 1.0, axis: int = -1) -> jax.Array:
+    """The running integral of ``y`` by the trapezoid rule, at points ``x`` or ``dx`` apart."""
+    if x is None:
+        steps = dx
+    else:
+        steps = jnp.diff(x, axis=axis) if x.ndim > 1 else jnp.diff(x).reshape((-1,) + (1,) * (y.ndim - 1 - axis % y.ndim))
+    size = y.shape[axis]
+    pairs = lax.slice_in_dim(y, 1, size, axis=axis) + lax.slice_in_dim(y, 0, size - 1, axis=axis)
+    return jnp.cumsum(steps * pairs / 2, axis=axis)
+
+
+def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
+    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where both are equal."""
+    x = x.reshape(-1)
+    if x.size == 0:
+        return jnp.zeros(bins, x.dtype)
+    low, high = (jnp.min(x), jnp.max(x)) if min == max else (min, max)
+    flat = low == high
+    low, high = jnp.where(flat, low - 1, low), jnp.where(flat, high + 1, high)
+    inside = (x >= low) & (x <= high)
+    place = jnp.where(inside, (x - low) * bins / (high - low), 0).astype(int)
+    return jnp.zeros(bins, x.dtype).at[jnp.minimum(place, bins - 1)].add(inside.astype(x.dtype))
+
+
+def histogram(x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False) -> jax.Array:
+    """How many elements, or what weight of them, are between the edges."""
+    counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
+    return counted.astype(x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------- distances
+def cosine_similarity(x1: jax.Array, x2: jax.Array, *, axis: int, epsilon: float = 1e-8) -> jax.Array:
+    """The cosine of the angle between ``x1`` and ``x2`` along ``axis``."""
+    x1, x2 = jnp.broadcast_arrays(x1, x2)
+    unit1, unit2 = (x / jnp.maximum(vector_norm(x, axis=axis, keepdims=True), epsilon) for x in (x1, x2))
+    return jnp.sum(unit1 * unit2, axis=axis)
+
+
+def cdist(x1: jax.Array, x2: jax.Array, *, p: float = 2.0) -> jax.Array:
+    """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
+    return vector_norm(x1[..., :, None, :] - x2[..., None, :, :], axis=-1, ord=p)
+
+
+def pdist(x: jax.Array, *, p: float = 2.0) -> jax.Array:
+    """The ``p``-distances between all pairs of rows of ``x``."""
+    first, second = np.triu_indices(len(x), 1)
+    return vector_norm(x[first] - x[second], axis=-1, ord=p)

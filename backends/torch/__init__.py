@@ -1,0 +1,5 @@
+"""torch as a target."""
+
+from .native import target as target
+
+name = "torch"

@@ -1,0 +1,62 @@
+"""torch as a place to run: its arrays and its compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import torch
+
+
+class TorchTarget:
+    """See :class:`graph_compiler.runtime.target.Target`."""
+
+    name = "torch"
+    array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
+
+    def convert(self, array: Any) -> Any:
+        """Tensors as they are; numpy and jax arrays over DLPack or the buffer protocol, without copying where memory allows."""
+        if isinstance(array, torch.Tensor):
+            return array
+        if isinstance(array, np.ndarray):
+            return torch.from_numpy(array if array.flags.writeable else array.copy())
+        return torch.from_dlpack(array) if hasattr(array, "__dlpack__") and hasattr(array, "dtype") else None
+
+    def dtype_text(self, dtype: str) -> str:
+        """``dtypes.float32``."""
+        return f"dtypes.{dtype}"
+
+    def dtypes(self) -> Any:
+        """The module torch."""
+        return torch
+
+    def elements(self, array: torch.Tensor) -> Any:
+        """``tolist``."""
+        return array.tolist()
+
+    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+        """``torch.compile``."""
+        return torch.compile(function, **options)
+
+    def register_classes(self, classes: Iterable[type]) -> None:
+        """torch.compile looks into containers by itself."""
+
+    def copy(self, array: torch.Tensor) -> torch.Tensor:
+        """The elements of now."""
+        return array.detach().clone()
+
+    def write_back(self, array: Any, value: torch.Tensor) -> None:
+        """In-place copy into a tensor or a numpy array."""
+        if isinstance(array, np.ndarray):
+            array[...] = value.numpy()
+        else:
+            with torch.no_grad():
+                array.copy_(value)
+
+    def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
+        """``result``, where the guards on elements hold."""
+        return result
+
+
+target = TorchTarget()

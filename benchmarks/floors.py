@@ -1,0 +1,34 @@
+"""What each figure has to reach: the one table, printed beside what was measured."""
+
+from __future__ import annotations
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Floor:
+    """A limit and the side of it that is good."""
+
+    limit: float
+    unit: str
+    at_least: bool = False
+
+    def holds(self, value: float) -> bool:
+        """Whether a measured value reaches the floor."""
+        return value >= self.limit if self.at_least else value <= self.limit
+
+    def __str__(self) -> str:
+        return f"{'≥' if self.at_least else '≤'} {self.limit:g} {self.unit}"
+
+
+FLOORS: dict[str, Floor] = {
+    "speed-up over eager": Floor(1.3, "x", at_least=True),
+    "guards and dispatch, a call": Floor(15, "µs"),
+    "against hand-flattened": Floor(1.03, "x"),
+    "conversion beyond one eager forward": Floor(0.6, "s"),
+    "first jitted call against torchax": Floor(1.0, "x"),
+    "steady jitted call against torchax": Floor(1.05, "x"),
+    "peak memory above the model": Floor(0.2, "GB"),
+    "time for 10x the nodes": Floor(12, "x"),
+    "time for 20x the nodes": Floor(24, "x"),
+}

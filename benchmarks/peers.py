@@ -1,0 +1,179 @@
+"""Adapters: every contender behind the same two interfaces.
+
+``TORCH``: (model, keyword inputs) -> a call without arguments that runs the model in torch.
+``JAX``: (model, keyword inputs) -> ``Extracted``, the parameters and a pure function of (parameters, inputs) for jax.jit.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import importlib
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.utils import _pytree as pytree
+
+from .measure import Call
+
+Inputs = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Extracted:
+    """A model as jax takes it; the function returns a flat list of arrays."""
+
+    parameters: dict[str, Any]
+    function: Callable[[dict[str, Any], Inputs], list[Any]]
+
+
+def to_jax(inputs: dict[str, Tensor]) -> Inputs:
+    """The inputs as jax arrays."""
+    jnp = importlib.import_module("jax.numpy")
+    return {name: jnp.asarray(tensor.numpy()) for name, tensor in inputs.items()}
+
+
+def synchronised(call: Call) -> Call:
+    """The call, and the wait for its results."""
+    jax = importlib.import_module("jax")
+    return lambda: jax.block_until_ready(call())
+
+
+# ---------------------------------------------------------------------------------------------- graph_compiler
+def compile_graph(model: nn.Module | Callable[..., Any], **options: Any) -> Any:
+    """Our flat torch graph."""
+    return importlib.import_module("graph_compiler").compile(model, **options)
+
+
+def bare_call(graph: Any, inputs: Inputs) -> Call:
+    """The flat function alone: no signature, no guards, no choice of a variant."""
+    return graph.variants[0].bound(graph.parameters, **inputs)
+
+
+def graph_call(model: nn.Module, inputs: Inputs) -> Call:
+    """Our graph, called as a user calls it."""
+    graph = compile_graph(model, kwargs=inputs)
+    return lambda: graph(**inputs)
+
+
+def extract_graph(model: nn.Module, inputs: Inputs) -> Extracted:
+    """Our conversion to jax."""
+    graph = importlib.import_module("graph_compiler").transpile(model, to="jax", kwargs=inputs)
+    return Extracted(dict(graph.parameters), lambda parameters, given: pytree.tree_leaves(graph.functional(parameters, **given)))
+
+
+# ---------------------------------------------------------------------------------------------- torch's own
+def eager(model: nn.Module, inputs: Inputs) -> Call:
+    """torch, as it is."""
+    return lambda: model(**inputs)
+
+
+def torch_compiled(model: nn.Module, inputs: Inputs) -> Call:
+    """torch.compile with its defaults."""
+    torch.compiler.reset()
+    compiled = torch.compile(model)
+    return lambda: compiled(**inputs)
+
+
+def exported(model: nn.Module, inputs: Inputs) -> Call:
+    """The module that torch.export gives back."""
+    module = torch.export.export(model, (), kwargs=inputs).module()
+    return lambda: module(**inputs)
+
+
+# ---------------------------------------------------------------------------------------------- torchax
+class _MissingOverload:
+    """Stands for an overload that this torch no longer has; no call ever reaches it."""
+
+
+@contextlib.contextmanager
+def _missing_overloads_stubbed() -> Iterator[None]:
+    """torchax 0.0.13 lists overloads for named tensors (``aten.prod.dim_Dimname``, ``aten.index_copy.dimname`` and twenty more),
+    which torch 2.13 removed. It only uses them as keys of tables, so that any object does in their place."""
+    packet = torch._ops.OpOverloadPacket
+    original = packet.__getattr__
+
+    def lenient(self: Any, name: str) -> Any:
+        try:
+            return original(self, name)
+        except AttributeError:
+            if name.startswith("__"):
+                raise
+            return _MissingOverload()
+
+    packet.__getattr__ = lenient
+    try:
+        yield
+    finally:
+        packet.__getattr__ = original
+
+
+@functools.cache
+def import_torchax() -> Any:
+    """torchax, with its environment made: its tables are filled there.
+
+    What it changes in torch for everybody is put back: it switches a fast attention off, and it announces an accelerator without
+    streams, on which torch.compile stops.
+    """
+    fast_attention = torch.backends.mha.get_fastpath_enabled()
+    with _missing_overloads_stubbed(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torchax = importlib.import_module("torchax")
+        torchax.default_env()
+    torch.backends.mha.set_fastpath_enabled(fast_attention)
+    torchax.device_module.is_available = lambda: False
+    return torchax
+
+
+def extract_torchax(model: nn.Module, _: Inputs) -> Extracted:
+    """torchax's conversion; it traces later, when jax does."""
+    torchax = import_torchax()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it reads every attribute of the model, deprecated ones too
+        parameters, function = torchax.extract_jax(model)
+    return Extracted(parameters, lambda states, given: pytree.tree_leaves(function(states, (), given)))
+
+
+TORCH: dict[str, Callable[[nn.Module, Inputs], Call]] = {
+    "torch eager": eager,
+    "torch.compile": torch_compiled,
+    "torch.export": exported,
+}
+JAX: dict[str, Callable[[nn.Module, Inputs], Extracted]] = {"graph": extract_graph, "torchax": extract_torchax}
+
+
+# ---------------------------------------------------------------------------------------------- stages of a jax function
+def _fresh(function: Callable[[dict[str, Any], Inputs], list[Any]]) -> Callable[[dict[str, Any], Inputs], list[Any]]:
+    """Another function object, so that jax.jit has seen nothing of it."""
+
+    def call(parameters: dict[str, Any], inputs: Inputs) -> list[Any]:
+        return function(parameters, inputs)
+
+    return call
+
+
+def jitted(extracted: Extracted) -> Any:
+    """jax.jit of it, with nothing cached yet."""
+    return importlib.import_module("jax").jit(_fresh(extracted.function))
+
+
+def lower(extracted: Extracted, inputs: Inputs) -> Any:
+    """Traces and lowers for XLA without compiling."""
+    return jitted(extracted).trace(extracted.parameters, inputs).lower()
+
+
+# ---------------------------------------------------------------------------------------------- results
+def leaves(output: Any) -> list[Any]:
+    """A torch result as the flat list that extracted functions return."""
+    return pytree.tree_leaves(output)
+
+
+def assert_close(found: list[Any], expected: list[Any]) -> None:
+    """What is compared for speed must be right."""
+    numpy = importlib.import_module("numpy")
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(torch.from_numpy(numpy.array(ours)), theirs, rtol=1e-3, atol=1e-4)

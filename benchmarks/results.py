@@ -1,0 +1,193 @@
+"""What a section hands back: timings, figures that a floor judges, failures; and how these are printed and saved."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import platform
+import statistics
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .floors import FLOORS, Floor
+from .measure import Samples
+
+COMPARED = ("graph", "torchax")  # the floors speak of these
+PACKAGES = ("graph-compiler", "torch", "jax", "torchax", "transformers", "numpy")
+UNITS = ((1.0, "s", 1.0), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """The samples of one contender in one stage of one case."""
+
+    case: str
+    stage: str  # conversion, first call, steady call
+    contender: str
+    samples: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """In seconds."""
+        return statistics.median(self.samples)
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """One number; with a floor if FLOORS has one of that name."""
+
+    case: str
+    name: str
+    value: float
+    unit: str
+
+    @property
+    def floor(self) -> Floor | None:
+        """What it has to reach."""
+        return FLOORS.get(self.name)
+
+    @property
+    def reached(self) -> bool | None:
+        """None where nothing is asked."""
+        return None if self.floor is None else self.floor.holds(self.value)
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """A contender that could not run a case."""
+
+    case: str
+    contender: str
+    reason: str
+
+
+@dataclasses.dataclass
+class Results:
+    """What one section measured."""
+
+    section: str
+    timings: list[Timing] = dataclasses.field(default_factory=list)
+    figures: list[Figure] = dataclasses.field(default_factory=list)
+    failures: list[Failure] = dataclasses.field(default_factory=list)
+
+    def add_samples(self, case: str, stage: str, samples: Samples) -> None:
+        """Keeps the samples of all contenders of a stage."""
+        self.timings += [Timing(case, stage, name, tuple(taken)) for name, taken in samples.items() if taken]
+
+    def add_figure(self, case: str, name: str, value: float, unit: str) -> None:
+        """Keeps a figure."""
+        self.figures.append(Figure(case, name, value, unit))
+
+    @contextmanager
+    def surviving(self, case: str, contender: str) -> Iterator[None]:
+        """A contender that fails is listed, and the others go on."""
+        try:
+            yield
+        except Exception as error:  # anything a framework may raise on a model it cannot convert
+            self.failures.append(Failure(case, contender, f"{type(error).__name__}: {error}".splitlines()[0][:300]))
+
+    def attempt(self, case: str, makers: dict[str, Callable[[], Any]]) -> dict[str, Any]:
+        """What the makers made, without those that failed."""
+        made: dict[str, Any] = {}
+        for contender, maker in makers.items():
+            with self.surviving(case, contender):
+                made[contender] = maker()
+        return made
+
+    @property
+    def missed(self) -> list[str]:
+        """Figures below their floor, and those that could not be had because a side of the comparison failed."""
+        below = [f"{figure.case}: {figure.name}" for figure in self.figures if figure.reached is False]
+        return below + [f"{failure.case}: {failure.contender} failed" for failure in self.failures if failure.contender in COMPARED]
+
+
+# ---------------------------------------------------------------------------------------------- printing
+def human(duration: float) -> str:
+    """A duration in the unit that suits it."""
+    unit, factor = next((unit, factor) for least, unit, factor in UNITS if abs(duration) >= least)
+    return f"{duration * factor:.3g} {unit}"
+
+
+def _verdict(figure: Figure) -> str:
+    return {None: "", True: "[green]reached[/]", False: "[red]missed[/]"}[figure.reached]
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for place, column in enumerate(columns):
+        table.add_column(column, justify="left" if place < 2 else "right")
+    return table
+
+
+def _timing_rows(timings: Iterable[Timing]) -> Iterator[tuple[str, ...]]:
+    for timing in timings:
+        spread = f"{human(min(timing.samples))} to {human(max(timing.samples))}"
+        yield timing.case, f"{timing.stage}: {timing.contender}", human(timing.median), spread, str(len(timing.samples))
+
+
+def _timing_table(results: Results) -> Table:
+    table = _table(f"{results.section}: seconds", "case", "what", "median", "range", "rounds")
+    for row in _timing_rows(results.timings):
+        table.add_row(*row)
+    return table
+
+
+def _figure_table(results: Results) -> Table:
+    table = _table(f"{results.section}: figures", "case", "what", "measured", "floor", "")
+    for figure in results.figures:
+        floor = str(figure.floor) if figure.floor else ""
+        table.add_row(figure.case, figure.name, f"{figure.value:.3g} {figure.unit}", floor, _verdict(figure))
+    return table
+
+
+def show(results: Results, console: Console) -> None:
+    """Prints a section's tables, and what failed."""
+    if results.timings:
+        console.print(_timing_table(results))
+    if results.figures:
+        console.print(_figure_table(results))
+    for failure in results.failures:
+        console.print(f"[yellow]{escape(failure.case)}: {escape(failure.contender)} failed:[/] {escape(failure.reason)}")
+
+
+# ---------------------------------------------------------------------------------------------- saving
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def machine() -> dict[str, Any]:
+    """Where and with what this was measured."""
+    versions = {package: _version(package) for package in PACKAGES}
+    return {"python": platform.python_version(), "processor": platform.machine(), "system": platform.system(), "versions": versions}
+
+
+def _figure_record(figure: Figure) -> dict[str, Any]:
+    floor = None if figure.floor is None else dataclasses.asdict(figure.floor)
+    return {**dataclasses.asdict(figure), "floor": floor, "reached": figure.reached}
+
+
+def record(results: Results) -> dict[str, Any]:
+    """A section as JSON values."""
+    return {
+        "section": results.section,
+        "timings": [{**dataclasses.asdict(timing), "median": timing.median} for timing in results.timings],
+        "figures": [_figure_record(figure) for figure in results.figures],
+        "failures": [dataclasses.asdict(failure) for failure in results.failures],
+    }
+
+
+def save(path: Path, sections: Iterable[Results], options: dict[str, Any]) -> None:
+    """Writes everything measured to a JSON file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"machine": machine(), "options": options, "sections": [record(results) for results in sections]}
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

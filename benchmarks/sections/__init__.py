@@ -1,0 +1,18 @@
+"""The sections, by name, in the order they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..results import Results
+from ..settings import Settings
+from . import chain, conversion, jitted, memory, overhead, scaling
+
+SECTIONS: dict[str, Callable[[Settings], Results]] = {
+    "overhead": overhead.run,
+    "chain": chain.run,
+    "conversion": conversion.run,
+    "jitted": jitted.run,
+    "memory": memory.run,
+    "scaling": scaling.run,
+}

@@ -1,0 +1,77 @@
+"""The flat torch graph against eager and torch's own compilers, and what guards and dispatch cost a call."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+
+from .. import cases, peers
+from ..measure import Call, difference, interleave, interleave_once, ratio, seconds
+from ..results import Results
+from ..settings import Settings
+
+CASES = (cases.TINY_BERT, cases.TINY_LLAMA)
+
+
+def _ours(model: Any, inputs: dict[str, Any], options: dict[str, Any]) -> dict[str, Call]:
+    """The graph as it is called, and the flat function alone with the same arguments."""
+    graph = peers.compile_graph(model, kwargs={**inputs, **options})
+    bare = peers.bare_call(graph, {**inputs, **options})
+    return {"graph": lambda: graph(**inputs, **options), "graph: flat function alone": bare}
+
+
+def _warm(make: Any, model: Any, inputs: dict[str, Any]) -> Call:
+    """The call, made once: torch.compile compiles, or fails, only then."""
+    call: Call = make(model, inputs)
+    call()
+    return call
+
+
+def _contenders(results: Results, case: cases.Case) -> dict[str, Call]:
+    loaded = case.load()
+    inputs = {**loaded.inputs, **loaded.options}
+    calls = results.attempt(case.name, {name: partial(_warm, make, loaded.model, inputs) for name, make in peers.TORCH.items()})
+    with results.surviving(case.name, "graph"):
+        calls.update(_ours(loaded.model, loaded.inputs, loaded.options))
+    return calls
+
+
+def _measure_first(results: Results, case: cases.Case) -> None:
+    """Conversion and first call of torch's contenders together: torch.compile compiles at its first call."""
+    loaded = case.load()
+    inputs = {**loaded.inputs, **loaded.options}
+
+    def once(make: Any) -> float:
+        def convert_and_call() -> object:
+            return make(loaded.model, inputs)()
+
+        return seconds(convert_and_call)
+
+    makers = {"graph": peers.graph_call, **peers.TORCH}
+    for name, make in makers.items():
+        with results.surviving(case.name, name):
+            results.add_samples(case.name, "conversion and first call", interleave_once({name: partial(once, make)}, rounds=1))
+
+
+def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
+    calls = _contenders(results, case)
+    samples = interleave(calls, rounds=settings.rounds, batch=settings.batch)
+    results.add_samples(case.name, "steady call", samples)
+    if "graph" not in samples:
+        return
+    results.add_figure(case.name, "speed-up over eager", ratio(samples, "torch eager", "graph"), "x")
+    cost = difference(samples, "graph", "graph: flat function alone")
+    results.add_figure(case.name, "guards and dispatch, a call", cost * 1e6, "µs")
+
+
+@torch.no_grad()
+def run(settings: Settings) -> Results:
+    """Tiny models, where a call is nothing but overhead."""
+    results = Results("overhead")
+    for case in CASES:
+        if not settings.quick:
+            _measure_first(results, case)
+        _measure(results, case, settings)
+    return results

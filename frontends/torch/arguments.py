@@ -1,0 +1,57 @@
+"""The arguments of a call: which objects are arrays, which are opened, and what the arrays are called."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...naming import legal
+from ...trees import Path, Tree, paths
+
+
+def is_array(item: Any) -> bool:
+    """Whether this is an array of torch, numpy or jax."""
+    if isinstance(item, (torch.Tensor, np.ndarray)):
+        return True
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(item, jax.Array)
+
+
+def opens(item: Any) -> bool:
+    """Whether a plain object may be taken apart into its attributes: not modules, generators or devices."""
+    return not isinstance(item, (torch.nn.Module, torch.Generator, torch.device, torch.dtype))
+
+
+def to_tensor(item: Any) -> torch.Tensor:
+    """An array of any framework as a tensor, without copying where memory allows."""
+    if isinstance(item, torch.Tensor):
+        return item
+    return torch.from_numpy(np.asarray(item)) if np.asarray(item).flags.writeable else torch.from_numpy(np.array(item))
+
+
+def input_names(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], tree: Tree) -> list[str]:
+    """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
+    positional = _positional_names(function, len(args))
+    return [_name(path, positional) for path in paths(tree)]
+
+
+def _name(path: Path, positional: list[str]) -> str:
+    where, first, *rest = path
+    head = positional[first] if where == 0 else str(first)
+    return legal("_".join([head, *map(str, rest)]))
+
+
+def _positional_names(function: Callable[..., Any], count: int) -> list[str]:
+    called = function.forward if isinstance(function, torch.nn.Module) else function
+    try:
+        parameters = list(inspect.signature(called).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
+    return names[:count] + [f"{rest}_{i}" for i in range(count - len(names))]

@@ -1,0 +1,93 @@
+"""Recorded torch calls as source text, just as a person would write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ...ir.graph import Node
+from ...sizes import Symbol
+from .names import row_key
+
+_OPERATORS = {
+    "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "__rsub__": "{1} - {0}", "__matmul__": "{} @ {}", "matmul": "{} @ {}",
+    "eq": "{} == {}", "ne": "{} != {}", "lt": "{} < {}", "le": "{} <= {}", "gt": "{} > {}", "ge": "{} >= {}", "__and__": "{} & {}",
+    "__or__": "{} | {}", "__xor__": "{} ^ {}", "__pow__": "{} ** {}", "__rpow__": "{1} ** {0}", "__floordiv__": "{} // {}", "__rfloordiv__": "{1} // {0}",
+    "__mod__": "{} % {}", "__rmod__": "{1} % {0}", "__rdiv__": "{1} / {0}", "__rtruediv__": "{1} / {0}", "__lshift__": "{} << {}", "__rshift__": "{} >> {}",
+    "__neg__": "-{}", "neg": "-{}", "__invert__": "~{}", "__abs__": "abs({})", "__rmatmul__": "{1} @ {0}", "__rand__": "{1} & {0}", "__ror__": "{1} | {0}",
+    "__rxor__": "{1} ^ {0}", "__rlshift__": "{1} << {0}", "__rrshift__": "{1} >> {0}", "__rmul__": "{1} * {0}", "__radd__": "{1} + {0}",
+}  # fmt: skip
+_ARITY = {key: len(set(re.findall(r"\{(\d?)\}", template))) if "1" in template else template.count("{}") for key, template in _OPERATORS.items()}
+_METHOD = "torch.Tensor."
+
+
+class TorchCalls:
+    """The dialect of recorded torch graphs."""
+
+    imports = {"torch": "import torch", "F": "import torch.nn.functional as F"}
+    prelude = None
+
+    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
+        """The call of a node."""
+        inputs = [text(item) for item in node.inputs]
+        params = {key: text(item) for key, item in node.params.items()}
+        key = row_key(node.op)
+        if key == "__getitem__":
+            return f"{inputs[0]!r}[{_index(inputs[1])}]"
+        if key == "__setitem__":
+            return f"{inputs[0]!r}[{_index(inputs[1])}] = {inputs[2]!r}"
+        if node.op.endswith(".__get__"):
+            return f"{inputs[0]!r}.{key}"
+        if node.op.startswith(_METHOD) and not params and _ARITY.get(key) == len(inputs):
+            return _OPERATORS[key].format(*map(_factor, inputs))
+        return self._call(node.op, inputs, params)
+
+    def _call(self, name: str, inputs: list[Any], params: dict[str, Any]) -> str:
+        keywords = [f"{key}={value!r}" for key, value in params.items()]
+        if name.startswith(_METHOD) and inputs:
+            return f"{_factor(inputs[0])}.{name.removeprefix(_METHOD)}({', '.join([*map(repr, inputs[1:]), *keywords])})"
+        return f"{name.replace('torch.nn.functional.', 'F.')}({', '.join([*map(repr, inputs), *keywords])})"
+
+    def size(self, array: str, symbol: Symbol) -> str:
+        """How a size or stride is read."""
+        return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.stride({symbol.axis})"
+
+    def context(self, node: Node) -> str:
+        """Calls made with gradients switched off stay so."""
+        return "torch.no_grad()" if node.facts.get("no_grad") else ""
+
+    def spell(self, item: Any) -> str | None:
+        """Text for an object of torch that has no literal, or None."""
+        if isinstance(item, (torch.dtype, torch.layout, torch.memory_format)):
+            return repr(item)
+        if isinstance(item, torch.device):
+            return f'torch.device("{item}")'
+        if isinstance(item, np.generic):
+            return repr(item.item())
+        return None
+
+
+
+
+def _factor(item: Any) -> str:
+    text = repr(item)
+    return f"({text})" if text.startswith("-") or " " in text and not text.startswith(("(", "[")) else text
+
+
+def _index(index: Any) -> str:
+    if isinstance(index, tuple) and index:
+        return ", ".join(map(_index_part, index)) + ("," if len(index) == 1 else "")
+    return _index_part(index)
+
+
+def _index_part(part: Any) -> str:
+    if isinstance(part, slice):
+        start, stop, step = ("" if item is None else repr(item) for item in (part.start, part.stop, part.step))
+        return f"{start}:{stop}" + (f":{step}" if step else "")
+    return "..." if part is Ellipsis else repr(part)
+
+

@@ -1,0 +1,115 @@
+"""Where torch keeps weights and buffers, and what they are called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+
+
+class Weights:
+    """Parameters and buffers reachable from a callable, by name, and the modules by path.
+
+    Of a module: its own names, as in ``state_dict`` (tied weights once, under the first name). Of another callable: those of the
+    modules it refers to (bound object, closure, globals it names, defaults, partial arguments), behind the variable's name.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._names: dict[int, tuple[torch.Tensor, str]] = {}
+        self._holders: dict[str, tuple[dict[str, Any], str]] = {}
+        self._fleeting: set[str] = set()
+        self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
+        for prefix, module in _modules_of(function):
+            self._add(prefix, module)
+
+    def _add(self, prefix: str, root: torch.nn.Module) -> None:
+        for path, module in root.named_modules(remove_duplicate=False):
+            whole = ".".join(filter(None, (prefix, path)))
+            self._paths.setdefault(id(module), (module, whole))
+            for held in (module._parameters, module._buffers):
+                for key, tensor in held.items():
+                    if tensor is not None and id(tensor) not in self._names:
+                        name = f"{whole}.{key}" if whole else key
+                        self._names[id(tensor)] = (tensor, name)
+                        self._holders[name] = (held, key)
+                        if key in module._non_persistent_buffers_set:
+                            self._fleeting.add(name)
+
+    def name_of(self, tensor: torch.Tensor) -> str | None:
+        """The name of a parameter or buffer, or None."""
+        entry = self._names.get(id(tensor))
+        return entry[1] if entry is not None and entry[0] is tensor else None
+
+    def knows(self, name: str) -> bool:
+        """Whether this is the name of a parameter or buffer."""
+        return name in self._holders
+
+    def is_persistent(self, name: str) -> bool:
+        """Whether the name is one of ``state_dict``: not that of a non-persistent buffer."""
+        return name not in self._fleeting
+
+    def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
+        """A function that gives the tensors that the modules hold under these names at the moment."""
+        holders = [(name, *self._holders[name]) for name in names]
+        return lambda: {name: held[key] for name, held, key in holders}
+
+    def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
+        """The dict that holds a parameter, and its key there: reading it gives the parameter of the moment."""
+        return self._holders[name]
+
+    def path_of(self, module: Any) -> str | None:
+        """The path of a module, or None."""
+        entry = self._paths.get(id(module))
+        return entry[1] if entry is not None and entry[0] is module else None
+
+    def modules(self) -> list[torch.nn.Module]:
+        """All modules found."""
+        return [module for module, _ in self._paths.values()]
+
+
+def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
+    if isinstance(function, torch.nn.Module):
+        yield "", function
+        return
+    for name, item in _referenced(function):
+        if isinstance(item, torch.nn.Module):
+            yield name, item
+        elif isinstance(item, (types.FunctionType, functools.partial)) and item is not function:
+            yield from ((f"{name}.{inner}", module) for inner, module in _modules_of_shallow(item))
+
+
+def _modules_of_shallow(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
+    return ((name, item) for name, item in _referenced(function) if isinstance(item, torch.nn.Module))
+
+
+def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
+    """Named objects that a callable refers to."""
+    if isinstance(function, functools.partial):
+        yield from ((f"argument_{i}", item) for i, item in enumerate(function.args))
+        yield from function.keywords.items()
+        function = function.func
+        if isinstance(function, torch.nn.Module):
+            yield "function", function
+    bound = getattr(function, "__self__", None)
+    if bound is not None and not isinstance(bound, types.ModuleType):
+        yield "", bound
+        yield from vars(bound).items() if hasattr(bound, "__dict__") and not isinstance(bound, torch.nn.Module) else ()
+    elif hasattr(function, "__dict__") and not isinstance(function, (types.FunctionType, types.MethodType)):
+        yield from vars(function).items()
+        function = getattr(type(function), "__call__", function)
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    if isinstance(plain, types.FunctionType):
+        yield from _variables(plain)
+
+
+def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if cell.cell_contents is not function:
+            yield name, cell.cell_contents
+    yield from ((name, function.__globals__[name]) for name in function.__code__.co_names if name in function.__globals__)
+    parameters = inspect.signature(function).parameters.values()
+    yield from ((p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty)

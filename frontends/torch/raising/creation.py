@@ -1,0 +1,338 @@
+"""Creation of tensors: filled, counted, or of the numbers of Python lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....ir import Value
+from ....ops import ArraySpec
+from ....ops.dtypes import is_complex, is_floating, is_integer
+from ....sizes import Size, apply, hint_of
+from ....trees import iterate_structure
+from ..dtypes import dtype_name, result_type, torch_dtype
+from .table import TorchBuilder, rows
+
+_LITERAL_ELEMENTS = 64  # more are a constant of the graph, not text
+
+
+def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The shape in ``f(2, 3)``, ``f((2, 3))`` or ``f(torch.Size([2, 3]))``."""
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = tuple(size[0])
+    return tuple(item if isinstance(item, Size) else int(item) for item in size)
+
+
+def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = None) -> Any:
+    """An array of one number, which may be a size or a 0-d array; ``dtype`` as torch would choose it."""
+    name = dtype_name(dtype) if dtype is not None else result_type(value)
+    if isinstance(value, Value):
+        return b.broadcast_to(b.reshape(b.cast(value, name), shape=()), shape=shape)
+    return b.full(shape=shape, fill_value=number_as(value, name), dtype=name)
+
+
+def number_as(value: Any, dtype: str) -> Any:
+    """A number as an element of this type: 1.5 is 1 as an integer and True as a bool."""
+    if isinstance(value, Size) or is_complex(dtype):
+        return value
+    return bool(value) if dtype == "bool" else int(value) if is_integer(dtype) else float(value)
+
+
+# ------------------------------------------------------------------------------ of one number
+@rows.row("zeros", "empty", "empty_permuted")
+def zeros(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any:
+    """torch.zeros; torch.empty too, whose numbers are any."""
+    return b.zeros(shape=_size(size, options), dtype=dtype_name(dtype))
+
+
+@rows.row("ones")
+def ones(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any:
+    """torch.ones."""
+    return b.ones(shape=_size(size, options), dtype=dtype_name(dtype))
+
+
+def _size(size: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
+    """The shape among ``*size`` or in the keyword ``size=``; a second tuple (strides, an order of axes, names) says nothing of the numbers."""
+    if not size:
+        return shape_from((options["size"],))
+    return shape_from(size[:1]) if isinstance(size[0], (tuple, list)) else shape_from(size)
+
+
+@rows.row("empty_strided")
+def empty_strided(b: TorchBuilder, size: Any, stride: Any = None, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.empty_strided."""
+    return b.zeros(shape=shape_from((size,)), dtype=dtype_name(dtype))
+
+
+@rows.row("full")
+def full(b: TorchBuilder, size: Any, fill_value: Any, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.full: the type is that of the number."""
+    return filled(b, shape_from((size,)), fill_value, dtype)
+
+
+@rows.row("zeros_like", "empty_like", "zero")
+def zeros_like(b: TorchBuilder, input: Any, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.zeros_like, torch.empty_like, torch.Tensor.zero_."""
+    return b.zeros(shape=input.shape, dtype=dtype_name(dtype or input.dtype))
+
+
+@rows.row("ones_like")
+def ones_like(b: TorchBuilder, input: Any, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.ones_like."""
+    return b.ones(shape=input.shape, dtype=dtype_name(dtype or input.dtype))
+
+
+@rows.row("full_like")
+def full_like(b: TorchBuilder, input: Any, fill_value: Any, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.full_like."""
+    return filled(b, input.shape, fill_value, dtype or input.dtype)
+
+
+@rows.row("fill")
+def fill(b: TorchBuilder, input: Any, value: Any) -> Any:
+    """torch.fill, torch.Tensor.fill_."""
+    return filled(b, input.shape, value, input.dtype)
+
+
+@rows.row("copy")
+def copy(b: TorchBuilder, input: Any, src: Any, non_blocking: bool = False) -> Any:
+    """torch.Tensor.copy_: the elements of ``src`` in the shape and type of ``input``."""
+    return b.broadcast_to(b.array(src, input.dtype), shape=input.shape)
+
+
+@rows.row("new_zeros", "new_empty")
+def new_zeros(b: TorchBuilder, input: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+    """torch.Tensor.new_zeros, torch.Tensor.new_empty."""
+    return b.zeros(shape=_size(size, options), dtype=dtype_name(dtype or input.dtype))
+
+
+@rows.row("new_empty_strided")
+def new_empty_strided(b: TorchBuilder, input: Any, size: Any, stride: Any = None, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.Tensor.new_empty_strided."""
+    return b.zeros(shape=shape_from((size,)), dtype=dtype_name(dtype or input.dtype))
+
+
+@rows.row("new_ones")
+def new_ones(b: TorchBuilder, input: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
+    """torch.Tensor.new_ones."""
+    return b.ones(shape=_size(size, options), dtype=dtype_name(dtype or input.dtype))
+
+
+@rows.row("new_full")
+def new_full(b: TorchBuilder, input: Any, size: Any, fill_value: Any, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.Tensor.new_full."""
+    return filled(b, shape_from((size,)), fill_value, dtype or input.dtype)
+
+
+# ------------------------------------------------------------------------------ counted
+@rows.row("arange")
+def arange(b: TorchBuilder, *bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None, **_options: Any) -> Any:
+    """torch.arange(end), (start, end) or (start, end, step): integers where all three are."""
+    if len(bounds) == 1 and end is None:
+        bounds = (start, *bounds)
+    start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
+    return b.arange(start=start, stop=end, step=step, dtype=_counted(dtype, start, end, step))
+
+
+def _counted(dtype: Any, *numbers: Any) -> str:
+    if dtype is not None:
+        return dtype_name(dtype)
+    return dtype_name(None) if any(type(hint_of(number)) is float for number in numbers) else "int64"
+
+
+@rows.row("range")
+def range_(b: TorchBuilder, start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.range, the deprecated ``arange`` whose end is included, of floats by default."""
+    start, end = (0, start) if end is None else (start, end)
+    count = apply("floor", (end - start) / step) + 1
+    name = dtype_name(dtype)
+    return b.add(b.multiply(b.arange(stop=count, dtype=name), number_as(step, name)), number_as(start, name))
+
+
+@rows.row("linspace")
+def linspace(b: TorchBuilder, start: Any, end: Any, steps: Any, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.linspace, of numbers or of 0-d tensors."""
+    return b.linspace(start, end, num=steps, dtype=_inexact(dtype, start, end))
+
+
+@rows.row("logspace")
+def logspace(b: TorchBuilder, start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.logspace: ``base ** linspace(start, end)``; integers are counted by torch itself, for half a unit in the last place decides there."""
+    name = _inexact(dtype, start, end)
+    if is_integer(name) and not any(isinstance(item, (Value, Size)) for item in (start, end, steps, base)):
+        return _constant(b, torch.logspace(start, end, steps, base, dtype=torch_dtype(name)), name)
+    counted = name if not is_integer(name) else "float64"
+    exponents = b.linspace(start, end, num=steps, dtype=counted)
+    return b.cast(b.pow(b.array(base, counted), exponents), name)
+
+
+def _inexact(dtype: Any, *numbers: Any) -> str:
+    if dtype is not None:
+        return dtype_name(dtype)
+    return result_type(1j, torch_scalar(None)) if any(isinstance(number, complex) for number in numbers) else dtype_name(None)
+
+
+def torch_scalar(dtype: Any) -> Any:
+    """A spec of one number of this type, for :func:`result_type`."""
+    return ArraySpec((), dtype_name(dtype))
+
+
+@rows.row("eye")
+def eye(b: TorchBuilder, n: Any, m: Any = None, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.eye."""
+    return b.eye(n_rows=n, n_cols=n if m is None else m, dtype=dtype_name(dtype))
+
+
+@rows.row("tril")
+def tril(b: TorchBuilder, input: Any, diagonal: Any = 0) -> Any:
+    """torch.tril."""
+    return b.tril(input, k=diagonal)
+
+
+@rows.row("triu")
+def triu(b: TorchBuilder, input: Any, diagonal: Any = 0) -> Any:
+    """torch.triu."""
+    return b.triu(input, k=diagonal)
+
+
+@rows.row("tril_indices")
+def tril_indices(b: TorchBuilder, row: Any, col: Any, offset: Any = 0, *, dtype: Any = torch.int64, **_options: Any) -> Any:
+    """torch.tril_indices."""
+    return b.tril_indices(n_rows=row, n_cols=col, k=offset, dtype=dtype_name(dtype))
+
+
+@rows.row("triu_indices")
+def triu_indices(b: TorchBuilder, row: Any, col: Any, offset: Any = 0, *, dtype: Any = torch.int64, **_options: Any) -> Any:
+    """torch.triu_indices."""
+    return b.triu_indices(n_rows=row, n_cols=col, k=offset, dtype=dtype_name(dtype))
+
+
+@rows.row("vander")
+def vander(b: TorchBuilder, x: Any, N: Any = None, increasing: bool = False) -> Any:
+    """torch.vander: powers of ``x`` in columns."""
+    count = x.shape[0] if N is None else N
+    dtype = result_type(x, 1) if x.dtype == "bool" or "int" in x.dtype else x.dtype
+    dtype = "int64" if is_integer(dtype) else dtype
+    column = b.reshape(b.cast(x, dtype), shape=(*x.shape, 1))
+    bounds = {"start": 0, "stop": count} if increasing else {"start": count - 1, "stop": -1, "step": -1}
+    exponents = b.arange(**bounds, dtype="int64" if is_integer(dtype) else dtype)
+    return b.pow(column, exponents)
+
+
+@rows.row("linalg_vander")
+def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
+    """torch.linalg.vander: ascending powers along a new last axis."""
+    return vander(b, x, x.shape[-1] if N is None else N, increasing=True)
+
+
+# ------------------------------------------------------------------------------ of given numbers
+@rows.row("tensor")
+def tensor(b: TorchBuilder, data: Any, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.tensor: no gradient goes back to ``data``."""
+    made = as_tensor(b, data, dtype)
+    return b.stop_gradient(made) if is_floating(made.dtype) and any(isinstance(item, Value) for item in iterate_structure(data)) else made
+
+
+@rows.row("as_tensor", "asarray")
+def as_tensor(b: TorchBuilder, data: Any, dtype: Any = None, **_options: Any) -> Any:
+    """torch.as_tensor of a tensor, a number, a numpy array, or nested lists of these and of sizes."""
+    if isinstance(data, Value):
+        return data if dtype is None else b.cast(data, dtype)
+    if isinstance(data, (torch.Tensor, np.ndarray, np.generic)):
+        array = torch.as_tensor(data, dtype=dtype)
+        return _constant(b, array, dtype_name(array.dtype))
+    leaves = list(_leaves(data))
+    name = dtype_name(dtype) if dtype is not None else _element_type(b, leaves)
+    if not isinstance(data, (list, tuple)):
+        return filled(b, (), data, name)
+    if any(isinstance(leaf, Value) for leaf in leaves):
+        return _stacked(b, leaves, _nested_shape(data), name)
+    if len(leaves) <= _LITERAL_ELEMENTS or any(isinstance(leaf, Size) for leaf in leaves):
+        return b.asarray(data=_tuples(data, name), dtype=name)
+    return _constant(b, torch.tensor(data, dtype=torch_dtype(name)), name)
+
+
+@rows.row("new_tensor")
+def new_tensor(b: TorchBuilder, input: Any, data: Any, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.Tensor.new_tensor."""
+    return tensor(b, data, dtype=dtype or torch_dtype(input.dtype))
+
+
+@rows.row("scalar_tensor")
+def scalar_tensor(b: TorchBuilder, s: Any, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.scalar_tensor: of the default float type, whatever the number."""
+    return filled(b, (), s, dtype_name(dtype))
+
+
+def _constant(b: TorchBuilder, array: torch.Tensor, dtype: str) -> Any:
+    """A constant of the graph; a few numbers are written as text instead."""
+    if 0 < array.numel() <= _LITERAL_ELEMENTS and array.ndim:
+        return b.asarray(data=_tuples(array.tolist(), dtype), dtype=dtype)
+    return b.constant("constant", ArraySpec(tuple(array.shape), dtype), array)
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    if isinstance(data, (list, tuple)):
+        for item in data:
+            yield from _leaves(item)
+    elif isinstance(data, (np.ndarray, torch.Tensor)) and data.ndim:
+        yield from _leaves(data.tolist())
+    else:
+        yield data.item() if isinstance(data, (np.generic, np.ndarray, torch.Tensor)) else data
+
+
+def _element_type(b: TorchBuilder, leaves: list[Any]) -> str:
+    """What torch chose while recording; otherwise the widest kind of the numbers: bool, int64, the default float type."""
+    if b.recorded:
+        return b.recorded[0].dtype
+    kinds = {leaf.dtype if isinstance(leaf, Value) else result_type(leaf) for leaf in leaves} or {dtype_name(None)}
+    found = torch_dtype(kinds.pop())
+    for kind in kinds:
+        found = torch.promote_types(found, torch_dtype(kind))
+    return dtype_name(found)
+
+
+def _nested_shape(data: Any) -> tuple[int, ...]:
+    return (len(data), *(_nested_shape(data[0]) if data else ())) if isinstance(data, (list, tuple)) else ()
+
+
+def _tuples(data: Any, dtype: str) -> Any:
+    if isinstance(data, (np.ndarray, torch.Tensor)):
+        data = data.tolist()
+    if isinstance(data, (list, tuple)):
+        return tuple(_tuples(item, dtype) for item in data)
+    data = data.item() if isinstance(data, np.generic) else data
+    return number_as(data, dtype)
+
+
+def _stacked(b: TorchBuilder, leaves: list[Any], shape: tuple[int, ...], dtype: str) -> Any:
+    """Numbers and arrays of one element, in row-major order, as an array of this shape."""
+    arrays = [b.reshape(b.array(leaf, dtype), shape=()) for leaf in leaves]
+    return b.reshape(b.stack(*arrays, axis=0), shape=shape)
+
+
+@rows.row("complex")
+def complex_(b: TorchBuilder, real: Any, imag: Any) -> Any:
+    """torch.complex."""
+    return b.complex(real, imag)
+
+
+@rows.row("polar")
+def polar(b: TorchBuilder, abs: Any, angle: Any) -> Any:
+    """torch.polar: ``abs * (cos(angle) + 1j * sin(angle))``."""
+    return b.complex(b.multiply(abs, b.cos(angle)), b.multiply(abs, b.sin(angle)))
+
+
+@rows.row("view_as_real", "view_as_real_copy")
+def view_as_real(b: TorchBuilder, input: Any) -> Any:
+    """torch.view_as_real."""
+    return b.view_as_real(input)
+
+
+@rows.row("view_as_complex", "view_as_complex_copy")
+def view_as_complex(b: TorchBuilder, input: Any) -> Any:
+    """torch.view_as_complex."""
+    return b.view_as_complex(input)

@@ -1,0 +1,200 @@
+"""Random numbers of torch. The numbers are other ones than torch's own: the distributions are the same.
+
+``generator=`` is not looked at: all numbers come from the key of the graph.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..dtypes import dtype_name
+from .table import TorchBuilder, rows
+
+
+def _shape(size: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
+    """The shape of ``f(2, 3)``, ``f((2, 3))`` or ``f(size=(2, 3))``."""
+    if named is not None:
+        return (named,) if not isinstance(named, (tuple, list)) else tuple(named)
+    return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+
+
+# ---------------------------------------------------------------------------------------------- new arrays
+def _new(name: str, op: str) -> None:
+    @rows.row(name)
+    def row(b: TorchBuilder, *args: Any, size: Any = None, dtype: Any = None, **_: Any) -> Any:
+        return getattr(b, op)(b.next_key(), shape=_shape(args, size), dtype=dtype_name(dtype))
+
+    @rows.row(f"{name}_like")
+    def like(b: TorchBuilder, input: Any, *, dtype: Any = None, **_: Any) -> Any:
+        return getattr(b, op)(b.next_key(), shape=input.shape, dtype=dtype_name(dtype or input.dtype))
+
+    row.__doc__, like.__doc__ = f"torch.{name}.", f"torch.{name}_like."
+
+
+_new("rand", "random_uniform")
+_new("randn", "random_normal")
+
+
+def _integers(b: TorchBuilder, shape: Any, low: Any, high: Any, dtype: str) -> Any:
+    kind = dtype if "int" in dtype else "int64"
+    drawn = b.random_integers(b.next_key(), shape=shape, low=low, high=high, dtype=kind)
+    return b.cast(drawn, dtype)
+
+
+@rows.row("randint")
+def randint(b: TorchBuilder, *args: Any, low: Any = None, high: Any = None, size: Any = None, dtype: Any = None, **_: Any) -> Any:
+    """torch.randint: ``(high, size)`` or ``(low, high, size)``."""
+    given = list(args)
+    if given and isinstance(given[-1], (tuple, list)):
+        size = given.pop()
+    bounds = [*([low] if low is not None else []), *given, *([high] if high is not None else [])]
+    low, high = bounds if len(bounds) == 2 else (0, bounds[0])
+    return _integers(b, tuple(size), low, high, dtype_name(dtype or "int64"))
+
+
+@rows.row("randint_like")
+def randint_like(b: TorchBuilder, input: Any, *args: Any, low: Any = None, high: Any = None, dtype: Any = None, **_: Any) -> Any:
+    """torch.randint_like: ``(input, high)`` or ``(input, low, high)``."""
+    bounds = [*([low] if low is not None else []), *args, *([high] if high is not None else [])]
+    low, high = bounds if len(bounds) == 2 else (0, bounds[0])
+    return _integers(b, input.shape, low, high, dtype_name(dtype or input.dtype))
+
+
+@rows.row("randperm")
+def randperm(b: TorchBuilder, n: Any, *, dtype: Any = None, **_: Any) -> Any:
+    """torch.randperm."""
+    return b.random_permutation(b.next_key(), n=n, dtype=dtype_name(dtype or "int64"))
+
+
+@rows.row("normal")
+def normal(b: TorchBuilder, mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, **_: Any) -> Any:
+    """torch.normal with numbers and a size, or with arrays; Tensor.normal_ fills an array."""
+    if size is not None:
+        return _scaled(b, b.random_normal(b.next_key(), shape=tuple(size), dtype=dtype_name(dtype)), mean, std)
+    like = b.promote(*(item for item in (mean, std) if hasattr(item, "ndim")))
+    shape = (b.add(*like) if len(like) == 2 else like[0]).shape
+    return _scaled(b, b.random_normal(b.next_key(), shape=shape, dtype=like[0].dtype), mean, std)
+
+
+def _scaled(b: TorchBuilder, drawn: Any, mean: Any, std: Any) -> Any:
+    """``drawn * std + mean``."""
+    mean, std = (b.cast(item, drawn.dtype) for item in (mean, std))
+    wide = drawn if _is(std, 1) else b.multiply(drawn, std)
+    return wide if _is(mean, 0) else b.add(wide, mean)
+
+
+def _is(number: Any, value: float) -> bool:
+    return isinstance(number, (int, float)) and number == value
+
+
+# ---------------------------------------------------------------------------------------------- fills: x.uniform_() is written as uniform(x)
+def _float(x: Any) -> str:
+    return x.dtype if "float" in x.dtype or "complex" in x.dtype else "float32"
+
+
+@rows.row("uniform")
+def uniform(b: TorchBuilder, input: Any, low: Any = 0.0, high: Any = 1.0, *, generator: Any = None, **kwargs: Any) -> Any:
+    """Tensor.uniform_(from=0, to=1)."""
+    low, high = kwargs.get("from", low), kwargs.get("to", high)
+    return b.random_uniform(b.next_key(), shape=input.shape, low=low, high=high, dtype=input.dtype)
+
+
+@rows.row("normal_")  # not the row "normal": its first argument is the mean
+def normal_fill(b: TorchBuilder, input: Any, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Any:
+    """Tensor.normal_."""
+    return _scaled(b, b.random_normal(b.next_key(), shape=input.shape, dtype=input.dtype), mean, std)
+
+
+@rows.row("log_normal")
+def log_normal(b: TorchBuilder, input: Any, mean: Any = 1.0, std: Any = 2.0, *, generator: Any = None) -> Any:
+    """Tensor.log_normal_."""
+    return b.exp(normal_fill(b, input, mean, std))
+
+
+@rows.row("exponential")
+def exponential(b: TorchBuilder, input: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
+    """Tensor.exponential_."""
+    drawn = b.random_exponential(b.next_key(), shape=input.shape, dtype=input.dtype)
+    return drawn if lambd == 1 else b.divide(drawn, lambd)
+
+
+@rows.row("cauchy")
+def cauchy(b: TorchBuilder, input: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
+    """Tensor.cauchy_."""
+    return _scaled(b, b.random_cauchy(b.next_key(), shape=input.shape, dtype=input.dtype), median, sigma)
+
+
+@rows.row("geometric")
+def geometric(b: TorchBuilder, input: Any, p: float, *, generator: Any = None) -> Any:
+    """Tensor.geometric_: how many trials up to the first success."""
+    if p >= 1:
+        return b.ones(shape=input.shape, dtype=input.dtype)
+    waited = b.random_exponential(b.next_key(), shape=input.shape, dtype=_float(input))
+    return b.cast(b.add(b.floor(b.divide(waited, -_log1p(-p))), 1.0), input.dtype)
+
+
+def _log1p(x: float) -> float:
+    return math.log1p(x)
+
+
+_LIMITS = {"uint8": 2**8, "int8": 2**7, "int16": 2**15, "int32": 2**31 - 1, "int64": 2**63 - 1}
+_EXACT = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53, "bool": 2}
+
+
+@rows.row("random")
+def random(b: TorchBuilder, input: Any, low: Any = None, high: Any = None, *, generator: Any = None, **kwargs: Any) -> Any:
+    """Tensor.random_(), random_(to), random_(from, to)."""
+    low, high = kwargs.get("from", low), kwargs.get("to", high)
+    if high is None:
+        low, high = (0, low) if low is not None and "from" not in kwargs else (low or 0, None)
+    if high is None:
+        high = {**_LIMITS, **_EXACT}[input.dtype]
+    wide = "int64" if isinstance(high, int) and high > 2**31 - 1 else "int32"
+    kind = input.dtype if "int" in input.dtype else wide
+    return b.cast(b.random_integers(b.next_key(), shape=input.shape, low=low, high=high, dtype=kind), input.dtype)
+
+
+# ---------------------------------------------------------------------------------------------- draws from given distributions
+@rows.row("bernoulli")
+def bernoulli(b: TorchBuilder, input: Any, p: Any = None, *, generator: Any = None) -> Any:
+    """torch.bernoulli(input) draws with the probabilities in ``input``; with ``p`` an array like ``input`` is drawn."""
+    probability = input if p is None else p
+    return b.cast(b.random_bernoulli(b.next_key(), probability, shape=input.shape), input.dtype)
+
+
+@rows.row("bernoulli_")  # not the row "bernoulli": without p it reads its probabilities from the array
+def bernoulli_fill(b: TorchBuilder, input: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
+    """Tensor.bernoulli_."""
+    return bernoulli(b, input, p)
+
+
+@rows.row("multinomial")
+def multinomial(b: TorchBuilder, input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Any:
+    """torch.multinomial."""
+    return b.random_categorical(b.next_key(), input, samples=num_samples, replacement=replacement)
+
+
+@rows.row("poisson")
+def poisson(b: TorchBuilder, input: Any, generator: Any = None) -> Any:
+    """torch.poisson."""
+    return b.random_poisson(b.next_key(), input)
+
+
+@rows.row("binomial")
+def binomial(b: TorchBuilder, count: Any, prob: Any, generator: Any = None) -> Any:
+    """torch.binomial."""
+    return b.random_binomial(b.next_key(), count, prob)
+
+
+@rows.row("_standard_gamma")
+def standard_gamma(b: TorchBuilder, input: Any, generator: Any = None) -> Any:
+    """torch._standard_gamma, which torch.distributions.Gamma calls."""
+    return b.random_gamma(b.next_key(), input)
+
+
+@rows.row("_sample_dirichlet")
+def sample_dirichlet(b: TorchBuilder, input: Any, generator: Any = None) -> Any:
+    """torch._sample_dirichlet, which torch.distributions.Dirichlet calls."""
+    drawn = b.random_gamma(b.next_key(), input)
+    return b.divide(drawn, b.sum(drawn, axis=input.ndim - 1, keepdims=True))

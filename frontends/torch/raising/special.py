@@ -1,0 +1,201 @@
+"""Element-wise functions of torch beyond the array API standard: ``torch.special``, and what is written in smaller operations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....ops.dtypes import is_complex, is_inexact
+from ..dtypes import result_type
+from .elementwise import div, floats, scaled
+from .table import TorchBuilder, rows
+
+# torch's names -> operation, of functions that compute on floats.
+_FLOAT_UNARY = {
+    ("digamma", "special_digamma", "special_psi", "psi"): "digamma", ("erf", "special_erf"): "erf", ("erfc", "special_erfc"): "erfc",
+    ("erfinv", "special_erfinv"): "erfinv", ("exp2", "special_exp2"): "exp2", ("i0", "special_i0"): "i0",
+    ("lgamma", "special_gammaln"): "lgamma", ("rsqrt",): "rsqrt", ("sigmoid", "special_expit", "expit"): "sigmoid", ("sinc", "special_sinc"): "sinc",
+    ("special_modified_bessel_i0",): "i0", ("special_modified_bessel_i1",): "i1",
+    ("special_modified_bessel_k0",): "bessel_k0", ("special_modified_bessel_k1",): "bessel_k1",
+    ("special_scaled_modified_bessel_k0",): "bessel_k0e", ("special_scaled_modified_bessel_k1",): "bessel_k1e",
+    **{(f"special_{name}",): name for name in (
+        "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
+        "spherical_bessel_j0",
+    )},
+}  # fmt: skip
+_BINARY = {"fmax": "fmax", "fmin": "fmin", "fmod": "fmod", "gcd": "gcd", "lcm": "lcm", "logaddexp2": "logaddexp2"}
+_FLOAT_BINARY = {
+    ("xlogy", "special_xlogy"): "xlogy", ("special_xlog1py",): "xlog1py", ("special_zeta",): "zeta",
+    ("igamma", "special_gammainc"): "gammainc", ("igammac", "special_gammaincc"): "gammaincc",
+}  # fmt: skip
+_POLYNOMIALS = {
+    "chebyshev_polynomial_t": "chebyshev_t", "chebyshev_polynomial_u": "chebyshev_u", "chebyshev_polynomial_v": "chebyshev_v",
+    "chebyshev_polynomial_w": "chebyshev_w", "hermite_polynomial_h": "hermite_h", "hermite_polynomial_he": "hermite_he",
+    "laguerre_polynomial_l": "laguerre_l", "legendre_polynomial_p": "legendre_p",
+}  # fmt: skip
+
+
+def _register_unary(names: tuple[str, ...], op: str) -> None:
+    @rows.row(*names)
+    def unary(b: TorchBuilder, input: Any) -> Any:
+        return getattr(b, op)(b.floating(input))
+
+
+def _register_binary(names: tuple[str, ...], op: str, floating: bool) -> None:
+    @rows.row(*names)
+    def binary(b: TorchBuilder, input: Any, other: Any) -> Any:
+        return getattr(b, op)(*(floats(b, input, other) if floating else b.promote(input, other)))
+
+
+def _register_polynomial(name: str, kind: str, shifted: bool) -> None:
+    @rows.row(name)
+    def polynomial(b: TorchBuilder, x: Any, n: Any) -> Any:
+        x, n = floats(b, x, n)
+        if shifted:
+            x = b.subtract(b.multiply(x, 2.0), 1.0) if hasattr(x, "spec") else 2.0 * x - 1.0
+        return b.orthogonal_polynomial(x, n, kind=kind)
+
+
+for _names, _op in _FLOAT_UNARY.items():
+    _register_unary(_names, _op)
+for _name, _op in _BINARY.items():
+    _register_binary((_name,), _op, floating=False)
+for _names, _op in _FLOAT_BINARY.items():
+    _register_binary(_names, _op, floating=True)
+for _name, _kind in _POLYNOMIALS.items():
+    _register_polynomial(f"special_{_name}", _kind, shifted=False)
+    if _name.startswith("chebyshev"):
+        _register_polynomial(f"special_shifted_{_name}", _kind, shifted=True)
+
+
+@rows.row("logit", "special_logit")
+def logit(b: TorchBuilder, input: Any, eps: float | None = None) -> Any:
+    """torch.logit."""
+    return b.logit(b.floating(input), eps=eps)
+
+
+@rows.row("polygamma", "special_polygamma")
+def polygamma(b: TorchBuilder, n: Any, input: Any = None) -> Any:
+    """torch.polygamma(n, input), and the method ``input.polygamma(n)``."""
+    n, input = (input, n) if hasattr(n, "spec") else (n, input)
+    x = b.floating(input)
+    return b.digamma(x) if n == 0 else b.polygamma(x, n=n)
+
+
+@rows.row("mvlgamma", "special_multigammaln")
+def mvlgamma(b: TorchBuilder, input: Any, p: int) -> Any:
+    """torch.mvlgamma: a sum of ``p`` shifted lgammas."""
+    x = b.floating(input)
+    total = b.lgamma(x)
+    for index in range(1, p):
+        total = b.add(total, b.lgamma(b.subtract(x, index / 2)))
+    return b.add(total, p * (p - 1) / 4 * math.log(math.pi)) if p > 1 else total
+
+
+@rows.row("frexp")
+def frexp(b: TorchBuilder, input: Any) -> Any:
+    """torch.frexp: (mantissa, exponent)."""
+    return b.frexp(input)
+
+
+@rows.row("ldexp")
+def ldexp(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.ldexp: ``input * 2 ** other``."""
+    return b.multiply(*b.promote(input, b.exp2(b.floating(other))))
+
+
+@rows.row("float_power")
+def float_power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
+    """torch.float_power: always in double precision."""
+    kind = "complex128" if is_complex(result_type(input, exponent)) else "float64"
+    return b.pow(*b.promote(input, exponent, dtype=kind))
+
+
+@rows.row("frac")
+def frac(b: TorchBuilder, input: Any) -> Any:
+    """torch.frac: ``input - trunc(input)``."""
+    return b.subtract(input, b.trunc(input))
+
+
+@rows.row("nan_to_num")
+def nan_to_num(b: TorchBuilder, input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    """torch.nan_to_num."""
+    return b.nan_to_num(input, nan=nan or 0.0, posinf=posinf, neginf=neginf) if is_inexact(input.dtype) else input
+
+
+@rows.row("deg2rad")
+def deg2rad(b: TorchBuilder, input: Any) -> Any:
+    """torch.deg2rad."""
+    return b.multiply(b.floating(input), math.pi / 180)
+
+
+@rows.row("rad2deg")
+def rad2deg(b: TorchBuilder, input: Any) -> Any:
+    """torch.rad2deg."""
+    return b.multiply(b.floating(input), 180 / math.pi)
+
+
+@rows.row("heaviside")
+def heaviside(b: TorchBuilder, input: Any, values: Any) -> Any:
+    """torch.heaviside: ``values`` at 0; 0 of NaN."""
+    zero = b.array(0, input.dtype)
+    return b.where(b.equal(input, zero), values, b.cast(b.greater(input, zero), input.dtype))
+
+
+@rows.row("isposinf")
+def isposinf(b: TorchBuilder, input: Any) -> Any:
+    """torch.isposinf."""
+    return b.equal(input, math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool")
+
+
+@rows.row("isneginf")
+def isneginf(b: TorchBuilder, input: Any) -> Any:
+    """torch.isneginf."""
+    return b.equal(input, -math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool")
+
+
+@rows.row("isreal")
+def isreal(b: TorchBuilder, input: Any) -> Any:
+    """torch.isreal: no imaginary part."""
+    return b.equal(b.imag(input), 0.0) if is_complex(input.dtype) else b.ones(shape=input.shape, dtype="bool")
+
+
+@rows.row("isclose")
+def isclose(b: TorchBuilder, input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """torch.isclose."""
+    x, y = floats(b, input, other)
+    return b.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+@rows.row("angle")
+def angle(b: TorchBuilder, input: Any) -> Any:
+    """torch.angle."""
+    return b.angle(b.floating(input))
+
+
+@rows.row("lerp")
+def lerp(b: TorchBuilder, input: Any, end: Any, weight: Any) -> Any:
+    """torch.lerp: counted from the nearer end, so that a weight of 1 gives ``end`` itself."""
+    difference = b.subtract(end, input)
+    if not hasattr(weight, "spec"):
+        if abs(weight) < 0.5:
+            return b.add(input, b.multiply(difference, weight))
+        return b.subtract(end, b.multiply(difference, 1 - weight))
+    weight = b.cast(weight, input.dtype)
+    near = b.add(input, b.multiply(weight, difference))
+    far = b.subtract(end, b.multiply(difference, b.subtract(1.0, weight)))
+    return b.where(b.less(b.abs(weight), 0.5), near, far)
+
+
+@rows.row("addcmul")
+def addcmul(b: TorchBuilder, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """torch.addcmul: ``input + value * tensor1 * tensor2``."""
+    x, y, z = b.promote(input, tensor1, tensor2)
+    return b.add(x, b.multiply(scaled(b, y, value), z))
+
+
+@rows.row("addcdiv")
+def addcdiv(b: TorchBuilder, input: Any, tensor1: Any, tensor2: Any, *, value: Any = 1) -> Any:
+    """torch.addcdiv: ``input + value * tensor1 / tensor2``."""
+    x, y, z = b.promote(input, tensor1, tensor2)
+    return b.add(x, div(b, scaled(b, y, value), z))

@@ -1,0 +1,33 @@
+"""Calls that read facts of a tensor instead of computing a new one: a table of how each is answered while recording.
+
+``FACTS`` never depend on the elements and, with rank and dtype fixed by the signature, never change. ``VALUES`` hand the
+elements to Python; what Python does with them cannot be seen, so the recording holds only for the same elements.
+"""
+
+from __future__ import annotations
+
+FACTS = frozenset({
+    "dtype", "device", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_cuda", "is_cpu", "is_sparse", "is_quantized",
+    "is_meta", "is_mps", "is_xpu", "is_nested", "is_mkldnn", "is_xla", "names", "is_floating_point", "is_complex", "is_signed", "is_contiguous",
+    "get_device", "element_size", "itemsize", "is_conj", "is_neg", "is_inference", "is_same_size", "has_names", "_is_view", "_version", "output_nr",
+    "name", "retains_grad", "is_shared", "is_pinned", "is_sparse_csr", "is_vulkan", "is_maia", "is_ipu", "is_mtia", "type_name", "register_hook",
+    "result_type", "can_cast", "promote_types", "get_default_dtype", "is_storage", "__hash__", "_backward_hooks", "_base", "_is_zerotensor",
+    "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad", "is_coalesced", "dense_dim", "sparse_dim",
+})  # fmt: skip
+
+VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "__contains__"})
+
+# Calls that answer a question about elements with a Python bool: the question is recorded as this chain of calls instead.
+QUESTIONS = frozenset({"equal", "allclose"})
+
+# Calls that let other code see the memory of a tensor: what it does there cannot be recorded.
+FOREIGN = frozenset({"numpy", "__array__", "data_ptr", "storage", "untyped_storage", "_typed_storage", "__dlpack__", "__cuda_array_interface__", "apply_", "map_", "map2_"})
+
+# Calls that change how torch works, not tensors.
+GRAD_MODE = "_set_grad_enabled"
+
+# bare name -> parameters (position, keyword) that a call may write to beside what its name tells
+WRITTEN_ARGUMENTS: dict[str, tuple[tuple[int, str], ...]] = {
+    "batch_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
+    "instance_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
+}

@@ -1,0 +1,24 @@
+"""Turns generated source into a function whose tracebacks show the generated lines."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .source import Program
+
+_counter = itertools.count()
+
+
+def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[..., Any]:
+    """The function of a program. Its source stays in ``linecache`` as long as the function lives."""
+    filename = f"<graph_compiler {program.name} {next(_counter)}>"
+    scope: dict[str, Any] = {"__name__": filename, **program.globals, **(extra or {})}
+    exec(compile(program.source, filename, "exec"), scope)
+    function: Callable[..., Any] = scope[program.name]
+    linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
+    weakref.finalize(function, linecache.cache.pop, filename, None)
+    return function

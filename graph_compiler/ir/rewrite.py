@@ -1,0 +1,67 @@
+"""Builds a changed copy of a graph: values replaced by others, nodes left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..sizes import Size, Symbol, substitute
+from ..trees import map_structure
+from .graph import Effect, Graph, Guard, Node, Value
+
+
+class Rewriter:
+    """Walk ``graph.nodes``; for each take :meth:`rewritten`, then :meth:`append` it or :meth:`replace` its outputs."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.nodes: list[Node] = []
+        self._instead: dict[Value, Value] = {}
+
+    def replace(self, values: tuple[Value, ...], others: tuple[Value, ...]) -> None:
+        """From now on the ``others`` stand for the ``values``."""
+        self._instead.update(zip(values, others))
+
+    def append(self, node: Node) -> None:
+        """Keeps a node."""
+        self.nodes.append(node)
+
+    def rewritten(self, node: Node) -> Node:
+        """The node with its operands replaced: itself where none is."""
+        if not any(value in self._instead for value in node.uses):
+            return node
+        facts = {name: self.mapped(fact) for name, fact in node.facts.items()}
+        made = Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, facts)
+        made.outputs = node.outputs
+        for value in made.outputs:
+            value.node = made
+        return made
+
+    def mapped(self, structure: Any) -> Any:
+        """Nested arguments with values, and the values whose sizes are read, replaced."""
+        return map_structure(self._mapped, structure)
+
+    def _mapped(self, item: Any) -> Any:
+        if isinstance(item, Value):
+            return self._instead.get(item, item)
+        return substitute(item, self._symbol) if isinstance(item, Size) else item
+
+    def _symbol(self, symbol: Symbol) -> Any:
+        other = self._instead.get(symbol.source)
+        if other is None:
+            return Size.of(symbol)
+        dim = other.shape[symbol.axis] if symbol.kind == "size" and self.graph.dialect == "canonical" else None
+        return dim if dim is not None else Size.of(Symbol(other, symbol.axis, symbol.hint, symbol.kind))
+
+    def finish(self, **changes: Any) -> tuple[Graph, bool]:
+        """The new graph and whether it differs."""
+        if len(self.nodes) == len(self.graph.nodes) and not self._instead and not changes:
+            return self.graph, False
+        graph = self.graph
+        guards = [Guard(condition, g.expected, g.origin) for g in graph.guards if (condition := self._mapped(g.condition)) is not True]
+        effects = [Effect(e.kind, e.target, self._mapped(e.value)) for e in graph.effects]
+        outputs = [self._mapped(leaf) for leaf in graph.outputs]
+        return graph.derive(nodes=self.nodes, outputs=outputs, guards=list(dict.fromkeys(guards)) if _hashable(guards) else guards, effects=effects, **changes), True
+
+
+def _hashable(guards: list[Guard]) -> bool:
+    return all(not isinstance(guard.expected, list) for guard in guards)

@@ -1,0 +1,91 @@
+"""What can be proved of sizes without knowing them: that one is never negative, hence that a slice stays inside of its axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..sizes import Apply, Size, Symbol, product
+
+_ROUNDS = 4
+
+
+def nonnegative(value: Any) -> bool:
+    """Whether ``value`` is known to be at least 0 whatever the sizes of the arrays are; False means "not known".
+
+    >>> from graph_compiler.sizes import Symbol
+    >>> n = Size.of(Symbol("x", 0, hint=6))
+    >>> nonnegative(n), nonnegative(n - 1), nonnegative(n - n // 2), nonnegative(n + 1 - n % 3)
+    (True, False, True, True)
+    """
+    return _nonnegative(value, _ROUNDS)
+
+
+def at_most(value: Any, bound: Any) -> bool:
+    """Whether ``value <= bound`` is known whatever the sizes of the arrays are."""
+    return nonnegative(bound - value)
+
+
+def _nonnegative(value: Any, rounds: int) -> bool:
+    if not isinstance(value, Size):
+        return bool(value >= 0)
+    terms = list(value.terms())
+    if not all(_atom_nonnegative(atom, rounds) for monomial, _ in terms for atom in monomial):
+        return False
+    if all(coefficient >= 0 for _, coefficient in terms):
+        return True
+    return rounds > 0 and any(_nonnegative(smaller, rounds - 1) for smaller in _smaller(value))
+
+
+def _atom_nonnegative(atom: Any, rounds: int) -> bool:
+    if isinstance(atom, Symbol):
+        return atom.kind == "size"
+    known = [_nonnegative(argument, rounds - 1) for argument in atom.arguments] if rounds > 0 else [False]
+    if atom.function == "max":
+        return any(known)
+    return atom.function == "abs" or (atom.function in ("floordiv", "mod", "min") and all(known))
+
+
+def _smaller(value: Size) -> Iterator[Any]:
+    """Polynomials that are nonnegative only where ``value`` is: a subtracted quotient or minimum replaced by more, an added maximum by less."""
+    for monomial, coefficient in value.terms():
+        for place, atom in enumerate(monomial):
+            if isinstance(atom, Apply):
+                rest = coefficient * product(_size(other) for i, other in enumerate(monomial) if i != place)
+                yield from _relaxed(value, coefficient * product(map(_size, monomial)), rest, atom)
+
+
+def _relaxed(value: Size, term: Any, rest: Any, atom: Apply) -> Iterator[Any]:
+    subtracted = _leading(rest) < 0
+    if atom.function == "floordiv" and subtracted and isinstance(atom.arguments[1], int) and atom.arguments[1] > 0:
+        yield (value - term) * atom.arguments[1] + rest * atom.arguments[0]
+    elif atom.function == "mod" and subtracted:
+        yield value - term + rest * atom.arguments[0]
+    elif (atom.function == "min" and subtracted) or (atom.function == "max" and not subtracted):
+        yield from (value - term + rest * argument for argument in atom.arguments)
+
+
+def _leading(rest: Any) -> int:
+    return next(coefficient for _, coefficient in rest.terms()) if isinstance(rest, Size) else int(rest)
+
+
+def _size(atom: Any) -> Size:
+    return Size.of(atom)
+
+
+def length(start: Any, stop: Any, step: Any, size: Any) -> Any:
+    """How many elements a slice with bounds inside of the axis takes; None and negative ints count as Python's do.
+
+    >>> length(None, -1, 1, 6), length(1, None, 2, 6), length(-2, None, 1, 6)
+    (5, 3, 2)
+    """
+    first, last = position(start, size, 0), position(stop, size, size)
+    taken = last - first
+    return taken if isinstance(step, int) and step == 1 else (taken + step - 1) // step
+
+
+def position(bound: Any, size: Any, absent: Any) -> Any:
+    """A bound counted from the front."""
+    if bound is None:
+        return absent
+    return bound + size if isinstance(bound, int) and bound < 0 else bound

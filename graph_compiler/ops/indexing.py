@@ -1,0 +1,108 @@
+"""Indexing beyond the standard: several index arrays, masks, and all that writes through indices or takes diagonals.
+
+``reduce`` of the writing operations says what meets at one place: None, the new value replaces (which of several is open); ``"sum"``,
+``"prod"``, ``"mean"``, ``"min"``, ``"max"``, together with the old element unless ``include_self`` is false.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InvalidGraph
+from ..sizes import Dim, apply
+from .bounds import nonnegative
+from .registry import ArraySpec, Unknown, declare
+from .rules import Input, broadcast, dtype_of
+
+_SECTION = "indexing"
+REDUCTIONS = (None, "sum", "prod", "mean", "min", "max")
+
+
+def _check_reduce(reduce: str | None) -> None:
+    if reduce not in REDUCTIONS:
+        raise InvalidGraph(f"reduce is one of {REDUCTIONS}, not {reduce!r}")
+
+
+@declare(_SECTION)
+def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> ArraySpec:
+    """``x[.., indices[0], .., indices[1], ..]``: integer arrays, broadcast against each other, at the ascending ``axes``, all of the other axes.
+
+    Their common axes stand where the indexed axes stood if those are neighbours, otherwise in front. Negative indices count from the end.
+    """
+    return ArraySpec(gathered_shape(x, indices, axes), x.dtype)
+
+
+def gathered_shape(x: ArraySpec, indices: tuple[ArraySpec, ...], axes: tuple[int, ...]) -> tuple[Any, ...]:
+    """The shape of ``gather_nd(x, *indices, axes=axes)``, also that of the values of ``scatter_nd``."""
+    if len(indices) != len(axes) or list(axes) != sorted(set(axes)):
+        raise InvalidGraph(f"{len(indices)} index arrays for the axes {axes}")
+    common = broadcast(*(index.shape for index in indices))
+    rest = [dim for axis, dim in enumerate(x.shape) if axis not in axes]
+    place = axes[0] if axes[-1] - axes[0] + 1 == len(axes) else 0
+    return (*rest[:place], *common, *rest[place:])
+
+
+@declare(_SECTION)
+def scatter_nd(
+    x: ArraySpec, values: Input, /, *indices: ArraySpec, axes: tuple[int, ...], reduce: str | None = None, include_self: bool = True
+) -> ArraySpec:
+    """``x`` with ``values``, broadcast, written to the elements that ``gather_nd`` would read."""
+    _check_reduce(reduce)
+    shape = gathered_shape(x, indices, axes)
+    if isinstance(values, ArraySpec) and values.ndim > len(shape):
+        raise InvalidGraph(f"values {values} have more axes than the {shape} that they go to")
+    return ArraySpec(x.shape, dtype_of(x, values))
+
+
+@declare(_SECTION)
+def scatter(
+    x: ArraySpec, indices: ArraySpec, values: Input, /, *, axis: int, reduce: str | None = None, include_self: bool = True
+) -> ArraySpec:
+    """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of ``axis``.
+
+    ``indices`` has the axes of ``x`` and may be smaller; ``values`` has its shape, or is a number.
+    """
+    _check_reduce(reduce)
+    if indices.ndim != x.ndim:
+        raise InvalidGraph(f"indices {indices} must have the axes of {x}")
+    return ArraySpec(x.shape, dtype_of(x, values))
+
+
+@declare(_SECTION)
+def boolean_mask(x: ArraySpec, mask: ArraySpec, /, *, axis: int = 0, hint: int = 0) -> ArraySpec:
+    """The elements where ``mask`` is true, in row-major order; the axes of ``mask`` begin at ``axis`` of ``x`` and become one.
+
+    How many these are depends on data, ``hint`` while recording.
+    """
+    return ArraySpec((*x.shape[:axis], Unknown(hint), *x.shape[axis + mask.ndim :]), x.dtype)
+
+
+@declare(_SECTION)
+def masked_scatter(x: ArraySpec, mask: ArraySpec, source: ArraySpec, /) -> ArraySpec:
+    """``x`` with the elements of ``source``, in row-major order, in the places where ``mask``, of the same shape, is true."""
+    if mask.ndim != x.ndim:
+        raise InvalidGraph(f"mask {mask} must have the axes of {x}")
+    return ArraySpec(x.shape, dtype_of(x, source))
+
+
+@declare(_SECTION)
+def diagonal(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
+    """The elements whose index along ``axis2`` is that along ``axis1`` plus ``offset``; they become the last axis."""
+    axis1, axis2 = axis1 % x.ndim, axis2 % x.ndim
+    rest = tuple(dim for axis, dim in enumerate(x.shape) if axis not in (axis1, axis2))
+    return ArraySpec((*rest, _diagonal_size(x.shape[axis1], x.shape[axis2], offset)), x.dtype)
+
+
+def _diagonal_size(rows: Dim, columns: Dim, offset: int) -> Any:
+    shorter = rows - abs(offset) if rows == columns else apply("min", rows + min(offset, 0), columns - max(offset, 0))
+    return shorter if nonnegative(shorter) else apply("max", shorter, 0)
+
+
+@declare(_SECTION)
+def diag_embed(x: ArraySpec, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> ArraySpec:
+    """Zeros with ``x`` on a diagonal: the last axis of ``x`` becomes the two axes ``axis1`` and ``axis2`` of the result."""
+    axis1, axis2 = axis1 % (x.ndim + 1), axis2 % (x.ndim + 1)
+    shape = list(x.shape[:-1])
+    for axis in sorted((axis1, axis2)):
+        shape.insert(axis, x.shape[-1] + abs(offset))
+    return ArraySpec(tuple(shape), x.dtype)

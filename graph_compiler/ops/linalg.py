@@ -1,0 +1,174 @@
+"""Linear algebra beyond the array API standard, in the field's usual names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import InvalidGraph
+from .array_api.linear_algebra import least
+from .dtypes import complex_of, real_of
+from .registry import ArraySpec, Unknown, declare
+from .rules import broadcast, broadcast_dims, dtype_of
+
+_SECTION = "linalg"
+
+
+# ---------------------------------------------------------------------------------------------- products
+@declare(_SECTION)
+def einsum(*arrays: ArraySpec, equation: str) -> ArraySpec:
+    """The sum of products that ``equation`` says, like ``"bij,bjk->bik"``: letters, ``...``, and always an explicit result."""
+    inputs, _, result = equation.partition("->")
+    sizes: dict[str, Any] = {}
+    batch: tuple[Any, ...] = ()
+    for labels, array in zip(inputs.split(","), arrays, strict=True):
+        before, dots, after = labels.partition("...")
+        if len(before) + len(after) > array.ndim or (not dots and len(before) != array.ndim):
+            raise InvalidGraph(f"einsum {equation!r}: {labels!r} does not fit an array of {array.ndim} axes")
+        named = [*zip(before, array.shape, strict=False), *zip(reversed(after), reversed(array.shape), strict=False)]
+        for label, dim in named:
+            sizes[label] = _joined(sizes.get(label, 1), dim)
+        batch = broadcast(batch, array.shape[len(before) : array.ndim - len(after)])
+    before, dots, after = result.partition("...")
+    kept = (*(sizes[label] for label in before), *(batch if dots else ()), *(sizes[label] for label in after))
+    return ArraySpec(kept, dtype_of(*arrays))
+
+
+def _joined(known: Any, dim: Any) -> Any:
+    return known if isinstance(known, Unknown) else broadcast_dims(known, dim)
+
+
+@declare(_SECTION)
+def inner(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
+    """The sum of products over the last axes of both; the other axes of ``x1``, then those of ``x2``, remain. Nothing is conjugated."""
+    return ArraySpec(x1.shape[:-1] + x2.shape[:-1], dtype_of(x1, x2))
+
+
+@declare(_SECTION)
+def kron(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
+    """The Kronecker product: blocks of ``x2`` scaled by the elements of ``x1``."""
+    rank = max(x1.ndim, x2.ndim)
+    left, right = ((1,) * (rank - x.ndim) + x.shape for x in (x1, x2))
+    return ArraySpec(tuple(a * b for a, b in zip(left, right, strict=True)), dtype_of(x1, x2))
+
+
+@declare(_SECTION)
+def multi_dot(*arrays: ArraySpec) -> ArraySpec:
+    """The product of two or more matrices in the cheapest order; the first and the last may be vectors."""
+    first, last = arrays[0], arrays[-1]
+    return ArraySpec(first.shape[:-1] + last.shape[1:], dtype_of(*arrays))
+
+
+@declare(_SECTION)
+def matrix_exp(x: ArraySpec, /) -> ArraySpec:
+    """The matrix exponential."""
+    return x
+
+
+@declare(_SECTION)
+def vander(x: ArraySpec, /, *, n: Any, increasing: bool = False) -> ArraySpec:
+    """The powers 0 to ``n - 1`` of the elements along a new last axis."""
+    return ArraySpec((*x.shape, n), x.dtype)
+
+
+@declare(_SECTION)
+def householder_product(x: ArraySpec, tau: ArraySpec, /) -> ArraySpec:
+    """The first columns of the product of the Householder reflections whose vectors are below the diagonal of ``x``."""
+    return x
+
+
+@declare(_SECTION)
+def geqrf(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
+    """The QR decomposition as LAPACK keeps it: R on and above the diagonal, the Householder vectors below it, and their factors."""
+    return x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), x.dtype)
+
+
+@declare(_SECTION)
+def ormqr(x: ArraySpec, tau: ArraySpec, x2: ArraySpec, /, *, left: bool = True, transpose: bool = False) -> ArraySpec:
+    """The product of the whole Q of ``geqrf`` (or its adjoint) with ``x2``, from the left or the right."""
+    return x2
+
+
+@declare(_SECTION)
+def cond(x: ArraySpec, /, *, ord: Any = 2) -> ArraySpec:
+    """The condition number: the matrix norm times that of the inverse, by singular values for 2 and -2."""
+    return ArraySpec(x.shape[:-2], real_of(x.dtype))
+
+
+# ---------------------------------------------------------------------------------------------- solutions
+@declare(_SECTION)
+def solve_triangular(
+    x1: ArraySpec, x2: ArraySpec, /, *, upper: bool, left: bool = True, transpose: bool = False, unit_diagonal: bool = False
+) -> ArraySpec:
+    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; leading axes broadcast."""
+    return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
+
+
+@declare(_SECTION)
+def cholesky_solve(x1: ArraySpec, x2: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
+    """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A; leading axes broadcast."""
+    return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))
+
+
+@declare(_SECTION)
+def cholesky_inverse(x: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
+    """The inverse of the matrix whose Cholesky factor is ``x``."""
+    return x
+
+
+@declare(_SECTION)
+def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tuple[ArraySpec, ArraySpec]:
+    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``; ``rcond`` is ``max(M, N) * eps`` where it is None."""
+    batch = broadcast(x1.shape[:-2], x2.shape[:-2])
+    return ArraySpec((*batch, x1.shape[-1], x2.shape[-1]), dtype_of(x1, x2)), ArraySpec(x1.shape[:-2], "int64")
+
+
+@declare(_SECTION)
+def tensorsolve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
+    """The solution of ``tensordot(x1, x, x.ndim) == x2``; the first axes of ``x1`` are those of ``x2``."""
+    return ArraySpec(x1.shape[x2.ndim :], dtype_of(x1, x2))
+
+
+@declare(_SECTION)
+def tensorinv(x: ArraySpec, /, *, ind: int = 2) -> ArraySpec:
+    """The inverse for ``tensordot``: the first ``ind`` axes are the rows, the others the columns."""
+    return ArraySpec(x.shape[ind:] + x.shape[:ind], x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------- decompositions
+@declare(_SECTION)
+def eig(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
+    """Eigenvalues and eigenvectors of a square matrix, both complex, in no particular order."""
+    return eigvals(x), ArraySpec(x.shape, complex_of(x.dtype))
+
+
+@declare(_SECTION)
+def eigvals(x: ArraySpec, /) -> ArraySpec:
+    """The complex eigenvalues of a square matrix, in no particular order."""
+    return ArraySpec(x.shape[:-1], complex_of(x.dtype))
+
+
+@declare(_SECTION)
+def lu(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
+    """P, L, U: a permutation, a unit lower and an upper triangular matrix, ``P @ L @ U == x``."""
+    return lu_unpack(x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), "int32"))
+
+
+@declare(_SECTION)
+def lu_factor(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec]:
+    """L and U in one matrix, and the rows swapped at each step, as LAPACK has them: counted from 1, int32."""
+    return x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), "int32")
+
+
+@declare(_SECTION)
+def lu_unpack(lu: ArraySpec, pivots: ArraySpec, /) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
+    """P, L and U from what ``lu_factor`` gives."""
+    batch, rows, columns = lu.shape[:-2], lu.shape[-2], lu.shape[-1]
+    inner = least(rows, columns)
+    shapes = ((rows, rows), (rows, inner), (inner, columns))
+    return tuple(ArraySpec((*batch, *shape), lu.dtype) for shape in shapes)  # type: ignore[return-value]
+
+
+@declare(_SECTION)
+def lu_solve(lu: ArraySpec, pivots: ArraySpec, x2: ArraySpec, /, *, left: bool = True, adjoint: bool = False) -> ArraySpec:
+    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from what ``lu_factor`` gives for A."""
+    return ArraySpec(broadcast(lu.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(lu, x2))

@@ -1,0 +1,192 @@
+"""Activation functions, in the names of ``jax.nn`` where it has one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..registry import ArraySpec, declare, decomposition
+from ..rules import elementwise, normalise_axis
+
+_SECTION = "activations"
+
+
+def _same(x: ArraySpec, **_: Any) -> ArraySpec:
+    return ArraySpec(x.shape, x.dtype)
+
+
+@declare(_SECTION)
+def relu(x: ArraySpec, /) -> ArraySpec:
+    """``max(x, 0)``; no gradient at 0."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def relu6(x: ArraySpec, /) -> ArraySpec:
+    """``min(max(x, 0), 6)``; no gradient at 0 and 6."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def hard_tanh(x: ArraySpec, /, *, minimum: float = -1.0, maximum: float = 1.0) -> ArraySpec:
+    """``x`` limited to [minimum, maximum]; unlike ``clip``, the limits themselves have no gradient."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def hard_sigmoid(x: ArraySpec, /) -> ArraySpec:
+    """``relu6(x + 3) / 6``."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def hard_swish(x: ArraySpec, /) -> ArraySpec:
+    """``x * relu6(x + 3) / 6``."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def leaky_relu(x: ArraySpec, /, *, negative_slope: float = 0.01) -> ArraySpec:
+    """``x`` where it is above 0, ``negative_slope * x`` elsewhere."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def prelu(x: ArraySpec, slope: ArraySpec, /) -> ArraySpec:
+    """``x`` where it is above 0, ``slope * x`` elsewhere; ``slope`` is broadcast."""
+    return elementwise(x, slope)
+
+
+@declare(_SECTION)
+def elu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
+    """``x`` where it is above 0, ``alpha * expm1(x)`` elsewhere."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def selu(x: ArraySpec, /) -> ArraySpec:
+    """Scaled ``elu`` of self-normalising networks (Klambauer et al. 2017)."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def celu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
+    """``max(x, 0) + min(0, alpha * expm1(x / alpha))``."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def gelu(x: ArraySpec, /, *, approximate: bool = False) -> ArraySpec:
+    """``x`` times the normal distribution function of ``x``; ``approximate`` takes tanh for it."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def silu(x: ArraySpec, /) -> ArraySpec:
+    """``x * sigmoid(x)``, also called swish."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def mish(x: ArraySpec, /) -> ArraySpec:
+    """``x * tanh(softplus(x))``."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def softplus(x: ArraySpec, /, *, beta: float = 1.0, threshold: float = 20.0) -> ArraySpec:
+    """``log1p(exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above ``threshold``."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def soft_sign(x: ArraySpec, /) -> ArraySpec:
+    """``x / (1 + abs(x))``."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def log_sigmoid(x: ArraySpec, /) -> ArraySpec:
+    """``log(sigmoid(x))``, without overflow."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def soft_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
+    """``x`` moved towards 0 by ``threshold``, 0 where it lies nearer than that."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def hard_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
+    """0 where ``abs(x) <= threshold``, ``x`` elsewhere."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def threshold(x: ArraySpec, /, *, threshold: Any, value: Any) -> ArraySpec:
+    """``value`` where ``x <= threshold``, ``x`` elsewhere."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def glu(x: ArraySpec, /, *, axis: int) -> ArraySpec:
+    """The first half along ``axis`` times the sigmoid of the second half."""
+    axis = normalise_axis(axis, x.ndim)
+    return ArraySpec((*x.shape[:axis], x.shape[axis] // 2, *x.shape[axis + 1 :]), x.dtype)
+
+
+@declare(_SECTION)
+def softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
+    """``exp(x)`` divided by its sum over ``axis``; NaN where all of ``x`` is -inf."""
+    return _same(x)
+
+
+@declare(_SECTION)
+def log_softmax(x: ArraySpec, /, *, axis: int) -> ArraySpec:
+    """``log(softmax(x))``, without overflow."""
+    return _same(x)
+
+
+# ---------------------------------------------------------------------------------------------- in smaller operations
+def _decompose(**functions: Callable[..., Any]) -> None:
+    for name, function in functions.items():
+        decomposition(name)(function)
+
+
+def _softmax(b: Any, x: Any, *, axis: int) -> Any:
+    weights = b.exp(b.subtract(x, b.max(x, axis=axis, keepdims=True)))
+    return b.divide(weights, b.sum(weights, axis=axis, keepdims=True))
+
+
+def _log_softmax(b: Any, x: Any, *, axis: int) -> Any:
+    shifted = b.subtract(x, b.max(x, axis=axis, keepdims=True))
+    return b.subtract(shifted, b.log(b.sum(b.exp(shifted), axis=axis, keepdims=True)))
+
+
+def _hard_tanh(b: Any, x: Any, *, minimum: float, maximum: float) -> Any:
+    return b.where(b.less_equal(x, minimum), minimum, b.where(b.greater_equal(x, maximum), maximum, x))
+
+
+def _soft_shrink(b: Any, x: Any, *, threshold: float) -> Any:
+    below = b.where(b.less(x, -threshold), b.add(x, threshold), b.multiply(x, 0.0))
+    return b.where(b.greater(x, threshold), b.subtract(x, threshold), below)
+
+
+_decompose(
+    softmax=_softmax,
+    log_softmax=_log_softmax,
+    hard_tanh=_hard_tanh,
+    soft_shrink=_soft_shrink,
+    relu6=lambda b, x: b.hard_tanh(x, minimum=0.0, maximum=6.0),
+    hard_sigmoid=lambda b, x: b.divide(b.relu6(b.add(x, 3.0)), 6.0),
+    hard_swish=lambda b, x: b.divide(b.multiply(x, b.relu6(b.add(x, 3.0))), 6.0),
+    leaky_relu=lambda b, x, negative_slope: b.where(b.greater(x, 0), x, b.multiply(x, negative_slope)),
+    prelu=lambda b, x, slope: b.where(b.greater(x, 0), x, b.multiply(slope, x)),
+    celu=lambda b, x, alpha: b.where(b.greater(x, 0), x, b.multiply(b.expm1(b.divide(x, alpha)), alpha)),
+    mish=lambda b, x: b.multiply(x, b.tanh(b.softplus(x))),
+    soft_sign=lambda b, x: b.divide(x, b.add(b.abs(x), 1.0)),
+    log_sigmoid=lambda b, x: b.negative(b.softplus(b.negative(x))),
+    hard_shrink=lambda b, x, threshold: b.where(b.less_equal(b.abs(x), threshold), 0.0, x),
+    threshold=lambda b, x, threshold, value: b.where(b.less_equal(x, threshold), value, x),
+)

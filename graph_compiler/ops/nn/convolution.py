@@ -1,0 +1,110 @@
+"""Convolutions over signals, images and volumes, and the windows that they look at.
+
+Arrays are ``[batch, channels, *space]`` (``layout="channels_first"``) or ``[batch, *space, channels]``. Weights are
+``[out, in // groups, *kernel]`` in both layouts, for a transposed convolution ``[in, out // groups, *kernel]``. ``padding`` holds a
+pair (before, after) for each axis of space.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import InvalidGraph
+from ...sizes import Dim, product
+from ..registry import ArraySpec, declare
+from ..rules import dtype_of, is_symbolic, window_output
+
+_SECTION = "convolution"
+CHANNELS_FIRST, CHANNELS_LAST = "channels_first", "channels_last"
+
+Pairs = tuple[tuple[Dim, Dim], ...]
+
+
+@declare(_SECTION)
+def conv(
+    x: ArraySpec,
+    weight: ArraySpec,
+    bias: ArraySpec | None = None,
+    /,
+    *,
+    strides: tuple[int, ...],
+    padding: Pairs,
+    dilation: tuple[int, ...],
+    groups: int = 1,
+    layout: str = CHANNELS_FIRST,
+) -> ArraySpec:
+    """Cross-correlation of ``x`` with ``weight``, plus ``bias`` for each channel (torch.nn.functional.conv2d)."""
+    channels, space = _split(x, layout)
+    kernel = weight.shape[2:]
+    _check(x, weight, channels, weight.shape[1] * groups)
+    sizes = tuple(map(window_output, space, kernel, strides, padding, dilation))
+    return ArraySpec(_joined(x.shape[0], weight.shape[0], sizes, layout), dtype_of(x, weight))
+
+
+@declare(_SECTION)
+def conv_transpose(
+    x: ArraySpec,
+    weight: ArraySpec,
+    bias: ArraySpec | None = None,
+    /,
+    *,
+    strides: tuple[int, ...],
+    padding: Pairs,
+    output_padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int = 1,
+    layout: str = CHANNELS_FIRST,
+) -> ArraySpec:
+    """The gradient of :func:`conv` for its input, as a layer; ``output_padding`` adds to the end (torch.nn.functional.conv_transpose2d)."""
+    channels, space = _split(x, layout)
+    _check(x, weight, channels, weight.shape[0])
+    kernel = weight.shape[2:]
+    sizes = tuple(map(_transposed_size, space, kernel, strides, padding, output_padding, dilation))
+    return ArraySpec(_joined(x.shape[0], weight.shape[1] * groups, sizes, layout), dtype_of(x, weight))
+
+
+@declare(_SECTION)
+def im2col(
+    x: ArraySpec, /, *, kernel: tuple[Dim, ...], strides: tuple[int, ...], padding: Pairs, dilation: tuple[int, ...]
+) -> ArraySpec:
+    """All windows of ``[batch, channels, *space]`` as columns: ``[batch, channels * window, windows]`` (torch.nn.functional.unfold)."""
+    windows = tuple(map(window_output, x.shape[2:], kernel, strides, padding, dilation))
+    return ArraySpec((x.shape[0], x.shape[1] * product(kernel), product(windows)), x.dtype)
+
+
+@declare(_SECTION)
+def col2im(
+    x: ArraySpec,
+    /,
+    *,
+    size: tuple[Dim, ...],
+    kernel: tuple[Dim, ...],
+    strides: tuple[int, ...],
+    padding: Pairs,
+    dilation: tuple[int, ...],
+) -> ArraySpec:
+    """The sum of columns at the places that :func:`im2col` took them from, as ``[batch, channels, *size]`` (torch.nn.functional.fold)."""
+    return ArraySpec((x.shape[0], x.shape[1] // product(kernel), *size), x.dtype)
+
+
+def _split(x: ArraySpec, layout: str) -> tuple[Dim, tuple[Dim, ...]]:
+    if layout == CHANNELS_FIRST:
+        return x.shape[1], x.shape[2:]
+    if layout != CHANNELS_LAST:
+        raise InvalidGraph(f"layout is {CHANNELS_FIRST!r} or {CHANNELS_LAST!r}, not {layout!r}")
+    return x.shape[-1], x.shape[1:-1]
+
+
+def _joined(batch: Dim, channels: Dim, space: tuple[Any, ...], layout: str) -> tuple[Any, ...]:
+    return (batch, channels, *space) if layout == CHANNELS_FIRST else (batch, *space, channels)
+
+
+def _check(x: ArraySpec, weight: ArraySpec, channels: Dim, taken: Dim) -> None:
+    if x.ndim != weight.ndim:
+        raise InvalidGraph(f"convolution of {x} with {weight}: the weight must have as many axes as the array")
+    if channels != taken and not is_symbolic(channels, taken):
+        raise InvalidGraph(f"convolution of {x} with {weight}: the array has {channels} channels, the weight takes {taken}")
+
+
+def _transposed_size(size: Dim, kernel: Dim, stride: int, padding: tuple[Any, Any], output_padding: int, dilation: int) -> Dim:
+    return (size - 1) * stride - padding[0] - padding[1] + dilation * (kernel - 1) + output_padding + 1

@@ -1,0 +1,56 @@
+"""Losses that stay whole; the others are short formulas, written in smaller operations."""
+
+from __future__ import annotations
+
+from ..registry import ArraySpec, declare
+from ..rules import dtype_of
+
+_SECTION = "losses"
+
+
+def _by_reduction(shape: tuple[object, ...], dtype: str, reduction: str) -> ArraySpec:
+    return ArraySpec(shape if reduction == "none" else (), dtype)
+
+
+@declare(_SECTION)
+def nll_loss(
+    log_probabilities: ArraySpec, target: ArraySpec, weight: ArraySpec | None = None, /, *, ignore_index: int = -100, reduction: str = "mean"
+) -> ArraySpec:
+    """Negative log-likelihood of class indices: ``-weight[target] * log_probabilities[target]``.
+
+    Classes stand on axis 1 (axis 0 where there is one axis). Targets equal to ``ignore_index`` give 0; "mean" divides
+    by the summed weights of the others.
+    """
+    return _by_reduction(target.shape, dtype_of(log_probabilities, weight), reduction)
+
+
+@declare(_SECTION)
+def cross_entropy(
+    logits: ArraySpec,
+    target: ArraySpec,
+    weight: ArraySpec | None = None,
+    /,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> ArraySpec:
+    """Cross entropy of ``softmax(logits)`` against class indices as in ``nll_loss``; a share ``label_smoothing`` falls on all classes alike."""
+    return _by_reduction(target.shape, dtype_of(logits, weight), reduction)
+
+
+@declare(_SECTION)
+def ctc_loss(
+    log_probabilities: ArraySpec,
+    targets: ArraySpec,
+    input_lengths: ArraySpec,
+    target_lengths: ArraySpec,
+    /,
+    *,
+    blank: int = 0,
+) -> ArraySpec:
+    """Connectionist temporal classification: ``-log p(targets)`` of each sequence; inf where none fits.
+
+    Arrays: log_probabilities [time, batch, classes], targets [batch, length], padded beyond ``target_lengths``.
+    """
+    return ArraySpec((log_probabilities.shape[1],), log_probabilities.dtype)

@@ -1,0 +1,145 @@
+"""Normalisation layers: ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, by where mean and variance are taken.
+
+Half precision is computed in float32 and given back as the dtype of ``x``; weights may be of another dtype than ``x``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import InvalidGraph
+from ...sizes import product
+from ..registry import ArraySpec, declare, decomposition
+from ..rules import is_symbolic, normalise_axes, normalise_axis
+
+_SECTION = "normalisation"
+
+
+@declare(_SECTION)
+def batch_norm(
+    x: ArraySpec,
+    mean: ArraySpec,
+    variance: ArraySpec,
+    weight: ArraySpec | None = None,
+    bias: ArraySpec | None = None,
+    /,
+    *,
+    epsilon: float,
+    axis: int = 1,
+) -> ArraySpec:
+    """Normalises by a given mean and variance, vectors over ``axis`` as weight and bias are.
+
+    Training passes the statistics of ``x`` itself (torch.nn.functional.batch_norm).
+    """
+    normalise_axis(axis, x.ndim)
+    return ArraySpec(x.shape, x.dtype)
+
+
+@declare(_SECTION)
+def layer_norm(
+    x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, axis: tuple[int, ...], epsilon: float
+) -> ArraySpec:
+    """Mean and variance over ``axis``, the last axes; weight and bias have their shape (torch.nn.functional.layer_norm)."""
+    _check_last(x, axis)
+    return ArraySpec(x.shape, x.dtype)
+
+
+@declare(_SECTION)
+def rms_norm(x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[int, ...], epsilon: float) -> ArraySpec:
+    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` over ``axis``, the last axes (torch.nn.functional.rms_norm)."""
+    _check_last(x, axis)
+    return ArraySpec(x.shape, x.dtype)
+
+
+@declare(_SECTION)
+def group_norm(
+    x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, groups: int, epsilon: float
+) -> ArraySpec:
+    """Mean and variance over each of ``groups`` groups of the channels in axis 1, and all axes after it (torch.nn.functional.group_norm)."""
+    if not is_symbolic(x.shape[1], groups) and x.shape[1] % groups:
+        raise InvalidGraph(f"group_norm of {x}: {x.shape[1]} channels cannot be parted into {groups} groups")
+    return ArraySpec(x.shape, x.dtype)
+
+
+@declare(_SECTION)
+def instance_norm(x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, epsilon: float) -> ArraySpec:
+    """Mean and variance over the axes of space of ``[batch, channels, *space]`` (torch.nn.functional.instance_norm)."""
+    return ArraySpec(x.shape, x.dtype)
+
+
+@declare(_SECTION)
+def local_response_norm(x: ArraySpec, /, *, size: int, alpha: float, beta: float, k: float) -> ArraySpec:
+    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta`` (torch.nn.functional.local_response_norm)."""
+    return ArraySpec(x.shape, x.dtype)
+
+
+@declare(_SECTION)
+def normalize(x: ArraySpec, /, *, ord: Any = 2.0, axis: tuple[int, ...], epsilon: float) -> ArraySpec:
+    """``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis`` (torch.nn.functional.normalize)."""
+    normalise_axes(axis, x.ndim)
+    return ArraySpec(x.shape, x.dtype)
+
+
+def _check_last(x: ArraySpec, axis: tuple[int, ...]) -> None:
+    if axis != tuple(range(x.ndim - len(axis), x.ndim)):
+        raise InvalidGraph(f"the normalised axes must be the last ones of {x}, not {axis}")
+
+
+# ------------------------------------------------------------------------------ in smaller operations
+def wide(b: Any, x: Any) -> Any:
+    """Half precision as float32."""
+    return b.astype(x, dtype="float32") if x.dtype in ("float16", "bfloat16") else x
+
+
+def _affine(b: Any, x: Any, weight: Any, bias: Any) -> Any:
+    """``x * weight + bias``, each as far as there is one, broadcast."""
+    result = x if weight is None else b.multiply(x, b.astype(weight, dtype=x.dtype))
+    return result if bias is None else b.add(result, b.astype(bias, dtype=x.dtype))
+
+
+def _standardised(b: Any, x: Any, axis: tuple[int, ...], epsilon: float) -> Any:
+    centred = b.subtract(x, b.mean(x, axis=axis, keepdims=True))
+    variance = b.mean(b.multiply(centred, centred), axis=axis, keepdims=True)
+    return b.divide(centred, b.sqrt(b.add(variance, epsilon)))
+
+
+def _over_channels(b: Any, vector: Any, rank: int, axis: int = 1) -> Any:
+    if vector is None:
+        return None
+    return b.reshape(vector, shape=tuple(vector.shape[0] if i == axis else 1 for i in range(rank)))
+
+
+@decomposition("batch_norm")
+def _batch_norm(b: Any, x: Any, mean: Any, variance: Any, weight: Any = None, bias: Any = None, *, epsilon: float, axis: int = 1) -> Any:
+    original, x = x, wide(b, x)
+    mean, variance, weight, bias = (_over_channels(b, vector, x.ndim, axis) for vector in (mean, variance, weight, bias))
+    mean, variance = b.astype(mean, dtype=x.dtype), b.astype(variance, dtype=x.dtype)
+    standard = b.divide(b.subtract(x, mean), b.sqrt(b.add(variance, epsilon)))
+    return b.astype(_affine(b, standard, weight, bias), dtype=original.dtype)
+
+
+@decomposition("layer_norm")
+def _layer_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, axis: tuple[int, ...], epsilon: float) -> Any:
+    return b.astype(_affine(b, _standardised(b, wide(b, x), axis, epsilon), weight, bias), dtype=x.dtype)
+
+
+@decomposition("rms_norm")
+def _rms_norm(b: Any, x: Any, weight: Any = None, *, axis: tuple[int, ...], epsilon: float) -> Any:
+    original, x = x, wide(b, x)
+    square = b.mean(b.multiply(x, x), axis=axis, keepdims=True)
+    return b.astype(_affine(b, b.divide(x, b.sqrt(b.add(square, epsilon))), weight, None), dtype=original.dtype)
+
+
+@decomposition("group_norm")
+def _group_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, groups: int, epsilon: float) -> Any:
+    grouped = b.reshape(wide(b, x), shape=(x.shape[0], groups, product(x.shape[1:]) // groups))
+    result = b.reshape(_standardised(b, grouped, (2,), epsilon), shape=x.shape)
+    weight, bias = (_over_channels(b, vector, x.ndim) for vector in (weight, bias))
+    return b.astype(_affine(b, result, weight, bias), dtype=x.dtype)
+
+
+@decomposition("instance_norm")
+def _instance_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, epsilon: float) -> Any:
+    weight, bias = (_over_channels(b, vector, x.ndim) for vector in (weight, bias))
+    standard = _standardised(b, wide(b, x), tuple(range(2, x.ndim)), epsilon)
+    return b.astype(_affine(b, standard, weight, bias), dtype=x.dtype)

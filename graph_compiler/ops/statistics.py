@@ -1,0 +1,146 @@
+"""Statistics beyond the array API standard: what ignores NaN, order statistics, histograms, integrals, distances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .array_api.statistical import Axis, accumulated
+from .registry import ArraySpec, Unknown, declare
+from .rules import Input, broadcast, dtype_of, reduced, shape_of
+
+_SECTION = "statistics"
+
+
+# ---------------------------------------------------------------------------------------------- reductions
+@declare(_SECTION)
+def logsumexp(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
+    """``log(sum(exp(x)))`` over ``axis`` without overflow."""
+    return reduced(x, axis, keepdims)
+
+
+@declare(_SECTION)
+def nansum(x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False) -> ArraySpec:
+    """The sum over ``axis`` with NaN counted as zero."""
+    return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
+
+
+@declare(_SECTION)
+def nanmean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
+    """The mean over ``axis`` of what is not NaN."""
+    return reduced(x, axis, keepdims)
+
+
+@declare(_SECTION)
+def lower_median(x: ArraySpec, /, *, axis: int, keepdims: bool = False, skip_nan: bool = False) -> tuple[ArraySpec, ArraySpec]:
+    """The element in the middle of the order along ``axis``, the lower of two, and its index; NaN where there is one, or skipped."""
+    return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
+
+
+@declare(_SECTION)
+def mode(x: ArraySpec, /, *, axis: int, keepdims: bool = False) -> tuple[ArraySpec, ArraySpec]:
+    """The most frequent element along ``axis``, the smallest of several, and where it comes last."""
+    return reduced(x, axis, keepdims), reduced(x, axis, keepdims, "int64")
+
+
+@declare(_SECTION)
+def quantile(
+    x: ArraySpec, q: Input, /, *, axis: int | None = None, keepdims: bool = False, interpolation: str = "linear", skip_nan: bool = False
+) -> ArraySpec:
+    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first. ``interpolation``: linear, lower, higher, midpoint, nearest."""
+    return ArraySpec(shape_of(q) + reduced(x, axis, keepdims).shape, x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------- running statistics
+@declare(_SECTION)
+def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
+    """The largest element so far along ``axis``, and where it was seen last."""
+    return x, ArraySpec(x.shape, "int64")
+
+
+@declare(_SECTION)
+def cummin(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
+    """The smallest element so far along ``axis``, and where it was seen last."""
+    return x, ArraySpec(x.shape, "int64")
+
+
+@declare(_SECTION)
+def logcumsumexp(x: ArraySpec, /, *, axis: int) -> ArraySpec:
+    """``log(cumulative_sum(exp(x)))`` along ``axis`` without overflow."""
+    return x
+
+
+# ---------------------------------------------------------------------------------------------- integrals
+@declare(_SECTION)
+def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1) -> ArraySpec:
+    """The integral of ``y`` along ``axis`` by the trapezoid rule, at points ``x`` or ``dx`` apart."""
+    shape = _against(y, x, axis)
+    return ArraySpec(shape[:axis] + shape[axis + 1 :], y.dtype)
+
+
+@declare(_SECTION)
+def cumulative_trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1) -> ArraySpec:
+    """The running integral of ``y`` along ``axis`` by the trapezoid rule; one element less than ``y``."""
+    shape = _against(y, x, axis)
+    return ArraySpec((*shape[:axis], shape[axis] - 1, *shape[axis + 1 :]), y.dtype)
+
+
+def _against(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:
+    """The shape of ``y`` against its points: a vector of points runs along ``axis``."""
+    return y.shape if x is None or x.ndim == 1 else broadcast(y.shape, x.shape)
+
+
+# ---------------------------------------------------------------------------------------------- counting
+@declare(_SECTION)
+def bincount(x: ArraySpec, weights: ArraySpec | None = None, /, *, minlength: Any = 0, hint: int = 0) -> ArraySpec:
+    """How often each of 0, 1, 2 ... is in the vector ``x``, or the sum of ``weights`` there; ``hint`` long while recording."""
+    return ArraySpec((Unknown(hint),), weights.dtype if weights is not None else "int64")
+
+
+@declare(_SECTION)
+def histc(x: ArraySpec, /, *, bins: int, min: float, max: float) -> ArraySpec:
+    """How many elements are in each of ``bins`` equal parts of ``[min, max]``; of the range of ``x`` where both are equal."""
+    return ArraySpec((bins,), x.dtype)
+
+
+@declare(_SECTION)
+def histogram_bin_edges(x: ArraySpec, /, *, bins: int, range: tuple[float, float] | None = None) -> ArraySpec:
+    """The ``bins + 1`` edges of equal bins over ``range``, or the range of ``x``."""
+    return ArraySpec((bins + 1,), x.dtype)
+
+
+@declare(_SECTION)
+def histogram(x: ArraySpec, bin_edges: ArraySpec, weights: ArraySpec | None = None, /, *, density: bool = False) -> ArraySpec:
+    """How many elements (or what weight of them) are between the edges, the last one included; ``density``: the integral is 1."""
+    return ArraySpec((bin_edges.shape[0] - 1,), x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------- correlation and distances
+@declare(_SECTION)
+def cov(x: ArraySpec, fweights: ArraySpec | None = None, aweights: ArraySpec | None = None, /, *, correction: float = 1) -> ArraySpec:
+    """The covariances of the rows of ``x``; a 0-d array for one variable. Frequency weights are integers, importance weights any."""
+    return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
+
+
+@declare(_SECTION)
+def corrcoef(x: ArraySpec, /) -> ArraySpec:
+    """Pearson's correlations of the rows of ``x``; a 0-d array for one variable."""
+    return ArraySpec(() if x.ndim < 2 else (x.shape[0], x.shape[0]), x.dtype)
+
+
+@declare(_SECTION)
+def cosine_similarity(x1: ArraySpec, x2: ArraySpec, /, *, axis: int, epsilon: float = 1e-8) -> ArraySpec:
+    """The cosine of the angle between ``x1`` and ``x2`` along ``axis`` of their common shape; norms are at least ``epsilon``."""
+    return reduced(ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2)), axis, False)
+
+
+@declare(_SECTION)
+def cdist(x1: ArraySpec, x2: ArraySpec, /, *, p: float = 2.0) -> ArraySpec:
+    """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``, leading axes broadcast."""
+    return ArraySpec((*broadcast(x1.shape[:-2], x2.shape[:-2]), x1.shape[-2], x2.shape[-2]), dtype_of(x1, x2))
+
+
+@declare(_SECTION)
+def pdist(x: ArraySpec, /, *, p: float = 2.0) -> ArraySpec:
+    """The ``p``-distances between all pairs of different rows of ``x``: (0, 1), (0, 2) ... (1, 2) ..."""
+    rows = x.shape[0]
+    return ArraySpec((rows * (rows - 1) // 2,), x.dtype)

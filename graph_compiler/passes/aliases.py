@@ -1,0 +1,28 @@
+"""Which values of a recorded graph share memory, and which memory is written to."""
+
+from __future__ import annotations
+
+from ..ir.graph import Graph, Value
+
+
+class Aliases:
+    """``base_of(value)`` is the value that owns the memory; ``written`` the bases that some node writes to.
+
+    In a canonical graph nothing views and nothing writes.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._base: dict[Value, Value] = {}
+        self.written: set[Value] = set()
+        for node in graph.nodes:
+            for index, viewed in node.facts.get("views", {}).items():
+                self._base[node.outputs[index]] = self.base_of(viewed)
+            self.written.update(self.base_of(value) for value in node.facts.get("writes", ()))
+
+    def base_of(self, value: Value) -> Value:
+        """The owner of the value's memory."""
+        return self._base.get(value, value)
+
+    def is_written(self, value: Value) -> bool:
+        """Whether anything writes to the value's memory."""
+        return self.base_of(value) in self.written

@@ -1,0 +1,33 @@
+"""Drops the copies that were taken for guards on elements, where the original is never written to."""
+
+from __future__ import annotations
+
+from ..ir.graph import Graph, Value
+from ..ir.rewrite import Rewriter
+from .aliases import Aliases
+
+_COPIES = frozenset({"clone", "detach"})
+
+
+def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
+    """Guards look at the guarded value itself where nothing writes to its memory."""
+    aliases = Aliases(graph)
+    guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
+    uses: dict[Value, int] = {}
+    for node in graph.nodes:
+        for value in node.uses:
+            uses[value] = uses.get(value, 0) + 1
+    rewriter = Rewriter(graph)
+    for node in graph.nodes:
+        made = rewriter.rewritten(node)
+        snapshot = made.facts.get("key") == "clone" and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
+        if snapshot and not aliases.is_written(made.inputs[0]):
+            rewriter.replace(made.outputs, (_original(made.inputs[0]),))
+        else:
+            rewriter.append(made)
+    return rewriter.finish()
+
+
+def _original(value: Value) -> Value:
+    node = value.node
+    return node.inputs[0] if node is not None and node.facts.get("key") == "detach" else value

@@ -1,0 +1,87 @@
+"""Why a call fits a variant or not, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..ir.graph import Guard, Value
+from ..sizes import Size, Symbol
+from ..trees import Branch, Leaf, Static, Tree, flatten, paths
+from .variant import Variant
+
+
+def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The first reason why a call does not fit a variant."""
+    if not variant.surroundings.holds():
+        return variant.surroundings.reason()
+    if variant.match(args, kwargs) is not None:
+        return variant.last_failure or "it fits"
+    target = variant.target
+    leaves, tree = flatten((args, kwargs), lambda item: target.convert(item) is not None)
+    differences = (*_tree_differences(variant.graph.input_tree, tree, ""), *_leaf_differences(variant, leaves), *_guard_differences(variant, leaves))
+    return next(iter(differences), "an argument is of another class")
+
+
+def _tree_differences(old: Tree, new: Tree, where: str) -> Iterator[str]:
+    if isinstance(old, Branch) and isinstance(new, Branch):
+        if old.type is not new.type or old.keys != new.keys:
+            yield f"{where or 'the call'} has the structure {_keys(new)} and was recorded with {_keys(old)}"
+            return
+        for key, left, right in zip(old.keys, old.children, new.children):
+            yield from _tree_differences(left, right, _place(where, key))
+    elif old != new:
+        yield f"{where} is {_describe(new)} and was recorded as {_describe(old)}"
+
+
+def _place(where: str, key: Any) -> str:
+    if not where:
+        return "positional arguments" if key == 0 else "keyword arguments"
+    return f"{where}[{key!r}]"
+
+
+def _keys(branch: Branch) -> str:
+    return f"{branch.type.__name__}({', '.join(map(str, branch.keys))})"
+
+
+def _describe(tree: Tree) -> str:
+    return "an array" if isinstance(tree, Leaf) else repr(tree.value) if isinstance(tree, Static) else _keys(tree)
+
+
+def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
+    for path, value, leaf in zip(paths(variant.graph.input_tree), variant.graph.inputs, leaves):
+        native = variant.target.convert(leaf)
+        if len(native.shape) != value.ndim:
+            yield f"{path[1]!r} has {len(native.shape)} axes and was recorded with {value.ndim}"
+        elif str(native.dtype).rpartition(".")[2] != value.dtype:
+            yield f"{path[1]!r} is {str(native.dtype).rpartition('.')[2]} and was recorded as {value.dtype}"
+
+
+def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
+    arrays = dict(zip(variant.graph.inputs, leaves))
+
+    def read(symbol: Symbol) -> int:
+        return int(arrays[symbol.source].shape[symbol.axis])
+
+    for guard in variant.graph.entry_guards():
+        if isinstance(guard.condition, Size) and all(symbol.source in arrays for symbol in guard.condition.symbols()) and not guard.condition.evaluate(read):
+            yield f"{guard_text(guard)} does not hold"
+
+
+def guard_text(guard: Guard) -> str:
+    """A guard as a sentence."""
+    if isinstance(guard.condition, Value):
+        return f"the elements of {guard.condition.name} are {guard.expected!r}, read by {guard.origin}"
+    return f"{guard.condition!r}, assumed by {guard.origin}"
+
+
+def explain(name: str, variants: Sequence[Variant]) -> str:
+    """All variants in words."""
+    lines = [f"{name}: {len(variants)} variant{'s' if len(variants) != 1 else ''}"]
+    for number, variant in enumerate(variants):
+        graph = variant.graph
+        lines.append(f"variant {number}, recorded because: {variant.why}")
+        lines.append(f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}")
+        lines.append(f"  {len(graph.nodes)} operations, {len(graph.parameters)} parameters, {len(graph.constants)} constants")
+        lines += [f"  holds while: {guard_text(guard)}" for guard in graph.guards]
+    return "\n".join(lines)

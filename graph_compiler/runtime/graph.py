@@ -1,0 +1,139 @@
+"""The compiled object: a callable that holds one flat function a signature, and records again where none fits."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import networkx
+
+from ..errors import CallMismatch, GuardFailed, TooManyVariants
+from ..trees import flatten
+from .variant import MISS, Variant
+
+Trace = Callable[[tuple[Any, ...], dict[str, Any], str], Variant]
+log = logging.getLogger("graph_compiler")
+
+
+class Graph:
+    """A function or model, recorded and written for one framework. Call it as the original.
+
+    A call whose signature (structure, dtypes, ranks, Python arguments) and guards fit one of its ``variants`` runs that
+    flat function; otherwise the original is recorded again (``on_miss="retrace"``) or ``GuardFailed`` is raised
+    (``on_miss="error"``).
+
+    >>> import torch, graph_compiler
+    >>> graph = graph_compiler.compile(lambda x: x.reshape(-1) * 2, args=(torch.ones(2, 3),))
+    >>> graph(torch.ones(4, 5)).shape, len(graph.variants)
+    (torch.Size([20]), 1)
+    """
+
+    def __init__(self, trace: Trace, name: str, on_miss: str = "retrace", max_variants: int = 16) -> None:
+        self._trace, self.name = trace, name
+        self._on_miss, self._max_variants = on_miss, max_variants
+        self._variants: list[Variant] = []
+        self.__name__ = name
+
+    # ------------------------------------------------------------------------------ calling
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for variant in self._variants:
+            if not variant.surroundings.holds():
+                continue
+            leaves = variant.match(args, kwargs)
+            if leaves is None:
+                continue
+            result = variant.run(leaves, lambda: self._leaves(args, kwargs))
+            if result is not MISS:
+                return result
+        return self._miss(args, kwargs)
+
+    def _leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        target = self._variants[0].target
+        return flatten((args, kwargs), lambda item: target.convert(item) is not None)[0]
+
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        why = self._why_missed(args, kwargs)
+        if self._variants and self._on_miss == "error":
+            raise GuardFailed(f"{self.name}: this call fits no recorded variant: {why}. Record one for it, or allow on_miss='retrace'")
+        if len(self._variants) >= self._max_variants:
+            raise TooManyVariants(f"{self.name} was recorded {len(self._variants)} times and this call fits none: {why}. Raise max_variants, or pass what differs as an array")
+        variant = self.add_variant(args, kwargs, why)
+        leaves = variant.match(args, kwargs)
+        if leaves is None:
+            raise CallMismatch(f"{self.name}: the call does not fit the graph just recorded from it; an argument changes while it is read")
+        result = variant.run(leaves, lambda: self._leaves(args, kwargs))
+        if result is MISS:
+            raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {variant.last_failure}")
+        return result
+
+    def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
+        """Records the original with these arguments and keeps the result."""
+        variant = self._trace(args, kwargs, why)
+        if self._variants:
+            log.info("%s recorded again: %s", self.name, why)
+        self._variants.append(variant)
+        return variant
+
+    def _why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        from .explain import why_missed
+
+        return "; ".join(f"variant {i}: {why_missed(variant, args, kwargs)}" for i, variant in enumerate(self._variants)) or "first call"
+
+    # ------------------------------------------------------------------------------ looking inside
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The variants recorded so far."""
+        return tuple(self._variants)
+
+    @property
+    def source(self) -> str:
+        """Generated source of the first variant; of the others see ``variants[i].source``."""
+        return self._variants[0].source
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Weights and persistent buffers that the graph uses, by their ``state_dict`` names, as arrays of the graph's framework."""
+        found: dict[str, Any] = {}
+        for variant in self._variants:
+            found.update(variant.parameters())
+        return found
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """Arrays that were computed once, of the first variant."""
+        return dict(self._variants[0].constants)
+
+    @property
+    def guards(self) -> Sequence[str]:
+        """What the first variant assumes beyond its signature, in words."""
+        from .explain import guard_text
+
+        return tuple(guard_text(guard) for guard in self._variants[0].graph.guards)
+
+    def to_networkx(self) -> networkx.MultiDiGraph:
+        """The first variant as a ``networkx.MultiDiGraph``: see :meth:`graph_compiler.ir.Graph.to_networkx`."""
+        return self._variants[0].graph.to_networkx()
+
+    def explain(self) -> str:
+        """Every variant in words: what it was recorded with, why, and what it assumes."""
+        from .explain import explain
+
+        return explain(self.name, self._variants)
+
+    # ------------------------------------------------------------------------------ as a pure function
+    def functional(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
+        """The graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
+
+        Returns the result, or ``(result, state)`` where the graph changes state. Never records: ``GuardFailed`` where no variant fits.
+        """
+        for variant in self._variants:
+            leaves = variant.match(args, kwargs)
+            if leaves is not None:
+                result, state = variant.pure(parameters, leaves)
+                return (result, state) if variant.graph.effects else result
+        raise GuardFailed(f"{self.name}: no recorded variant fits this call: {self._why_missed(args, kwargs)}")
+
+    def __repr__(self) -> str:
+        target = self._variants[0].target.name if self._variants else "?"
+        return f"<graph of {self.name} for {target}, {len(self._variants)} variant{'s' if len(self._variants) != 1 else ''}>"

@@ -1,0 +1,118 @@
+"""Generates the code that decides whether a call fits a variant, and takes its arrays out.
+
+The code is straight-line comparisons, specialised to the structure that was recorded: a fraction of a microsecond an array.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..codegen.loading import load
+from ..codegen.source import Program
+from ..ir.graph import Graph
+from ..sizes import Symbol
+from ..trees import Branch, Leaf, Static, Tree, same_static
+from .target import Target
+
+Match = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[Any, ...] | None"]
+_IDENTICAL = (bool, type(None))
+_EQUAL = (int, str)
+
+
+def matcher(graph: Graph, target: Target) -> Match:
+    """``match(args, kwargs)``: the array leaves of a call, native, in order; None where the call does not fit."""
+    return _Matcher(graph, target).function()
+
+
+class _Matcher:
+    def __init__(self, graph: Graph, target: Target) -> None:
+        self.graph, self.target = graph, target
+        self.lines: list[str] = []
+        self.names: list[str] = []
+        self.bound: dict[str, Any] = {"convert": target.convert, "dtypes": target.dtypes(), "same_static": same_static}
+        for number, cls in enumerate(target.array_types):
+            self.bound[f"array_type_{number}"] = cls
+
+    def function(self) -> Match:
+        tree = self.graph.input_tree
+        assert isinstance(tree, Branch)
+        positional, keywords = tree.children
+        self._call(positional, keywords)
+        self._guards()
+        returned = f"return ({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
+        body = "\n".join(f"        {line}" for line in [*self.lines, returned])
+        source = f"def match(args, kwargs):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return None\n"
+        return load(Program(source, "match", (), (), self.bound))
+
+    def _call(self, positional: Tree, keywords: Tree) -> None:
+        count = len(positional.children) if isinstance(positional, Branch) else len(positional.value)  # type: ignore[union-attr]
+        names = keywords.keys if isinstance(keywords, Branch) else tuple(keywords.value)  # type: ignore[union-attr]
+        self._require(f"len(args) == {count} and len(kwargs) == {len(names)}")
+        for i in range(count):
+            child = positional.children[i] if isinstance(positional, Branch) else Static(positional.value[i])  # type: ignore[union-attr]
+            self._tree(child, f"args[{i}]")
+        for i, name in enumerate(names):
+            child = keywords.children[i] if isinstance(keywords, Branch) else Static(keywords.value[name])  # type: ignore[union-attr]
+            self._tree(child, f"kwargs[{name!r}]")
+
+    def _require(self, condition: str) -> None:
+        self.lines.append(f"if not ({condition}): return None")
+
+    def _bind(self, prefix: str, item: Any) -> str:
+        name = f"{prefix}_{len(self.bound)}"
+        self.bound[name] = item
+        return name
+
+    def _tree(self, tree: Tree, access: str) -> None:
+        if isinstance(tree, Leaf):
+            self._leaf(access)
+        elif isinstance(tree, Static):
+            self._static(tree.value, access)
+        else:
+            self._branch(tree, access)
+
+    def _leaf(self, access: str) -> None:
+        number = len(self.names)
+        name, spec = f"array_{number}", self.graph.inputs[number].spec
+        self.names.append(name)
+        native = " and ".join(f"type({name}) is not array_type_{i}" for i in range(len(self.target.array_types)))
+        self.lines += [f"{name} = {access}", f"if {native}:", f"    {name} = convert({name})", f"    if {name} is None: return None"]
+        self._require(f"{name}.dtype == {self.target.dtype_text(spec.dtype)} and {name}.ndim == {spec.ndim}")
+
+    def _static(self, value: Any, access: str) -> None:
+        if isinstance(value, _IDENTICAL):
+            self._require(f"{access} is {value!r}")
+        elif type(value) in _EQUAL:
+            self._require(f"type({access}) is {type(value).__name__} and {access} == {value!r}")
+        else:
+            self._require(f"same_static({access}, {self._bind('static', value)})")
+
+    def _branch(self, tree: Branch, access: str) -> None:
+        name = f"branch_{len(self.lines)}"
+        self.lines.append(f"{name} = {access}")
+        cls = tree.type
+        self._require(f"type({name}) is {self._bind('class', cls)}")
+        if issubclass(cls, (tuple, list, Mapping)):
+            self._require(f"len({name}) == {len(tree.keys)}")
+        for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
+            self._tree(child, _child_access(cls, name, i, key))
+
+    def _guards(self) -> None:
+        places = {value: name for value, name in zip(self.graph.inputs, self.names)}
+
+        def read(symbol: Symbol) -> str:
+            return f"{places[symbol.source]}.shape[{symbol.axis}]"
+
+        for guard in self.graph.entry_guards():
+            if all(symbol.source in places for symbol in guard.condition.symbols()):  # type: ignore[union-attr]
+                self._require(guard.condition.text(read))  # type: ignore[union-attr]
+
+
+def _child_access(cls: type, name: str, index: int, key: Any) -> str:
+    if issubclass(cls, (tuple, list)):
+        return f"{name}[{index}]"
+    if issubclass(cls, Mapping):
+        return f"{name}[{key!r}]"
+    return f"{name}.{key}" if dataclasses.is_dataclass(cls) or str(key).isidentifier() else f"vars({name})[{key!r}]"

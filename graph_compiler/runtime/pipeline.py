@@ -1,0 +1,108 @@
+"""From a callable to a variant: record, simplify, raise, write, load."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from ..codegen import load, write
+from ..ir import verify
+from ..ir.graph import Graph as IRGraph
+from ..passes import cache_constants, drop_snapshots, prune, share
+from ..trees import Branch, Tree
+from .variant import Variant
+
+_VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
+
+
+@dataclass
+class Options:
+    """What a user can ask of a compilation; see :func:`graph_compiler.compile`."""
+
+    array_caching: bool = True
+    compile_options: dict[str, Any] | None = None  # None: not wrapped in the target's own compiler
+
+
+@dataclass
+class Pipeline:
+    """Makes variants of one callable. ``backend`` is None where the target is the source framework itself."""
+
+    function: Callable[..., Any]
+    name: str
+    frontend: ModuleType
+    target: ModuleType
+    same_framework: bool
+    options: Options = field(default_factory=Options)
+    _parameters: dict[str, Any] = field(default_factory=dict)
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+        recording = self.frontend.record(self.function, args, kwargs, self.name)
+        recorded = recording.graph
+        graph = self.simplified(recorded)
+        counts = f"{len(recorded.nodes)} calls recorded, {len(graph.nodes)} kept"
+        if not self.same_framework:
+            graph = self.simplified_canonical(self.frontend.raise_graph(graph, frozenset(self.target.rows.names())))
+        native = self.target.target
+        native.register_classes(_classes(graph.output_tree))
+        dialect = self.frontend.dialect if self.same_framework else self.target.dialect
+        program = write(graph, dialect, _header(self, recorded, graph, counts))
+        constants = {key: array if self.same_framework else native.convert(array) for key, (_, array) in graph.constants.items()}
+        parameters = recording.weights.live(list(graph.parameters)) if self.same_framework else self._converted(recording, graph)
+        return Variant(graph, program, native, parameters, constants, recording.surroundings, why, self.options.compile_options)
+
+    # ------------------------------------------------------------------------------ passes
+    def simplified(self, graph: IRGraph) -> IRGraph:
+        """The recorded graph without what contributes nothing or is the same at every call."""
+        graph = _checked(graph)
+        graph = _checked(drop_snapshots(graph)[0])
+        graph = _checked(prune(graph)[0])
+        if self.options.array_caching:
+            graph = _checked(cache_constants(graph, self._evaluate)[0])
+        graph = _checked(share(graph)[0])
+        return _checked(prune(graph)[0])
+
+    def simplified_canonical(self, graph: IRGraph) -> IRGraph:
+        """The canonical graph with repeated operations shared."""
+        graph = _checked(share(_checked(graph))[0])
+        return _checked(prune(graph)[0])
+
+    def _evaluate(self, graph: IRGraph) -> list[Any]:
+        program = write(graph, self.frontend.dialect, "Constants.")
+        leading = ({name: array for name, (_, array) in graph.constants.items()},) if program.arguments else ()
+        return list(load(program)(*leading))
+
+    # ------------------------------------------------------------------------------ parameters
+    def _converted(self, recording: Any, graph: IRGraph) -> Callable[[], Mapping[str, Any]]:
+        """Weights in the target's arrays: converted once, whatever number of variants uses them."""
+        missing = [name for name in graph.parameters if name not in self._parameters]
+        live = recording.weights.live(missing)()
+        self._parameters.update((name, self.target.target.convert(live[name])) for name in missing)
+        if graph.parameters.keys() == self._parameters.keys():
+            return lambda: self._parameters
+        names = list(graph.parameters)
+        return lambda: {name: self._parameters[name] for name in names}
+
+
+def _checked(graph: IRGraph) -> IRGraph:
+    return verify(graph) if _VERIFY else graph
+
+
+def _classes(tree: Tree) -> set[type]:
+    if not isinstance(tree, Branch):
+        return set()
+    return {tree.type}.union(*map(_classes, tree.children))
+
+
+def _header(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
+    frontend, target = pipeline.frontend.name, pipeline.target.name
+    what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
+    inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
+    lines = [f"{pipeline.name}, {what}.", "", f"Recorded with {inputs or 'no arrays'}; sizes are symbolic. {counts}."]
+    holds = [repr(guard.condition) for guard in graph.entry_guards()]
+    return "\n".join(lines + ([f"Holds while: {', '.join(dict.fromkeys(holds))}."] if holds else []))
+
+
+__all__ = ["Options", "Pipeline"]

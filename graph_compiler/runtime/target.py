@@ -1,0 +1,34 @@
+"""What the runtime needs to know of the framework that a graph runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+
+class Target(Protocol):
+    """One framework as a place to run: its arrays and its compiler. Implemented by each backend's ``native.py``."""
+
+    name: str
+    array_types: tuple[type, ...]
+
+    def convert(self, array: Any) -> Any:
+        """An array of any framework as a native one, sharing memory where it can; None for what is no array."""
+
+    def dtype_text(self, dtype: str) -> str:
+        """An expression over the name ``dtypes`` that equals ``array.dtype`` for arrays of this dtype; used in matching code."""
+
+    def dtypes(self) -> Any:
+        """What ``dtypes`` stands for in matching code."""
+
+    def elements(self, array: Any) -> Any:
+        """The elements as nested Python lists; waits for the array."""
+
+    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+        """The function wrapped in the framework's own compiler."""
+
+    def register_classes(self, classes: Iterable[type]) -> None:
+        """Makes containers of these classes pass through the framework's transformations."""
+
+    def write_back(self, array: Any, value: Any) -> None:
+        """Puts the elements of ``value`` into a caller's array, as the original function would have done."""
