@@ -11,6 +11,7 @@ from typing import Annotated
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
+import torch
 import typer
 from rich.console import Console
 
@@ -32,8 +33,9 @@ def _chosen(sections: list[str]) -> list[str]:
     return sections or list(SECTIONS)
 
 
-def _prepare() -> None:
+def _prepare(threads: int) -> None:
     """Optional libraries must import, and speak only when something is wrong."""
+    torch.set_num_threads(threads)
     ensure_torchvision()
     warnings.simplefilter("ignore")
     transformers = __import__("transformers")
@@ -53,14 +55,15 @@ def main(
     sections: Annotated[list[str] | None, typer.Argument(help=f"Which to run: {NAMES}. All, where none is named.")] = None,
     quick: Annotated[bool, typer.Option(help="Fewer rounds and models: a look, not a measurement.")] = False,
     json: Annotated[Path | None, typer.Option(help="Write everything measured to this file.")] = None,
+    threads: Annotated[int, typer.Option(help="Of torch. One is steadier: two wait for each other where a core is busy.")] = 1,
     check: Annotated[bool, typer.Option(help="Exit with 1 where a floor is missed.")] = False,
 ) -> None:
     """Measures graph_compiler beside torch eager, torch.compile, torch.export and torchax."""
     chosen, console = _chosen(sections or []), Console(width=None if sys.stdout.isatty() else WIDTH)
-    _prepare()
+    _prepare(threads)
     done = _run_all(chosen, Settings(quick), console)
     if json:
-        reporting.save(json, done, {"quick": quick, "sections": chosen})
+        reporting.save(json, done, {"quick": quick, "threads": threads, "sections": chosen})
     missed = [f"{results.section}: {line}" for results in done for line in results.missed]
     console.print("\n".join(["[bold red]missed[/]", *missed]) if missed else "[bold green]every floor is reached[/]")
     raise typer.Exit(int(check and bool(missed)))

@@ -75,3 +75,8 @@ def ratio(samples: Samples, above: str, below: str) -> float:
 def difference(samples: Samples, larger: str, smaller: str) -> float:
     """The median of the rounds' differences, in seconds."""
     return statistics.median(a - b for a, b in zip(samples[larger], samples[smaller], strict=True))
+
+
+def overhead(samples: Samples, larger: str, smaller: str) -> float:
+    """The difference of the two fastest rounds, in seconds: for microseconds on top of a millisecond that varies by more than them."""
+    return min(samples[larger]) - min(samples[smaller])

@@ -51,7 +51,10 @@ def compile_graph(model: nn.Module | Callable[..., Any], **options: Any) -> Any:
 
 def bare_call(graph: Any, inputs: Inputs) -> Call:
     """The flat function alone: no signature, no guards, no choice of a variant."""
-    return graph.variants[0].bound(graph.parameters, **inputs)
+    variant = graph.variants[0]
+    given = {"parameters": variant.parameters(), "constants": variant.constants}
+    arguments = (*(given[name] for name in variant.program.arguments), *variant.match((), inputs))
+    return lambda: variant.function(*arguments)
 
 
 def graph_call(model: nn.Module, inputs: Inputs) -> Call:

@@ -3,6 +3,8 @@
 from ..dialect import CanonicalDialect
 from . import prelude as prelude
 from .lowering import rows as rows
+from .native import jax_dtype
+from .native import target as target
 
 name = "jax"
 imports = {
@@ -12,4 +14,11 @@ imports = {
     "np": "import numpy as np",
     "special": "from jax.scipy import special",
 }
-dialect = CanonicalDialect(rows, imports, prelude, "jnp.{}".format)
+
+
+def dtype_text(dtype: str) -> str:
+    """``jnp.float32``; the boolean type is ``jnp.bool_``."""
+    return "jnp.bool_" if dtype == "bool" else f"jnp.{jax_dtype(dtype)}"
+
+
+dialect = CanonicalDialect(rows, imports, prelude, dtype_text)

@@ -54,6 +54,14 @@ class TorchTarget:
             with torch.no_grad():
                 array.copy_(value)
 
+    def adopt(self, array: Any) -> Any:
+        """As :meth:`convert`: memory is shared."""
+        return self.convert(array)
+
+    def next_key(self) -> Any:
+        """torch draws from its own generator."""
+        return None
+
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result``, where the guards on elements hold."""
         return result

@@ -64,8 +64,7 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     firsts = interleave_once(first, rounds=settings.few_rounds)
     results.add_samples(case.name, "first call", firsts)
     _figure(results, case, "first", firsts)
-    eager: dict[str, Call] = {"torch eager": lambda: loaded.model(**loaded.inputs, **loaded.options)}
-    steadies = interleave({**eager, **steady}, rounds=settings.rounds, batch=settings.batch)
+    steadies = interleave(steady, rounds=settings.rounds, batch=settings.batch)
     results.add_samples(case.name, "steady call", steadies)
     _figure(results, case, "steady", steadies)
 

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .. import cases, peers
-from ..measure import Call, difference, interleave, interleave_once, ratio, seconds
+from ..measure import Call, interleave, interleave_once, overhead, ratio, seconds
 from ..results import Results
 from ..settings import Settings
 
@@ -62,7 +62,7 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     if "graph" not in samples:
         return
     results.add_figure(case.name, "speed-up over eager", ratio(samples, "torch eager", "graph"), "x")
-    cost = difference(samples, "graph", "graph: flat function alone")
+    cost = overhead(samples, "graph", "graph: flat function alone")
     results.add_figure(case.name, "guards and dispatch, a call", cost * 1e6, "µs")
 
 

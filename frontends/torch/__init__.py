@@ -1,8 +1,18 @@
 """torch as a source: how its calls are recorded, and how they are written in canonical operations."""
 
+from __future__ import annotations
+
+from ...ir.graph import Graph
 from .calls import TorchCalls
 from .capture import Recording as Recording
 from .capture import record as record
 
 name = "torch"
 dialect = TorchCalls()
+
+
+def raise_graph(graph: Graph) -> Graph:
+    """See :func:`graph_compiler.frontends.torch.raising.driver.raise_graph`; the tables are loaded at the first use."""
+    from .raising.driver import raise_graph
+
+    return raise_graph(graph)

@@ -129,7 +129,7 @@ class Capture(TorchFunctionMode):
         versions = [_version(tensor) for tensor in operands]
         result = function(*_hints(args), **_hints(kwargs))
         written = [self.value(t) for t, version in zip(operands, versions) if _version(t) != version or is_in_place(key) and t is operands[0]]
-        made = self._new_tensors(result, operands)
+        made = [result] if key in _MAY_COPY and result is operands[0] else self._new_tensors(result, operands)
         if made or written:
             self._add_node(name, key, inputs, params, operands, result, made, written)
         return result
@@ -353,6 +353,7 @@ _ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **dict.fromkeys(reads.FOREIGN, _foreign),
 }
 
+_MAY_COPY = frozenset({"contiguous", "reshape"})  # give back the tensor itself or a copy, depending on its strides
 _CUT = frozenset({"detach", "data"})
 _RANDOM = frozenset({
     "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "normal", "normal_",

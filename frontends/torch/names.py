@@ -35,7 +35,7 @@ def _find_name(function: Any) -> str:
     if type(function).__name__ == "method-wrapper" and hasattr(owner, "__objclass__"):  # a property of Tensor: T.__get__
         return f"torch.Tensor.{owner.__name__}.{function.__name__}"
     short = getattr(function, "__name__", type(function).__name__)
-    if hasattr(function, "__objclass__") or getattr(function, "__qualname__", "").startswith("Tensor."):
+    if hasattr(function, "__objclass__") or getattr(function, "__qualname__", "").startswith(("Tensor.", "TensorBase.")):
         return f"torch.Tensor.{short}"
     if isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return f"torch.ops.{str(function).replace('::', '.')}"
@@ -85,3 +85,15 @@ def pure_key(key: str) -> str:
     if key == "__setitem__" or not is_in_place(key):
         return key
     return f"__{key[3:]}" if key.startswith("__i") else key.rstrip("_")
+
+
+def resolve(name: str) -> Any:
+    """The callable that :func:`name_of` named.
+
+    >>> resolve("torch.Tensor.T.__get__")(torch.ones(2, 3)).shape
+    torch.Size([3, 2])
+    """
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    return found

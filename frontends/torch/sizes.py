@@ -47,10 +47,11 @@ class SizeNode:
         return True
 
     def is_nested_int(self) -> bool:
-        return False
+        """Asked by ``hash``: a size can be hashed, as the number that it is."""
+        return True
 
-    def nested_int(self) -> None:
-        return None
+    def nested_int(self) -> int:
+        return self.int_()
 
     def has_hint(self) -> bool:
         return True
@@ -147,6 +148,16 @@ def _named(function: str) -> Callable[..., SizeNode]:
     return lambda self, *others: self._new(apply(function, self.expression, *(other.expression for other in others)))
 
 
+def _comparison(function: str) -> Callable[[SizeNode, SizeNode], SizeNode]:
+    """Comparisons are decided at once: a ``SymBool`` is refused where torch wants a bool."""
+
+    def compare(self: SizeNode, other: SizeNode) -> SizeNode:
+        answer = apply(function, self.expression, other.expression)
+        return self._new(self.decide(answer) if isinstance(answer, Size) else answer)
+
+    return compare
+
+
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -162,7 +173,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "float_pow": lambda a, b: a**b,
 }
 _FUNCTIONS = {
-    **{name: name for name in ("eq", "ne", "lt", "le", "gt", "ge", "abs", "floor", "ceil", "trunc", "neg", "and", "or", "lshift", "rshift")},
+    **{name: name for name in ("abs", "floor", "ceil", "trunc", "neg", "and", "or", "lshift", "rshift")},
     **{name: name for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
     **{f"sym_{name}": name for name in ("max", "min", "sqrt", "sin", "cos", "log2", "and", "or", "float")},
     "and_": "and",
@@ -170,6 +181,8 @@ _FUNCTIONS = {
 }
 for _name, _compute in _ARITHMETIC.items():
     setattr(SizeNode, _name, _binary(_compute))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(SizeNode, _name, _comparison(_name))
 for _name, _function in _FUNCTIONS.items():
     setattr(SizeNode, _name, _named(_function))
 

@@ -104,7 +104,7 @@ class Guard:
 class Effect:
     """Something outside of the graph that a call changes: afterwards, ``target`` holds ``value``.
 
-    ``kind`` is ``"argument"`` (target: index of an input leaf) or ``"buffer"`` (target: name of a parameter).
+    ``kind`` is ``"argument"`` (target: index of an input leaf), ``"buffer"`` (name of a parameter) or ``"constant"`` (name of a constant).
     """
 
     kind: str

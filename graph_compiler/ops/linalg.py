@@ -65,12 +65,6 @@ def matrix_exp(x: ArraySpec, /) -> ArraySpec:
 
 
 @declare(_SECTION)
-def vander(x: ArraySpec, /, *, n: Any, increasing: bool = False) -> ArraySpec:
-    """The powers 0 to ``n - 1`` of the elements along a new last axis."""
-    return ArraySpec((*x.shape, n), x.dtype)
-
-
-@declare(_SECTION)
 def householder_product(x: ArraySpec, tau: ArraySpec, /) -> ArraySpec:
     """The first columns of the product of the Householder reflections whose vectors are below the diagonal of ``x``."""
     return x

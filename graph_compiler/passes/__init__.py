@@ -1,6 +1,7 @@
 """Passes over graphs: each takes a graph and gives ``(graph, changed)``; the graph it was given stays as it is."""
 
 from .cache_constants import cache_constants as cache_constants
+from .decompose import decompose as decompose
 from .prune import prune as prune
 from .share import share as share
 from .snapshots import drop_snapshots as drop_snapshots

@@ -122,15 +122,16 @@ class Graph:
         return explain(self.name, self._variants)
 
     # ------------------------------------------------------------------------------ as a pure function
-    def functional(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
+    def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """The graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
 
-        Returns the result, or ``(result, state)`` where the graph changes state. Never records: ``GuardFailed`` where no variant fits.
+        Returns the result, or ``(result, state)`` where the graph changes state. ``rng`` is a key, needed where it draws random
+        numbers. Never records: ``GuardFailed`` where no variant fits.
         """
         for variant in self._variants:
             leaves = variant.match(args, kwargs)
             if leaves is not None:
-                result, state = variant.pure(parameters, leaves)
+                result, state = variant.pure(parameters, leaves, rng)
                 return (result, state) if variant.graph.effects else result
         raise GuardFailed(f"{self.name}: no recorded variant fits this call: {self._why_missed(args, kwargs)}")
 

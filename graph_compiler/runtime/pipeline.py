@@ -11,7 +11,7 @@ from typing import Any
 from ..codegen import load, write
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
-from ..passes import cache_constants, drop_snapshots, prune, share
+from ..passes import cache_constants, decompose, drop_snapshots, prune, share
 from ..trees import Branch, Tree
 from .variant import Variant
 
@@ -44,12 +44,12 @@ class Pipeline:
         graph = self.simplified(recorded)
         counts = f"{len(recorded.nodes)} calls recorded, {len(graph.nodes)} kept"
         if not self.same_framework:
-            graph = self.simplified_canonical(self.frontend.raise_graph(graph, frozenset(self.target.rows.names())))
+            graph = self.simplified_canonical(self.frontend.raise_graph(graph))
         native = self.target.target
         native.register_classes(_classes(graph.output_tree))
         dialect = self.frontend.dialect if self.same_framework else self.target.dialect
         program = write(graph, dialect, _header(self, recorded, graph, counts))
-        constants = {key: array if self.same_framework else native.convert(array) for key, (_, array) in graph.constants.items()}
+        constants = {key: array if self.same_framework else native.adopt(array) for key, (_, array) in graph.constants.items()}
         parameters = recording.weights.live(list(graph.parameters)) if self.same_framework else self._converted(recording, graph)
         return Variant(graph, program, native, parameters, constants, recording.surroundings, why, self.options.compile_options)
 
@@ -66,7 +66,9 @@ class Pipeline:
 
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
         """The canonical graph with repeated operations shared."""
-        graph = _checked(share(_checked(graph))[0])
+        graph = _checked(prune(_checked(graph))[0])
+        graph = _checked(decompose(graph, self.target.rows, self.target.name)[0])
+        graph = _checked(share(graph)[0])
         return _checked(prune(graph)[0])
 
     def _evaluate(self, graph: IRGraph) -> list[Any]:
@@ -79,7 +81,7 @@ class Pipeline:
         """Weights in the target's arrays: converted once, whatever number of variants uses them."""
         missing = [name for name in graph.parameters if name not in self._parameters]
         live = recording.weights.live(missing)()
-        self._parameters.update((name, self.target.target.convert(live[name])) for name in missing)
+        self._parameters.update((name, self.target.target.adopt(live[name])) for name in missing)
         if graph.parameters.keys() == self._parameters.keys():
             return lambda: self._parameters
         names = list(graph.parameters)

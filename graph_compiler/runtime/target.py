@@ -32,3 +32,15 @@ class Target(Protocol):
 
     def write_back(self, array: Any, value: Any) -> None:
         """Puts the elements of ``value`` into a caller's array, as the original function would have done."""
+
+    def copy(self, array: Any) -> Any:
+        """The elements of now, whatever is written to ``array`` later."""
+
+    def adopt(self, array: Any) -> Any:
+        """A weight as a native array that shares its memory where dtype and device allow."""
+
+    def next_key(self) -> Any:
+        """A fresh key for random numbers."""
+
+    def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
+        """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one does not hold."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..codegen import Program, load
-from ..errors import GuardFailed
+from ..errors import CallMismatch, GuardFailed
 from ..ir.graph import Graph as IRGraph
 from ..tracing import Surroundings
 from .matching import matcher
@@ -40,6 +40,7 @@ class Variant:
         self._plain = not (self.graph.effects or self.program.checks)
         self._leading = self._leading_arguments()
         self._written = self.graph.notes.get("written_inputs", ())
+        self.is_random = "key" in self.graph.notes
         self.last_failure = ""
 
     @property
@@ -64,6 +65,8 @@ class Variant:
 
     def run(self, leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None = None) -> Any:
         """The result for array leaves that matched; ``MISS`` where a guard inside does not hold: then nothing was written."""
+        if self.is_random:
+            leaves = (*leaves, self.target.next_key())
         if self._plain and not self._written:
             try:
                 return self.function(*self._leading(), *leaves)
@@ -73,7 +76,7 @@ class Variant:
         return self._run_checked(leaves, call_leaves)
 
     def _run_checked(self, leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None) -> Any:
-        before = [(leaves[i], self.target.copy(leaves[i])) for i in self._written]  # type: ignore[attr-defined]
+        before = [(leaves[i], self.target.copy(leaves[i])) for i in self._written]
         try:
             outcome = self.function(*self._leading(), *leaves)
             result, effects, checks = outcome if not self._plain else (outcome, (), ())
@@ -99,13 +102,19 @@ class Variant:
         for effect, value in zip(self.graph.effects, effects):
             if effect.kind == "argument":
                 self.target.write_back(call_leaves()[effect.target] if call_leaves else leaves[effect.target], value)
-            else:
+            elif effect.kind == "buffer":
                 self.parameters()[effect.target] = value  # type: ignore[index]
+            else:
+                self.constants[effect.target] = value  # type: ignore[index]
 
-    def pure(self, parameters: Mapping[str, Any], leaves: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
+    def pure(self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None) -> tuple[Any, dict[str, Any]]:
         """``(result, state)`` as a pure function: effects are returned, not applied."""
+        if self.is_random:
+            if rng is None:
+                raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key as rng=")
+            leaves = (*leaves, rng)
         outcome = self.flat(*self._leading(parameters), *leaves)
         if self._plain:
             return outcome, {}
         result, effects, checks = outcome
-        return self.target.checked(result, checks, self.program.checks), {e.target: value for e, value in zip(self.graph.effects, effects)}  # type: ignore[attr-defined]
+        return self.target.checked(result, checks, self.program.checks), {e.target: value for e, value in zip(self.graph.effects, effects)}

@@ -6,9 +6,19 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from .random import dropout
+
 
 def scaled_dot_product_attention(
-    query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array | None = None, is_causal: bool = False, scale: float | None = None
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    mask: jax.Array | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    random_key: jax.Array | None = None,
+    dropout_rate: float = 0.0,
 ) -> jax.Array:
     """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
     wide = jnp.promote_types(query.dtype, jnp.float32)
@@ -16,17 +26,31 @@ def scaled_dot_product_attention(
     scores *= query.shape[-1] ** -0.5 if scale is None else scale
     if is_causal:
         scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
-    if mask is None:
-        return jax.nn.softmax(scores).astype(value.dtype) @ value
+    weights = jax.nn.softmax(scores) if mask is None else masked_softmax(scores, mask)
+    if random_key is not None:
+        weights = dropout(random_key, weights, dropout_rate)
+    return weights.astype(value.dtype) @ value
+
+
+def masked_softmax(scores: jax.Array, mask: jax.Array) -> jax.Array:
+    """Softmax over the last axis of the scores that a bool mask keeps, or that a float mask is added to; 0 where nothing is kept."""
     scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == bool else scores + mask
     peak = lax.stop_gradient(scores.max(-1, keepdims=True, initial=-jnp.inf))
     weights = jnp.exp(scores - jnp.where(peak == -jnp.inf, 0, peak))
     total = weights.sum(-1, keepdims=True)
-    return (weights / jnp.where(total == 0, 1, total)).astype(value.dtype) @ value
+    return weights / jnp.where(total == 0, 1, total)
 
 
 def grouped_query_attention(
-    query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array | None = None, is_causal: bool = False, scale: float | None = None
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    mask: jax.Array | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    random_key: jax.Array | None = None,
+    dropout_rate: float = 0.0,
 ) -> jax.Array:
     """Attention in which groups of consecutive query heads (axis -3) share a head of key and value."""
     heads, shared = query.shape[-3], key.shape[-3]
@@ -34,5 +58,8 @@ def grouped_query_attention(
     if mask is not None and mask.ndim > 2:
         split = (1, 1) if mask.shape[-3] == 1 else (shared, heads // shared)
         mask = mask.reshape(*mask.shape[:-3], *split, *mask.shape[-2:])
-    result = scaled_dot_product_attention(groups, key[..., None, :, :], value[..., None, :, :], mask, is_causal, scale)
+    key, value = key[..., None, :, :], value[..., None, :, :]
+    result = scaled_dot_product_attention(
+        groups, key, value, mask, is_causal=is_causal, scale=scale, random_key=random_key, dropout_rate=dropout_rate
+    )
     return result.reshape(*result.shape[:-4], heads, *result.shape[-2:])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 
 def embedding_bag(
@@ -27,11 +26,9 @@ def embedding_bag(
     rows = jnp.take(weight, indices, axis=0)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:, None]
-    if mode == "max":
-        largest = jax.ops.segment_max(rows, bag, bags)
-        return jnp.where(largest == -jnp.inf, 0, largest)
-    total = jax.ops.segment_sum(rows, bag, bags)
     if mode == "sum":
-        return total
-    count = jax.ops.segment_sum(jnp.ones_like(bag), bag, bags)
-    return total / lax.max(count, jnp.ones_like(count)).astype(total.dtype)[:, None]
+        return jax.ops.segment_sum(rows, bag, bags)
+    count = jax.ops.segment_sum(jnp.ones_like(bag), bag, bags)[:, None]
+    if mode == "max":
+        return jnp.where(count == 0, 0, jax.ops.segment_max(rows, bag, bags))
+    return jax.ops.segment_sum(rows, bag, bags) / jnp.maximum(count, 1).astype(rows.dtype)

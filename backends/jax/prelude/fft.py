@@ -50,7 +50,7 @@ def istft(
     length: int | None = None,
     as_complex: bool = False,
 ) -> jax.Array:
-    """The signal of which ``x`` is the ``stft``: the parts are added and divided by the squares of the windows."""
+    """The signal that has these transforms: the parts are added and divided by the squares of the windows."""
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)
     parts = jnp.fft.ifft(spectrum, n_fft, norm=norm) if as_complex else jnp.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -11,20 +9,20 @@ from jax import lax
 from .statistical import vector_norm
 
 
-def adjoint(x: jax.Array) -> jax.Array:
+def conjugate_transpose(x: jax.Array) -> jax.Array:
     """The conjugate of the transposed matrices."""
     return jnp.swapaxes(x.conj(), -1, -2)
 
 
 # ---------------------------------------------------------------------------------------------- norms and ranks
-def matrix_norm(x: jax.Array, *, ord: Any = "fro", keepdims: bool = False) -> jax.Array:
+def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = False) -> jax.Array:
     """The norm of the matrices in the last two axes."""
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return jnp.linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
 
 
-def cond(x: jax.Array, *, ord: Any = 2) -> jax.Array:
+def condition_number(x: jax.Array, *, ord: float | str = 2) -> jax.Array:
     """The condition number of the matrices in the last two axes."""
     if ord in (2, -2):
         values = jnp.linalg.svdvals(x)
@@ -33,21 +31,21 @@ def cond(x: jax.Array, *, ord: Any = 2) -> jax.Array:
     return matrix_norm(x, ord=ord) * matrix_norm(jnp.linalg.inv(x), ord=ord)
 
 
-def singular_cutoff(x: jax.Array, largest: jax.Array, rtol: Any, atol: Any) -> jax.Array:
+def singular_cutoff(x: jax.Array, largest: jax.Array, rtol: jax.Array | float | None, atol: jax.Array | float | None) -> jax.Array:
     """Up to where singular values count as zero: ``max(atol, rtol * largest)``."""
     if rtol is None:
         rtol = max(x.shape[-2:]) * jnp.finfo(x.dtype).eps if atol is None else 0.0
     return jnp.maximum(0.0 if atol is None else atol, rtol * largest)
 
 
-def matrix_rank(x: jax.Array, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> jax.Array:
+def matrix_rank(x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False) -> jax.Array:
     """How many singular values are above ``max(atol, rtol * largest)``."""
     values = jnp.abs(jnp.linalg.eigvalsh(x)) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
     return jnp.sum(values > cutoff[..., None], axis=-1)
 
 
-def pinv(x: jax.Array, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> jax.Array:
+def pinv(x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False) -> jax.Array:
     """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     if atol is None:
         rtol = max(x.shape[-2:]) * float(jnp.finfo(x.dtype).eps) if rtol is None else rtol
@@ -74,8 +72,8 @@ def solve_triangular(
 
 def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.Array:
     """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
-    factor = jnp.triu(x1) if upper else adjoint(jnp.tril(x1))
-    return solve_triangular(factor, solve_triangular(adjoint(factor), x2, upper=False), upper=True)
+    factor = jnp.triu(x1) if upper else conjugate_transpose(jnp.tril(x1))
+    return solve_triangular(factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True)
 
 
 def cholesky_inverse(x: jax.Array, *, upper: bool = False) -> jax.Array:
@@ -96,7 +94,7 @@ def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """P, L and U from what ``lu_factor`` gives."""
+    """P, L and U from both in one matrix and the swapped rows."""
     rows, columns = lu.shape[-2:]
     inner = min(rows, columns)
     permutation = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
@@ -110,14 +108,14 @@ def lu_decomposition(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
 
 
 def lu_solve(lu: jax.Array, pivots: jax.Array, x2: jax.Array, *, left: bool = True, adjoint_of: bool = False) -> jax.Array:
-    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from what ``lu_factor`` gives for A."""
+    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots of A."""
     if not left:
-        return adjoint(lu_solve(lu, pivots, adjoint(x2), adjoint_of=not adjoint_of))
+        return conjugate_transpose(lu_solve(lu, pivots, conjugate_transpose(x2), adjoint_of=not adjoint_of))
     swapped, lower, upper = lu_unpack(lu, pivots)
     if adjoint_of:
-        inner = solve_triangular(adjoint(upper), x2, upper=False)
-        return swapped @ solve_triangular(adjoint(lower), inner, upper=True)
-    return solve_triangular(upper, solve_triangular(lower, adjoint(swapped) @ x2, upper=False), upper=True)
+        inner = solve_triangular(conjugate_transpose(upper), x2, upper=False)
+        return swapped @ solve_triangular(conjugate_transpose(lower), inner, upper=True)
+    return solve_triangular(upper, solve_triangular(lower, conjugate_transpose(swapped) @ x2, upper=False), upper=True)
 
 
 def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -127,15 +125,8 @@ def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def ormqr(x: jax.Array, tau: jax.Array, x2: jax.Array, *, left: bool = True, transpose: bool = False) -> jax.Array:
-    """The product of the whole Q of ``geqrf``, or its adjoint, with ``x2``."""
+    """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
     missing = x.shape[-2] - x.shape[-1]
     whole = lax.linalg.householder_product(jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]), tau)
-    whole = adjoint(whole) if transpose else whole
+    whole = conjugate_transpose(whole) if transpose else whole
     return whole @ x2 if left else x2 @ whole
-
-
-def vander(x: jax.Array, *, n: int, increasing: bool = False) -> jax.Array:
-    """The powers 0 to ``n - 1`` of the elements along a new last axis."""
-    factors = jnp.broadcast_to(x[..., None], (*x.shape, n)).at[..., :1].set(1)
-    powers = lax.cumprod(factors, axis=x.ndim)
-    return powers if increasing else lax.rev(powers, (x.ndim,))

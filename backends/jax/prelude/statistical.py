@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,26 +16,26 @@ def safe_sqrt(x: jax.Array) -> jax.Array:
     return jnp.where(zero, x, jnp.sqrt(jnp.where(zero, 1, x)))
 
 
-def variance(x: jax.Array, axis: Any = None, *, correction: float = 0, keepdims: bool = False) -> jax.Array:
+def variance_over(x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False) -> jax.Array:
     """The variance over ``axis``, divided by ``max(0, N - correction)``."""
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = math.prod(x.shape[i] for i in axes)
     return jnp.divide(jnp.var(x, axis=axis, keepdims=keepdims) * count, max(count - correction, 0))
 
 
-def standard_deviation(x: jax.Array, axis: Any = None, *, correction: float = 0, keepdims: bool = False) -> jax.Array:
+def standard_deviation(x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False) -> jax.Array:
     """The square root of the variance, with derivative 0 where it is 0."""
-    return safe_sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
+    return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 
 
-def vector_norm(x: jax.Array, *, axis: Any = None, ord: float = 2.0, keepdims: bool = False) -> jax.Array:
+def vector_norm(x: jax.Array, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False) -> jax.Array:
     """The vector norm over ``axis``, with derivative 0 where it is 0."""
     half = x.dtype in (jnp.float16, jnp.bfloat16)
-    norm = _vector_norm(x.astype(jnp.float32) if half else x, axis, ord, keepdims)
+    norm = norm_over(x.astype(jnp.float32) if half else x, axis, ord, keepdims)
     return norm.astype(x.dtype) if half else norm
 
 
-def _vector_norm(x: jax.Array, axis: Any, ord: float, keepdims: bool) -> jax.Array:
+def norm_over(x: jax.Array, axis: int | tuple[int, ...] | None, ord: float, keepdims: bool) -> jax.Array:
     if ord == 2:
         squares = lax.square(x.real) + lax.square(x.imag) if jnp.iscomplexobj(x) else lax.square(x)
         return safe_sqrt(jnp.sum(squares, axis=axis, keepdims=keepdims))
@@ -50,10 +48,10 @@ def _vector_norm(x: jax.Array, axis: Any, ord: float, keepdims: bool) -> jax.Arr
         return jnp.sum((size != 0).astype(size.dtype), axis=axis, keepdims=keepdims)
     if ord == 1:
         return jnp.sum(size, axis=axis, keepdims=keepdims)
-    return _power(jnp.sum(_power(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
+    return power_of(jnp.sum(power_of(size, ord), axis=axis, keepdims=keepdims), 1 / ord)
 
 
-def _power(x: jax.Array, exponent: float) -> jax.Array:
+def power_of(x: jax.Array, exponent: float) -> jax.Array:
     """``x ** exponent``, with derivative 0 at 0."""
     zero = x == 0
     return jnp.where(zero, 0 if exponent > 0 else math.inf, jnp.where(zero, 1, x) ** exponent)
@@ -92,37 +90,37 @@ def lower_median(x: jax.Array, *, axis: int, keepdims: bool = False, skip_nan: b
     valid = jnp.sum(x == x, axis=axis, keepdims=True)
     size = x.shape[axis]
     middle = jnp.maximum((valid - 1) // 2, 0) if skip_nan else jnp.where(valid == size, (size - 1) // 2, valid)
-    return _picked(values, middle, axis, keepdims), _picked(indices, middle, axis, keepdims)
+    return picked_along(values, middle, axis, keepdims), picked_along(indices, middle, axis, keepdims)
 
 
-def _picked(x: jax.Array, index: jax.Array, axis: int, keepdims: bool) -> jax.Array:
+def picked_along(x: jax.Array, index: jax.Array, axis: int, keepdims: bool) -> jax.Array:
     found = jnp.take_along_axis(x, index, axis=axis)
     return found if keepdims else lax.squeeze(found, (axis,))
 
 
-def mode(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
+def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[jax.Array, jax.Array]:
     """The most frequent element along ``axis``, the smallest of several, and where it was last."""
     values, indices = sort_with_indices(x, axis=axis)
     place = lax.broadcasted_iota(int, x.shape, axis)
     first = (values != jnp.roll(values, 1, axis)) | (place == 0)
     run = place - lax.cummax(jnp.where(first, place, 0), axis)
     best = jnp.argmax(run, axis=axis, keepdims=True)
-    return _picked(values, best, axis, keepdims), _picked(indices, best, axis, keepdims)
+    return picked_along(values, best, axis, keepdims), picked_along(indices, best, axis, keepdims)
 
 
 def cummax(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
     """The largest element so far along ``axis``, and where it was last."""
     values = lax.cummax(x, axis)
-    return values, _last_seen(x, values, axis)
+    return values, last_seen(x, values, axis)
 
 
 def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
     """The smallest element so far along ``axis``, and where it was last."""
     values = lax.cummin(x, axis)
-    return values, _last_seen(x, values, axis)
+    return values, last_seen(x, values, axis)
 
 
-def _last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
+def last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:
     seen = (x == values) | (x != x)
     return lax.cummax(jnp.where(seen, lax.broadcasted_iota(int, x.shape, axis), 0), axis)
 
@@ -150,7 +148,7 @@ def unique_consecutive(x: jax.Array, *, axis: int | None = None) -> tuple[jax.Ar
 
 
 # ---------------------------------------------------------------------------------------------- integrals and histograms
-def cumulative_trapezoid(y: jax.Array, x: jax.Array | None = None, *, dx: Any = 1.0, axis: int = -1) -> jax.Array:
+def cumulative_trapezoid(y: jax.Array, x: jax.Array | None = None, *, dx: float = 1.0, axis: int = -1) -> jax.Array:
     """The running integral of ``y`` by the trapezoid rule, at points ``x`` or ``dx`` apart."""
     if x is None:
         steps = dx
@@ -174,7 +172,7 @@ def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
     return jnp.zeros(bins, x.dtype).at[jnp.minimum(place, bins - 1)].add(inside.astype(x.dtype))
 
 
-def histogram(x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False) -> jax.Array:
+def histogram_counts(x: jax.Array, bin_edges: jax.Array, weights: jax.Array | None = None, *, density: bool = False) -> jax.Array:
     """How many elements, or what weight of them, are between the edges."""
     counted, _ = jnp.histogram(x, bins=bin_edges, weights=weights, density=density)
     return counted.astype(x.dtype)

@@ -2,10 +2,18 @@
 
 from . import creation as creation
 from . import data_types as data_types
+from . import diagonals as diagonals
 from . import elementwise as elementwise
+from . import indexing as indexing
+from . import joining as joining
 from . import linear_algebra as linear_algebra
+from . import manipulation as manipulation
 from . import nn as nn
+from . import padding as padding
 from . import random as random
+from . import scattering as scattering
+from . import slicing as slicing
 from . import special as special
+from . import views as views
 from .table import TorchBuilder as TorchBuilder
 from .table import rows as rows

@@ -38,6 +38,10 @@ class TorchBuilder(Builder):
         """``x`` as ``dtype`` (a name or a ``torch.dtype``); a number stays a number of the same kind."""
         return self.astype(x, dtype=dtype_name(dtype)) if isinstance(x, Value) else x
 
+    def operand(self, x: Any, dtype: str) -> Any:
+        """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of that kind (2.5 is 2 among integers)."""
+        return self.cast(x, dtype) if isinstance(x, Value) else _number(x, dtype)
+
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
         """The operands in the dtype that torch computes in (or in ``dtype``); numbers stay numbers beside an array."""
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
@@ -61,11 +65,13 @@ class TorchBuilder(Builder):
 
     def fix(self, dim: Any) -> int:
         """A size as a plain int: it becomes a guard, so the graph holds for this size only. For what cannot stay symbolic."""
-        if isinstance(dim, Size):
-            condition = apply("eq", dim, dim.hint)
-            if isinstance(condition, Size):
-                self.graph.guards.append(Guard(condition, True, self.origin))
+        self.guard(apply("eq", dim, hint_of(dim)))
         return int(hint_of(dim))
+
+    def guard(self, condition: Any) -> None:
+        """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is true."""
+        if isinstance(condition, Size) and not any(guard.condition == condition for guard in self.graph.guards):
+            self.graph.guards.append(Guard(condition, True, self.origin))
 
 
 def _number(item: Any, dtype: str) -> Any:

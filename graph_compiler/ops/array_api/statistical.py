@@ -39,13 +39,13 @@ def mean(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> Array
 
 
 @declare(_SECTION)
-def var(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> ArraySpec:
+def var(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> ArraySpec:
     """The variance over ``axis``, divided by ``max(0, N - correction)``; real for complex arrays."""
     return reduced(x, axis, keepdims, real_of(x.dtype))
 
 
 @declare(_SECTION)
-def std(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> ArraySpec:
+def std(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> ArraySpec:
     """The square root of ``var``; its derivative is zero where it is zero."""
     return reduced(x, axis, keepdims, real_of(x.dtype))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..registry import ArraySpec, declare
-from ..rules import dtype_of
+from ..rules import dtype_of, elementwise
 
 _SECTION = "losses"
 
@@ -37,6 +37,12 @@ def cross_entropy(
 ) -> ArraySpec:
     """Cross entropy of ``softmax(logits)`` against class indices as in ``nll_loss``; a share ``label_smoothing`` falls on all classes alike."""
     return _by_reduction(target.shape, dtype_of(logits, weight), reduction)
+
+
+@declare(_SECTION)
+def binary_cross_entropy(probability: ArraySpec, target: ArraySpec, /) -> ArraySpec:
+    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100."""
+    return elementwise(probability, target)
 
 
 @declare(_SECTION)

@@ -10,11 +10,21 @@ from ..table import rows
 
 @rows.row("scaled_dot_product_attention")
 def _attention(
-    query: Operand, key: Operand, value: Operand, mask: Operand | None = None, *, is_causal: bool, scale: Any, enable_gqa: bool
+    query: Operand,
+    key: Operand,
+    value: Operand,
+    mask: Operand | None = None,
+    random_key: Operand | None = None,
+    *,
+    is_causal: bool,
+    scale: Any,
+    enable_gqa: bool,
+    dropout_rate: float,
 ) -> str:
     """Explicit products, not ``jax.nn.dot_product_attention``: on CPU as fast without its transposes, and rows that are wholly masked give 0."""
     function = "grouped_query_attention" if enable_gqa else "scaled_dot_product_attention"
     options = [str(mask)] if mask is not None else []
     options += ["is_causal=True"] if is_causal else []
     options += [f"scale={scale!r}"] if scale is not None else []
+    options += [f"random_key={random_key}, dropout_rate={dropout_rate!r}"] if random_key is not None else []
     return f"{function}({', '.join([str(query), str(key), str(value), *options])})"

@@ -2,6 +2,13 @@
 
 from . import activations as activations
 from . import attention as attention
+from . import convolution as convolution
 from . import dropout as dropout
 from . import embedding as embedding
 from . import linear as linear
+from . import losses as losses
+from . import ranking_losses as ranking_losses
+from . import recurrent as recurrent
+from . import normalisation as normalisation
+from . import pooling as pooling
+from . import resampling as resampling

@@ -36,7 +36,8 @@ for _torch_name, _name in _PLAIN.items():
 @rows.row("tanhshrink")
 def tanhshrink(b: TorchBuilder, input: Any) -> Any:
     """torch.nn.functional.tanhshrink: ``x - tanh(x)``."""
-    return b.subtract(input, b.tanh(input))
+    x = b.floating(input)
+    return b.subtract(x, b.tanh(x))
 
 
 @rows.row("gelu")

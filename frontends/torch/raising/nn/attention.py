@@ -22,4 +22,147 @@ def scaled_dot_product_attention(
 ) -> Any:
     """torch.nn.functional.scaled_dot_product_attention."""
     mask = attn_mask if attn_mask is None or attn_mask.dtype == "bool" else b.cast(attn_mask, query.dtype)
-    return b.scaled_dot_product_attention(*optional(query, key, value, mask), is_causal=is_causal, scale=scale, enable_gqa=enable_gqa)
+    key_of_dropout = b.next_key() if dropout_p > 0 else None
+    options = {"dropout_rate": float(dropout_p)} if dropout_p > 0 else {}
+    inputs = optional(query, key, value, mask, key_of_dropout)
+    return b.scaled_dot_product_attention(*inputs, is_causal=bool(is_causal), scale=scale, enable_gqa=enable_gqa, **options)
+
+
+@rows.row("_scaled_dot_product_flash_attention_for_cpu")
+def flash_attention_for_cpu(
+    b: TorchBuilder,
+    query: Any,
+    key: Any,
+    value: Any,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Any = None,
+    scale: float | None = None,
+) -> Any:
+    """aten::_scaled_dot_product_flash_attention_for_cpu, without its second result, the logarithms of the sums."""
+    return scaled_dot_product_attention(b, query, key, value, attn_mask, dropout_p, is_causal, scale), None
+
+
+# ---------------------------------------------------------------------------------------------- nn.MultiheadAttention
+@rows.row("multi_head_attention_forward")
+def multi_head_attention_forward(
+    b: TorchBuilder,
+    query: Any,
+    key: Any,
+    value: Any,
+    embed_dim_to_check: Any,
+    num_heads: int,
+    in_proj_weight: Any,
+    in_proj_bias: Any,
+    bias_k: Any,
+    bias_v: Any,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Any,
+    out_proj_bias: Any,
+    training: bool = True,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Any = None,
+    k_proj_weight: Any = None,
+    v_proj_weight: Any = None,
+    static_k: Any = None,
+    static_v: Any = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> Any:
+    """torch.nn.functional.multi_head_attention_forward, with arrays [tokens, batch, features] or [tokens, features]."""
+    batched = query.ndim == 3
+    weights = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else in_proj_weight
+    arrays = (query, key, value) if batched else _with_batch(b, query, key, value)
+    q, k, v = _projected(b, arrays, weights, in_proj_bias)
+    batch = q.shape[1]
+    if bias_k is not None:
+        k, v = (_longer(b, x, b.broadcast_to(bias, shape=(1, batch, bias.shape[2])), 0) for x, bias in ((k, bias_k), (v, bias_v)))
+    q, k, v = _heads(b, q, num_heads), _heads(b, k, num_heads, static_k, batch), _heads(b, v, num_heads, static_v, batch)
+    if add_zero_attn:
+        k, v = (_longer(b, x, b.zeros(shape=(*x.shape[:2], 1, x.shape[3]), dtype=x.dtype), 2) for x in (k, v))
+    causal = is_causal and key_padding_mask is None and not need_weights
+    hidden = None if causal else _hidden(b, attn_mask, key_padding_mask, q, (bias_k is not None) + add_zero_attn)
+    rate = dropout_p if training else 0.0
+    if need_weights:
+        attended, shown = _with_weights(b, q, k, v, hidden, rate)
+        shown = b.mean(shown, axis=1) if average_attn_weights else shown
+    else:
+        attended, shown = scaled_dot_product_attention(b, q, k, v, _kept(b, hidden), rate, causal), None
+    merged = b.reshape(b.permute_dims(attended, axes=(2, 0, 1, 3)), shape=(q.shape[2], batch, q.shape[1] * q.shape[3]))
+    output = b.linear(*optional(merged, out_proj_weight, out_proj_bias))
+    if batched:
+        return output, shown
+    return b.reshape(output, shape=(output.shape[0], output.shape[2])), None if shown is None else b.reshape(shown, shape=shown.shape[1:])
+
+
+def _with_batch(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
+    """[tokens, features] as [tokens, 1, features]; the same array stays the same."""
+    made = {id(x): b.reshape(x, shape=(x.shape[0], 1, x.shape[1])) for x in arrays}
+    return tuple(made[id(x)] for x in arrays)
+
+
+def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any) -> tuple[Any, ...]:
+    """Query, key and value after their linear layers; one product where all three come from one array."""
+    width = bias.shape[0] // 3 if bias is not None else None
+    if not isinstance(weights, tuple):
+        width = weights.shape[0] // 3
+        if arrays[0] is arrays[1] is arrays[2]:
+            packed = b.linear(*optional(arrays[0], weights, bias))
+            return tuple(b.unstack(b.reshape(packed, shape=(*packed.shape[:2], 3, width)), axis=2, count=3))
+        weights = b.unstack(b.reshape(weights, shape=(3, width, weights.shape[1])), axis=0, count=3)
+    biases = (None,) * 3 if bias is None else b.unstack(b.reshape(bias, shape=(3, width)), axis=0, count=3)
+    return tuple(b.linear(*optional(x, weight, part)) for x, weight, part in zip(arrays, weights, biases))
+
+
+def _longer(b: TorchBuilder, x: Any, more: Any, axis: int) -> Any:
+    return b.concat(x, more, axis=axis)
+
+
+def _heads(b: TorchBuilder, x: Any, heads: int, static: Any = None, batch: Any = None) -> Any:
+    """[tokens, batch, features] as [batch, heads, tokens, features of a head]; ``static`` is [batch * heads, tokens, features]."""
+    if static is not None:
+        return b.reshape(static, shape=(batch, heads, *static.shape[1:]))
+    split = b.reshape(x, shape=(*x.shape[:2], heads, x.shape[2] // heads))
+    return b.permute_dims(split, axes=(1, 2, 0, 3))
+
+
+def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> Any:
+    """Both masks as one over [batch, heads, tokens, columns]: True hides, floats are added."""
+    batch, heads = q.shape[:2]
+    masks = []
+    if mask is not None:
+        masks.append(mask if mask.ndim == 2 else b.reshape(mask, shape=(batch, heads, *mask.shape[1:])))
+    if padding is not None:
+        masks.append(b.reshape(padding, shape=(padding.shape[0], 1, 1, padding.shape[1]) if padding.ndim == 2 else (1, 1, 1, padding.shape[0])))
+    if any(item.dtype != "bool" for item in masks):
+        masks = [_added(b, item, q.dtype) for item in masks]
+    if not masks:
+        return None
+    merged = masks[0] if len(masks) == 1 else (b.logical_or if masks[0].dtype == "bool" else b.add)(*masks)
+    if columns:
+        merged = b.concat(merged, b.zeros(shape=(*merged.shape[:-1], columns), dtype=merged.dtype), axis=merged.ndim - 1)
+    return merged
+
+
+def _added(b: TorchBuilder, mask: Any, dtype: str) -> Any:
+    return b.where(mask, b.array(float("-inf"), dtype), 0.0) if mask.dtype == "bool" else b.cast(mask, dtype)
+
+
+def _kept(b: TorchBuilder, hidden: Any) -> Any:
+    return b.logical_not(hidden) if hidden is not None and hidden.dtype == "bool" else hidden
+
+
+def _with_weights(b: TorchBuilder, q: Any, k: Any, v: Any, hidden: Any, rate: float) -> tuple[Any, Any]:
+    """(attended values, weights); NaN where all is hidden, as in torch."""
+    scores = b.matmul(b.multiply(q, q.shape[3] ** -0.5), b.permute_dims(k, axes=(0, 1, 3, 2)))
+    if hidden is not None:
+        scores = b.where(hidden, float("-inf"), scores) if hidden.dtype == "bool" else b.add(scores, hidden)
+    weights = b.softmax(scores, axis=3)
+    if rate > 0:
+        weights = b.dropout(b.next_key(), weights, rate=rate)
+    return b.matmul(weights, v), weights

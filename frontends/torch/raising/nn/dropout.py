@@ -89,17 +89,17 @@ def native_rrelu(
 
 @rows.row("gumbel_softmax")
 def gumbel_softmax(b: TorchBuilder, logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Any:
-    """torch.nn.functional.gumbel_softmax; ``hard`` gives one-hot arrays (their straight-through gradient is not kept)."""
+    """torch.nn.functional.gumbel_softmax; ``hard`` gives one-hot arrays with the gradient of the soft ones."""
     axis = dim % logits.ndim
     noisy = b.divide(b.add(logits, b.random_gumbel(b.next_key(), shape=logits.shape, dtype=logits.dtype)), float(tau))
     soft = b.softmax(noisy, axis=axis)
     if not hard:
         return soft
-    return one_hot_of_max(b, soft, axis)
+    return b.add(b.subtract(one_hot_of_max(b, soft, axis), b.stop_gradient(soft)), soft)
 
 
 def one_hot_of_max(b: TorchBuilder, soft: Any, axis: int) -> Any:
-    """1 at the largest element along ``axis``, with the gradient of ``soft``."""
+    """1 at the largest element along ``axis``."""
     chosen = b.one_hot(b.argmax(soft, axis=axis), num_classes=soft.shape[axis], dtype=soft.dtype)
     back = (*range(axis), soft.ndim - 1, *range(axis, soft.ndim - 1))
     return b.permute_dims(chosen, axes=back)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .....ir import Guard
 from ..table import TorchBuilder, rows
 from .linear import optional
 
@@ -33,3 +34,49 @@ def embedding(b: TorchBuilder, weight: Any, indices: Any, padding_idx: int = -1,
 def _no_max_norm(max_norm: float | None) -> None:
     if max_norm is not None:
         raise NotImplementedError("embedding with max_norm renormalises its weight in place; renormalise before the call")
+
+
+@rows.row("one_hot")
+def one_hot(b: TorchBuilder, input: Any, num_classes: Any = -1) -> Any:
+    """torch.nn.functional.one_hot. Without ``num_classes`` the largest index decides: the graph holds while that stays the same."""
+    if isinstance(num_classes, int) and num_classes == -1:
+        num_classes = b.recorded[0].shape[-1]
+        b.graph.guards.append(Guard(b.equal(b.max(input), int(num_classes) - 1), True, b.origin))
+    return b.one_hot(input, num_classes=num_classes, dtype="int64")
+
+
+@rows.row("nn.functional.embedding_bag")
+def embedding_bag(
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    offsets: Any = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Any:
+    """torch.nn.functional.embedding_bag."""
+    _no_max_norm(max_norm)
+    if input.ndim == 2 and padding_idx is None:
+        return _equal_bags(b, input, weight, mode, per_sample_weights)
+    if input.ndim == 2:
+        count, length = input.shape
+        offsets = b.multiply(b.arange(stop=count, dtype=input.dtype), length)
+        input, per_sample_weights = (x if x is None else b.reshape(x, shape=(count * length,)) for x in (input, per_sample_weights))
+    if padding_idx is not None and padding_idx < 0:
+        padding_idx = padding_idx + b.fix(weight.shape[0])
+    inputs = optional(weight, input, b.cast(offsets, input.dtype), per_sample_weights)
+    return b.embedding_bag(*inputs, mode=mode, include_last_offset=include_last_offset, padding_idx=padding_idx)
+
+
+def _equal_bags(b: TorchBuilder, indices: Any, weight: Any, mode: str, per_sample_weights: Any) -> Any:
+    """Bags of one length: [bags, length] indices."""
+    found = b.embedding(weight, indices)
+    if per_sample_weights is not None:
+        found = b.multiply(found, b.reshape(per_sample_weights, shape=(*indices.shape, 1)))
+    return {"sum": b.sum, "mean": b.mean, "max": b.max}[mode](found, axis=1)

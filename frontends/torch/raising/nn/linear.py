@@ -25,3 +25,19 @@ def linear(b: TorchBuilder, input: Any, weight: Any, bias: Any = None) -> Any:
 def bilinear(b: TorchBuilder, input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """torch.nn.functional.bilinear."""
     return b.bilinear(*optional(input1, input2, weight, bias))
+
+
+@rows.row("grouped_mm", "_grouped_mm")
+def grouped_mm(b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
+    """torch.nn.functional.grouped_mm: batches of products, or products of groups of rows (of columns) that ``offs`` ends."""
+    if mat_a.ndim == 3 and mat_b.ndim == 3:
+        product = b.matmul(mat_a, mat_b)
+    elif mat_b.ndim == 3:
+        product = b.grouped_matmul(mat_a, mat_b, offs)
+    elif mat_a.ndim == 3:
+        turned = b.grouped_matmul(b.permute_dims(mat_b, axes=(1, 0)), b.permute_dims(mat_a, axes=(0, 2, 1)), offs)
+        product = b.permute_dims(turned, axes=(1, 0))
+    else:
+        raise NotImplementedError("grouped_mm of two matrices (groups along the summed axis)")
+    product = product if bias is None else b.add(product, bias)
+    return product if out_dtype is None else b.cast(product, out_dtype)

@@ -1,0 +1,83 @@
+"""Indexing in JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...keys import arrays_text, key_text
+from ...rows import Operand
+from .table import rows
+
+_METHODS = {None: "set", "sum": "add", "prod": "multiply", "min": "min", "max": "max"}
+
+rows.table(
+    {
+        "take_along_axis": "jnp.take_along_axis({x}, {indices}, axis={axis})",
+        "masked_scatter": "masked_scatter({x}, {mask}, {source})",
+        "diag_embed": "diag_embed({x}, {offset=}, {axis1=}, {axis2=})",
+    }
+)
+
+
+@rows.row("getitem")
+def getitem(x: Operand, *, key: Any) -> str:
+    """``x[:, 1:, None]``."""
+    return f"{x}{key_text(key, x.ndim)}"
+
+
+@rows.row("setitem")
+def setitem(x: Operand, value: Any, *, key: Any) -> str:
+    """``x.at[:, 1:].set(value)``."""
+    return f"{x}.at{key_text(key, x.ndim)}.set({value})"
+
+
+@rows.row("take")
+def take(x: Operand, indices: Operand, *, axis: int) -> str:
+    """``x[:, indices]``."""
+    return f"{x}{arrays_text((indices,), (axis,), x.ndim)}"
+
+
+@rows.row("gather_nd")
+def gather_nd(x: Operand, *indices: Operand, axes: tuple[int, ...]) -> str:
+    """``x[i, :, j]``."""
+    return f"{x}{arrays_text(indices, axes, x.ndim)}"
+
+
+@rows.row("scatter_nd")
+def scatter_nd(x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool) -> str:
+    """``x.at[i, :, j].set(values)``, or the helper for what no method of ``at`` does."""
+    if _has_method(reduce, include_self):
+        return f"{x}.at{arrays_text(indices, axes, x.ndim)}.{_METHODS[reduce]}({values})"
+    at = dict(zip(axes, indices))
+    key = ", ".join(str(at.get(axis, "slice(None)")) for axis in range(axes[-1] + 1))
+    return _helper(x, f"({key},)", values, reduce, include_self)
+
+
+@rows.row("scatter")
+def scatter(x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool) -> str:
+    """``x.at[along_axis(indices, 1)].set(values)``, or the helper for what no method of ``at`` does."""
+    key = str(indices) if x.ndim == 1 else f"along_axis({indices}, {axis})"
+    if _has_method(reduce, include_self):
+        return f"{x}.at[{key}].{_METHODS[reduce]}({values})"
+    return _helper(x, key, values, reduce, include_self)
+
+
+def _has_method(reduce: str | None, include_self: bool) -> bool:
+    return reduce is None or (include_self and reduce in ("sum", "min", "max"))
+
+
+def _helper(x: Operand, key: str, values: Any, reduce: str | None, include_self: bool) -> str:
+    return f"scatter_reduce({x}, {key}, {values}, {reduce!r}{'' if include_self else ', include_self=False'})"
+
+
+@rows.row("boolean_mask")
+def boolean_mask(x: Operand, mask: Operand, *, axis: int, hint: int) -> str:
+    """``x[:, mask]``; outside of jax.jit only, as the result's size depends on data."""
+    return f"{x}{arrays_text((mask,), (axis,), x.ndim)}"
+
+
+@rows.row("diagonal")
+def diagonal(x: Operand, *, offset: int, axis1: int, axis2: int) -> str:
+    """jnp.diagonal."""
+    matrix = x.ndim == 2 and (axis1 % 2, axis2 % 2) == (0, 1)
+    return f"jnp.diagonal({x}{f', {offset}' if offset else ''})" if matrix else f"jnp.diagonal({x}, {offset}, {axis1}, {axis2})"

@@ -1,0 +1,105 @@
+"""Statistical functions, utility functions and statistics in JAX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...rows import Operand
+from .table import rows
+
+rows.table(
+    {
+        "sum": "jnp.sum({x}, {axis=}, {dtype=}, {keepdims=})",
+        "prod": "jnp.prod({x}, {axis=}, {dtype=}, {keepdims=})",
+        "mean": "jnp.mean({x}, {axis=}, {keepdims=})",
+        "std": "standard_deviation({x}, {axis=}, {correction=}, {keepdims=})",
+        "max": "jnp.max({x}, {axis=}, {keepdims=})",
+        "min": "jnp.min({x}, {axis=}, {keepdims=})",
+        "all": "jnp.all({x}, {axis=}, {keepdims=})",
+        "any": "jnp.any({x}, {axis=}, {keepdims=})",
+        "diff": "jnp.diff({x}, {n=}, {axis=})",
+        "nansum": "jnp.nansum({x}, {axis=}, {dtype=}, {keepdims=})",
+        "nanmean": "jnp.nanmean({x}, {axis=}, {keepdims=})",
+        "lower_median": "lower_median({x}, {axis=}, {keepdims=}, {skip_nan=})",
+        "mode": "most_frequent({x}, {axis=}, {keepdims=})",
+        "cummax": "cummax({x}, {axis=})",
+        "cummin": "cummin({x}, {axis=})",
+        "histc": "histc({x}, {bins=}, {min=}, {max=})",
+        "histogram_bin_edges": "jnp.histogram_bin_edges({x}, {bins=}, {range=})",
+        "corrcoef": "jnp.corrcoef({x})",
+        "cosine_similarity": "cosine_similarity({x1}, {x2}, {axis=}, {epsilon=})",
+        "cdist": "cdist({x1}, {x2}, {p=})",
+        "pdist": "pdist({x}, {p=})",
+    }
+)
+
+
+def _axes(axis: Any, keepdims: bool) -> str:
+    return ("" if axis is None else f", axis={axis!r}") + (", keepdims=True" if keepdims else "")
+
+
+@rows.row("var")
+def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
+    """jnp.var gives NaN where there are fewer elements than ``correction``; torch divides by zero, the same up to 1."""
+    if correction in (0, 1):
+        return f"jnp.var({x}{_axes(axis, keepdims)}{', correction=1' if correction else ''})"
+    return f"variance_over({x}{_axes(axis, keepdims)}, correction={correction!r})"
+
+
+@rows.row("logsumexp")
+def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
+    return f"jax.nn.logsumexp({x}{_axes(axis, keepdims)})"
+
+
+def _running(function: str, x: Operand, axis: int, dtype: Any = None) -> str:
+    """Half precision is summed in float32, as torch sums it."""
+    if dtype is not None:
+        x = f"{x}.astype({dtype!r})"  # type: ignore[assignment]
+    elif x.dtype in ("float16", "bfloat16"):
+        return f"{function}({x}.astype(jnp.float32), axis={axis}).astype({x}.dtype)"
+    return f"{function}({x}, axis={axis})"
+
+
+@rows.row("cumulative_sum")
+def _cumulative_sum(x: Operand, *, axis: int, dtype: Any) -> str:
+    return _running("lax.cumsum", x, axis, dtype)
+
+
+@rows.row("cumulative_prod")
+def _cumulative_prod(x: Operand, *, axis: int, dtype: Any) -> str:
+    return _running("lax.cumprod", x, axis, dtype)
+
+
+@rows.row("logcumsumexp")
+def _logcumsumexp(x: Operand, *, axis: int) -> str:
+    return _running("lax.cumlogsumexp", x, axis)
+
+
+@rows.row("quantile")
+def _quantile(x: Operand, q: Operand, *, axis: Any, keepdims: bool, interpolation: str, skip_nan: bool) -> str:
+    method = "" if interpolation == "linear" else f', method="{interpolation}"'
+    return f"jnp.{'nanquantile' if skip_nan else 'quantile'}({x}, {q}{_axes(axis, keepdims)}{method})"
+
+
+@rows.row("trapezoid", "cumulative_trapezoid")
+def _trapezoid(y: Operand, x: Operand | None = None, *, dx: Any, axis: int, out: Any) -> str:
+    points = f", {x}" if x is not None else "" if dx == 1 else f", dx={dx!r}"
+    function = "jnp.trapezoid" if out[0].ndim < y.ndim else "cumulative_trapezoid"
+    return f"{function}({y}{points}, axis={axis})"
+
+
+@rows.row("bincount")
+def _bincount(x: Operand, weights: Operand | None = None, *, minlength: Any, hint: int) -> str:
+    return f"jnp.bincount({x}{f', {weights}' if weights is not None else ''}{f', minlength={minlength!r}' if minlength != 0 else ''})"
+
+
+@rows.row("histogram")
+def _histogram(x: Operand, bin_edges: Operand, weights: Operand | None = None, *, density: bool) -> str:
+    return f"histogram_counts({x}, {bin_edges}{f', {weights}' if weights is not None else ''}{', density=True' if density else ''})"
+
+
+@rows.row("cov")
+def _cov(x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any) -> str:
+    given = {"fweights": fweights, "aweights": aweights}
+    weights = "".join(f", {name}={array}" for name, array in given.items() if array is not None)
+    return f"jnp.cov({x}{'' if correction == 1 else f', ddof={correction!r}'}{weights})"

@@ -1,0 +1,72 @@
+"""Diagonals, and writes into parts that are named by sizes instead of index arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .indexing import write_key
+from .manipulation import ravel
+from .slicing import along, index_inside, slice_inside
+from .table import TorchBuilder, axis, rows
+from .views import write_through
+
+
+@rows.row("diagonal", "diagonal_copy")
+def diagonal(b: TorchBuilder, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """torch.diagonal."""
+    return b.diagonal(input, offset=offset, axis1=axis(dim1, input.ndim), axis2=axis(dim2, input.ndim))
+
+
+@rows.row("linalg_diagonal")
+def linalg_diagonal(b: TorchBuilder, A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """torch.linalg.diagonal."""
+    return diagonal(b, A, offset, dim1, dim2)
+
+
+@rows.row("diag_embed")
+def diag_embed(b: TorchBuilder, input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """torch.diag_embed."""
+    return b.diag_embed(input, offset=offset, axis1=axis(dim1, input.ndim + 1), axis2=axis(dim2, input.ndim + 1))
+
+
+@rows.row("diag")
+def diag(b: TorchBuilder, input: Any, diagonal: int = 0) -> Any:
+    """torch.diag: the diagonal of a matrix, or the matrix of a diagonal."""
+    if input.ndim == 2:
+        return b.diagonal(input, offset=diagonal, axis1=0, axis2=1)
+    return b.diag_embed(ravel(b, input), offset=diagonal, axis1=0, axis2=1)
+
+
+@rows.row("diagflat")
+def diagflat(b: TorchBuilder, input: Any, offset: int = 0) -> Any:
+    """torch.diagflat."""
+    return b.diag_embed(ravel(b, input), offset=offset, axis1=0, axis2=1)
+
+
+# ---------------------------------------------------------------------------------------------- writes
+@rows.row("select_scatter")
+def select_scatter(b: TorchBuilder, input: Any, src: Any, dim: int, index: Any) -> Any:
+    """torch.select_scatter."""
+    place = axis(dim, input.ndim)
+    return write_key(b, input, along(place, index_inside(b, index, input.shape[place])), b.operand(src, input.dtype))
+
+
+@rows.row("slice_scatter")
+def slice_scatter(b: TorchBuilder, input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
+    """torch.slice_scatter."""
+    place = axis(dim, input.ndim)
+    item = slice_inside(b, start, end, step, input.shape[place])
+    return write_key(b, input, along(place, item), b.operand(src, input.dtype))
+
+
+@rows.row("diagonal_scatter")
+def diagonal_scatter(b: TorchBuilder, input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """torch.diagonal_scatter."""
+    return write_through(b, input, lambda array: diagonal(b, array, offset, dim1, dim2), b.operand(src, input.dtype))
+
+
+@rows.row("as_strided_scatter")
+def as_strided_scatter(b: TorchBuilder, input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """torch.as_strided_scatter."""
+    strided = rows.get("as_strided")
+    return write_through(b, input, lambda array: strided(b, array, size, stride, storage_offset), b.operand(src, input.dtype))  # type: ignore[misc]

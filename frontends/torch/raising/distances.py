@@ -1,0 +1,170 @@
+"""Norms, distances, correlations, histograms and integrals of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....ir.graph import Value
+from .reductions import over
+from .table import TorchBuilder, axes, axis, rows
+
+
+# ---------------------------------------------------------------------------------------------- norms
+def _number(ord: Any) -> Any:
+    return 2.0 if ord is None else ord if isinstance(ord, str) else float(ord)
+
+
+def _vector_norm(b: TorchBuilder, x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    return b.vector_norm(x, ord=_number(ord), axis=over(dim, x), keepdims=bool(keepdim))
+
+
+def _matrix_norm(b: TorchBuilder, x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    rows_axis, columns_axis = axes(dim, x.ndim) or (0, 1)
+    if ord == "fro":
+        return b.vector_norm(x, axis=(rows_axis, columns_axis), keepdims=bool(keepdim))
+    rest = tuple(i for i in range(x.ndim) if i not in (rows_axis, columns_axis))
+    norm = b.matrix_norm(b.permute_dims(x, axes=(*rest, rows_axis, columns_axis)), ord=ord)
+    if not keepdim:
+        return norm
+    return b.reshape(norm, shape=tuple(1 if i in (rows_axis, columns_axis) else size for i, size in enumerate(x.shape)))
+
+
+def _given(b: TorchBuilder, x: Any, dtype: Any) -> Any:
+    return x if dtype is None else b.cast(x, dtype)
+
+
+@rows.row("norm")
+def norm(b: TorchBuilder, input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    """torch.norm: "fro" is the 2-norm over any axes, "nuc" the nuclear norm of matrices."""
+    x = _given(b, input, dtype)
+    if p == "nuc":
+        return _matrix_norm(b, x, p, dim, keepdim)
+    return _vector_norm(b, x, None if p == "fro" else p, dim, keepdim)
+
+
+@rows.row("linalg_norm")
+def linalg_norm(b: TorchBuilder, A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """torch.linalg.norm: of vectors along one axis, of matrices along two; of all elements without ``ord`` and ``dim``."""
+    x = _given(b, A, dtype)
+    count = len(axes(dim, x.ndim) or ()) if dim is not None else x.ndim
+    if ord is None or count == 1:
+        return _vector_norm(b, x, ord, dim, keepdim)
+    return _matrix_norm(b, x, ord if isinstance(ord, str) else _short(ord), dim, keepdim)
+
+
+def _short(ord: Any) -> Any:
+    return int(ord) if ord in (1, -1, 2, -2) else float(ord)
+
+
+@rows.row("linalg_vector_norm")
+def linalg_vector_norm(b: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """torch.linalg.vector_norm."""
+    return _vector_norm(b, _given(b, x, dtype), ord, dim, keepdim)
+
+
+@rows.row("linalg_matrix_norm")
+def linalg_matrix_norm(b: TorchBuilder, A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """torch.linalg.matrix_norm."""
+    return _matrix_norm(b, _given(b, A, dtype), ord if isinstance(ord, str) else _short(ord), dim, keepdim)
+
+
+@rows.row("renorm")
+def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """torch.renorm: slices along ``dim`` whose norm is above ``maxnorm`` are scaled down to it."""
+    place = axis(dim, input.ndim)
+    others = tuple(i for i in range(input.ndim) if i != place)
+    norms = b.vector_norm(input, ord=float(p), axis=others, keepdims=True)
+    factor = b.divide(b.full(shape=(), fill_value=float(maxnorm), dtype=norms.dtype), b.add(norms, 1e-7))
+    return b.multiply(input, b.cast(b.where(b.greater(norms, float(maxnorm)), factor, 1.0), input.dtype))
+
+
+# ---------------------------------------------------------------------------------------------- distances
+@rows.row("dist")
+def dist(b: TorchBuilder, input: Any, other: Any, p: Any = 2) -> Any:
+    """torch.dist."""
+    x, y = b.promote(input, other)
+    return b.vector_norm(b.subtract(x, y), ord=float(p))
+
+
+@rows.row("cdist")
+def cdist(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
+    """torch.cdist."""
+    return b.cdist(*b.promote(x1, x2), p=float(p))
+
+
+@rows.row("pdist")
+def pdist(b: TorchBuilder, input: Any, p: float = 2) -> Any:
+    """torch.nn.functional.pdist."""
+    return b.pdist(input, p=float(p))
+
+
+@rows.row("cosine_similarity")
+def cosine_similarity(b: TorchBuilder, x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    """torch.nn.functional.cosine_similarity."""
+    return b.cosine_similarity(*b.promote(x1, x2), axis=axis(dim, max(x1.ndim, x2.ndim)), epsilon=eps)
+
+
+@rows.row("pairwise_distance")
+def pairwise_distance(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """torch.nn.functional.pairwise_distance: the norm of ``x1 - x2 + eps`` along the last axis."""
+    x, y = b.promote(x1, x2)
+    difference = b.add(b.subtract(x, y), eps)
+    return b.vector_norm(difference, ord=float(p), axis=difference.ndim - 1, keepdims=bool(keepdim))
+
+
+# ---------------------------------------------------------------------------------------------- correlation
+@rows.row("cov")
+def cov(b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """torch.cov."""
+    return b.cov(b.floating(input), fweights, aweights, correction=correction)
+
+
+@rows.row("corrcoef")
+def corrcoef(b: TorchBuilder, input: Any) -> Any:
+    """torch.corrcoef."""
+    return b.corrcoef(b.floating(input))
+
+
+# ---------------------------------------------------------------------------------------------- counting
+@rows.row("bincount")
+def bincount(b: TorchBuilder, input: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """torch.bincount; weights that are no float32 count as float64."""
+    if weights is not None and weights.dtype != "float32":
+        weights = b.cast(weights, "float64")
+    return b.bincount(input, weights, minlength=minlength, hint=b.recorded[0].shape[0])
+
+
+@rows.row("histc")
+def histc(b: TorchBuilder, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
+    """torch.histc."""
+    return b.histc(input, bins=b.fix(bins), min=min, max=max)
+
+
+@rows.row("histogram")
+def histogram(b: TorchBuilder, input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+    """torch.histogram."""
+    if isinstance(bins, Value):
+        edges = bins
+    else:
+        edges = b.histogram_bin_edges(input, bins=b.fix(bins), range=None if range is None else tuple(range))
+    return b.histogram(input, edges, weight, density=bool(density)), edges
+
+
+# ---------------------------------------------------------------------------------------------- integrals
+def _integral(name: str) -> Callable[..., Any]:
+    def row(b: TorchBuilder, y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+        values = b.floating(y)
+        if x is None:
+            return getattr(b, name)(values, dx=dx, axis=axis(dim, y.ndim))
+        points = b.cast(x, values.dtype)
+        if 1 < x.ndim < y.ndim:
+            points = b.reshape(points, shape=(1,) * (y.ndim - x.ndim) + x.shape)
+        return getattr(b, name)(values, points, axis=axis(dim, y.ndim))
+
+    row.__doc__ = f"torch.{name}."
+    return row
+
+
+rows.row("trapezoid", "trapz")(_integral("trapezoid"))
+rows.row("cumulative_trapezoid")(_integral("cumulative_trapezoid"))

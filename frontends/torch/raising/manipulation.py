@@ -1,0 +1,358 @@
+"""Shapes: views, orders of axes, broadcasting."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ....ir import Value
+from ....ops.bounds import nonnegative
+from ....ops.rules import broadcast
+from ....sizes import Size, apply, hint_of, product
+from .table import TorchBuilder, axis, rows
+
+
+def given(items: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
+    """Sizes or axes given one by one, as one sequence, or by keyword."""
+    if named is not None:
+        items = (named,)
+    if len(items) == 1 and isinstance(items[0], (tuple, list)):
+        items = tuple(items[0])
+    return tuple(item if isinstance(item, Size) else int(item) for item in items)
+
+
+def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
+    """``shape`` with its -1, if any, worked out from the number of elements."""
+    if not any(isinstance(dim, int) and dim == -1 for dim in shape):
+        return shape
+    place = shape.index(-1)
+    rest = product(dim for i, dim in enumerate(shape) if i != place)
+    return (*shape[:place], total // rest if hint_of(rest) else 0, *shape[place + 1 :])
+
+
+def reshaped(b: TorchBuilder, x: Any, shape: tuple[Any, ...]) -> Any:
+    """``x`` under ``shape``, in which one size may be -1."""
+    return b.reshape(x, shape=whole_shape(shape, product(x.shape)))
+
+
+# ---------------------------------------------------------------------------------------------- reshape
+@rows.row("view", "_unsafe_view", "view_copy", "_reshape_alias", "_reshape_copy")
+def view(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, shape: Any = None, dtype: Any = None) -> Any:
+    """torch.Tensor.view: under another shape, or as another dtype with the same bytes."""
+    if sizes and isinstance(sizes[0], torch.dtype):
+        dtype = sizes[0]
+    if dtype is not None:
+        return b.bitcast(input, dtype=_name(dtype)) if _name(dtype) != input.dtype else input
+    return reshaped(b, input, given(sizes, size if size is not None else shape))
+
+
+def _name(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+@rows.row("reshape")
+def reshape(b: TorchBuilder, input: Any, *sizes: Any, shape: Any = None) -> Any:
+    """torch.reshape."""
+    return reshaped(b, input, given(sizes, shape))
+
+
+@rows.row("view_as", "reshape_as")
+def view_as(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.Tensor.view_as."""
+    return b.reshape(input, shape=other.shape)
+
+
+@rows.row("flatten")
+def flatten(b: TorchBuilder, input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """torch.flatten."""
+    if input.ndim == 0:
+        return b.reshape(input, shape=(1,))
+    start, end = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
+    return b.reshape(input, shape=(*input.shape[:start], product(input.shape[start : end + 1]), *input.shape[end + 1 :]))
+
+
+@rows.row("ravel")
+def ravel(b: TorchBuilder, input: Any) -> Any:
+    """torch.ravel."""
+    return b.reshape(input, shape=(product(input.shape),))
+
+
+@rows.row("unflatten")
+def unflatten(b: TorchBuilder, input: Any, dim: int, sizes: Any) -> Any:
+    """torch.unflatten."""
+    place = axis(dim, input.ndim)
+    parts = whole_shape(given(tuple(sizes)), input.shape[place])
+    return b.reshape(input, shape=(*input.shape[:place], *parts, *input.shape[place + 1 :]))
+
+
+@rows.row("unsqueeze", "unsqueeze_copy")
+def unsqueeze(b: TorchBuilder, input: Any, dim: int) -> Any:
+    """torch.unsqueeze."""
+    place = axis(dim, input.ndim + 1)
+    return b.reshape(input, shape=(*input.shape[:place], 1, *input.shape[place:]))
+
+
+@rows.row("squeeze", "squeeze_copy")
+def squeeze(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
+    """torch.squeeze: which axes have size 1 decides the rank, hence guards on symbolic ones."""
+    dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    chosen = {axis(d, input.ndim) for d in dims}
+    return b.reshape(input, shape=tuple(size for i, size in enumerate(input.shape) if not (i in chosen and is_one(b, size))))
+
+
+def is_one(b: TorchBuilder, size: Any) -> bool:
+    """Whether a size is 1, from now on under a guard."""
+    if hint_of(size) == 1:
+        return b.fix(size) == 1
+    if isinstance(size, Size) and not nonnegative(size - 2):
+        b.guard(apply("ne", size, 1))
+    return False
+
+
+@rows.row("atleast_1d")
+def atleast_1d(b: TorchBuilder, *tensors: Any) -> Any:
+    """torch.atleast_1d."""
+    return _each_at_least(b, tensors, 1)
+
+
+@rows.row("atleast_2d")
+def atleast_2d(b: TorchBuilder, *tensors: Any) -> Any:
+    """torch.atleast_2d."""
+    return _each_at_least(b, tensors, 2)
+
+
+@rows.row("atleast_3d")
+def atleast_3d(b: TorchBuilder, *tensors: Any) -> Any:
+    """torch.atleast_3d."""
+    return _each_at_least(b, tensors, 3)
+
+
+def _each_at_least(b: TorchBuilder, tensors: tuple[Any, ...], rank: int) -> Any:
+    if len(tensors) == 1 and isinstance(tensors[0], Value):
+        return at_least(b, tensors[0], rank)
+    several = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    return tuple(at_least(b, tensor, rank) for tensor in several)
+
+
+def at_least(b: TorchBuilder, x: Any, rank: int) -> Any:
+    """``x`` with axes of size 1: in front, but the third one of a matrix, and of a vector, at the end."""
+    shape: tuple[Any, ...] = x.shape
+    if len(shape) < min(rank, 2):
+        shape = (1,) * (min(rank, 2) - len(shape)) + shape
+    return b.reshape(x, shape=(*shape, 1) if len(shape) < rank else shape)
+
+
+# ---------------------------------------------------------------------------------------------- order of axes
+@rows.row("permute", "permute_copy")
+def permute(b: TorchBuilder, input: Any, *axes: Any, dims: Any = None) -> Any:
+    """torch.permute."""
+    return b.permute_dims(input, axes=tuple(axis(d, input.ndim) for d in given(axes, dims)))
+
+
+@rows.row("transpose", "transpose_copy")
+def transpose(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
+    """torch.transpose."""
+    order = list(range(input.ndim))
+    if order:
+        first, second = axis(dim0, input.ndim), axis(dim1, input.ndim)
+        order[first], order[second] = order[second], order[first]
+    return b.permute_dims(input, axes=tuple(order))
+
+
+@rows.row("swapaxes")
+def swapaxes(b: TorchBuilder, input: Any, axis0: int, axis1: int) -> Any:
+    """torch.swapaxes."""
+    return transpose(b, input, axis0, axis1)
+
+
+@rows.row("swapdims")
+def swapdims(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
+    """torch.swapdims."""
+    return transpose(b, input, dim0, dim1)
+
+
+@rows.row("t", "t_copy", "T", "numpy_T")
+def reversed_axes(b: TorchBuilder, input: Any) -> Any:
+    """torch.t, Tensor.T: all axes in reverse order."""
+    return b.permute_dims(input, axes=tuple(reversed(range(input.ndim))))
+
+
+@rows.row("mT", "matrix_T")
+def matrix_transpose(b: TorchBuilder, input: Any) -> Any:
+    """Tensor.mT: the last two axes swapped."""
+    return transpose(b, input, -2, -1)
+
+
+@rows.row("mH", "H", "adjoint", "matrix_H")
+def adjoint(b: TorchBuilder, input: Any) -> Any:
+    """torch.adjoint: the last two axes swapped, and conjugated."""
+    swapped = transpose(b, input, -2, -1)
+    return b.conj(swapped) if "complex" in input.dtype else swapped
+
+
+@rows.row("movedim", "moveaxis")
+def movedim(b: TorchBuilder, input: Any, source: Any, destination: Any) -> Any:
+    """torch.movedim."""
+    return b.permute_dims(input, axes=moved_axes(input.ndim, _tuple(source), _tuple(destination)))
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def moved_axes(rank: int, source: tuple[int, ...], destination: tuple[int, ...]) -> tuple[int, ...]:
+    """The order of axes after moving those of ``source`` to ``destination``.
+
+    >>> moved_axes(4, (0,), (-1,))
+    (1, 2, 3, 0)
+    """
+    sources = [axis(s, rank) for s in source]
+    order = [i for i in range(rank) if i not in sources]
+    for place, moved in sorted(zip((axis(d, rank) for d in destination), sources)):
+        order.insert(place, moved)
+    return tuple(order)
+
+
+# ---------------------------------------------------------------------------------------------- broadcasting
+@rows.row("expand", "expand_copy", "broadcast_to")
+def expand(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, implicit: bool = False) -> Any:
+    """torch.Tensor.expand: -1 keeps a size."""
+    wanted = given(sizes, size)
+    have = (None,) * (len(wanted) - input.ndim) + input.shape
+    return b.broadcast_to(input, shape=tuple(h if isinstance(w, int) and w == -1 else w for h, w in zip(have, wanted)))
+
+
+@rows.row("expand_as")
+def expand_as(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.Tensor.expand_as."""
+    return b.broadcast_to(input, shape=other.shape)
+
+
+def broadcast_all(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
+    """The arrays in the one shape that they broadcast to."""
+    shape = common_shape(b, *(array.shape for array in arrays))
+    return tuple(b.broadcast_to(array, shape=shape) for array in arrays)
+
+
+def common_shape(b: TorchBuilder, *shapes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The shape that all broadcast to; where two symbolic sizes decide, the one that was larger, or either under a guard."""
+    shape = broadcast(*shapes)
+    return tuple(_common(b, dim, axis - len(shape), shapes) for axis, dim in enumerate(shape))
+
+
+def _common(b: TorchBuilder, dim: Any, place: int, shapes: tuple[Any, ...]) -> Any:
+    if isinstance(dim, (int, Size)):
+        return dim
+    met = [shape[place] for shape in shapes if len(shape) >= -place]
+    large = next((size for size in met if hint_of(size) == dim.hint), dim.hint)
+    for size in met:
+        if hint_of(size) == dim.hint and size != large:
+            b.guard(apply("eq", size, large))
+        elif hint_of(size) == 1:
+            b.fix(size)
+    return large
+
+
+@rows.row("broadcast_tensors")
+def broadcast_tensors(b: TorchBuilder, *tensors: Any) -> Any:
+    """torch.broadcast_tensors."""
+    return broadcast_all(b, *(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors))
+
+
+@rows.row("meshgrid")
+def meshgrid(b: TorchBuilder, *tensors: Any, indexing: str | None = None) -> Any:
+    """torch.meshgrid."""
+    vectors = [b.reshape(x, shape=(product(x.shape),)) for x in (tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)]
+    places = list(range(len(vectors)))
+    if indexing == "xy" and len(vectors) > 1:
+        places[:2] = 1, 0
+    shape = tuple(vectors[places.index(i)].shape[0] for i in range(len(vectors)))
+    spread = ((1,) * place + x.shape + (1,) * (len(vectors) - place - 1) for place, x in zip(places, vectors))
+    return tuple(b.broadcast_to(b.reshape(x, shape=dims), shape=shape) for x, dims in zip(vectors, spread))
+
+
+# ---------------------------------------------------------------------------------------------- repetition and order of elements
+@rows.row("repeat")
+def repeat(b: TorchBuilder, input: Any, *sizes: Any, repeats: Any = None) -> Any:
+    """torch.Tensor.repeat."""
+    return b.tile(input, repetitions=given(sizes, repeats))
+
+
+@rows.row("tile")
+def tile(b: TorchBuilder, input: Any, *sizes: Any, dims: Any = None) -> Any:
+    """torch.tile."""
+    counts = given(sizes, dims)
+    return b.tile(input, repetitions=(1,) * (input.ndim - len(counts)) + counts)
+
+
+@rows.row("repeat_interleave")
+def repeat_interleave(b: TorchBuilder, input: Any, repeats: Any = None, dim: int | None = None, *, output_size: Any = None) -> Any:
+    """torch.repeat_interleave; with only one array, how often each of its indices is repeated."""
+    if repeats is None:
+        repeats, input = input, b.arange(start=0, stop=input.shape[0], step=1, dtype=input.dtype)
+    if dim is None or input.ndim == 0:
+        input, dim = ravel(b, input), 0
+    place = axis(dim, input.ndim)
+    if not isinstance(repeats, Value):
+        return b.repeat(input, repeats, axis=place)
+    if repeats.ndim == 0 or hint_of(repeats.shape[0]) == 1 != hint_of(input.shape[place]):
+        repeats = b.broadcast_to(b.reshape(repeats, shape=(1,)), shape=(input.shape[place],))
+    hint = b.recorded[0].hints[place] if b.recorded else 0
+    return b.repeat(input, repeats, axis=place, total=output_size, hint=hint)
+
+
+@rows.row("roll")
+def roll(b: TorchBuilder, input: Any, shifts: Any, dims: Any = None) -> Any:
+    """torch.roll; without ``dims`` the flattened array is rolled."""
+    moves = _tuple(shifts)
+    if dims is None or dims == () or dims == []:
+        return b.reshape(b.roll(ravel(b, input), shift=moves[0], axis=0), shape=input.shape)
+    if input.ndim == 0:
+        return input
+    places = tuple(axis(d, input.ndim) for d in _tuple(dims))
+    return b.roll(input, shift=moves[0], axis=places[0]) if len(places) == 1 else b.roll(input, shift=moves, axis=places)
+
+
+@rows.row("flip")
+def flip(b: TorchBuilder, input: Any, *axes: Any, dims: Any = None) -> Any:
+    """torch.flip."""
+    if input.ndim == 0:
+        return input
+    places = tuple(sorted(axis(d, input.ndim) for d in given(axes, dims)))
+    return b.flip(input, axis=places[0] if len(places) == 1 else places)
+
+
+@rows.row("fliplr")
+def fliplr(b: TorchBuilder, input: Any) -> Any:
+    """torch.fliplr."""
+    return b.flip(input, axis=1)
+
+
+@rows.row("flipud")
+def flipud(b: TorchBuilder, input: Any) -> Any:
+    """torch.flipud."""
+    return b.flip(input, axis=0)
+
+
+@rows.row("rot90")
+def rot90(b: TorchBuilder, input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
+    """torch.rot90: from the first axis towards the second."""
+    first, second = (axis(d, input.ndim) for d in dims)
+    if k % 4 == 2:
+        return b.flip(input, axis=tuple(sorted((first, second))))
+    if k % 4 == 1:
+        return transpose(b, b.flip(input, axis=second), first, second)
+    return b.flip(transpose(b, input, first, second), axis=second) if k % 4 else input
+
+
+@rows.row("unfold", "unfold_copy")
+def unfold(b: TorchBuilder, input: Any, dimension: int, size: Any, step: Any) -> Any:
+    """torch.Tensor.unfold: windows."""
+    return b.sliding_window(input, axis=axis(dimension, input.ndim), size=size, step=step)
+
+
+@rows.row("as_strided", "as_strided_copy")
+def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
+    """torch.as_strided of an array that lies in row-major order without gaps."""
+    return b.as_strided(input, shape=given((size,)), strides=given((stride,)), offset=storage_offset or 0)

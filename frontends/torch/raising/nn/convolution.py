@@ -1,0 +1,180 @@
+"""Convolutions of torch, and the windows that they look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..table import TorchBuilder, rows
+from .linear import optional
+from .windows import both_sides, spread
+
+
+def _batched(b: TorchBuilder, x: Any, rank: int, compute: Callable[[Any], Any]) -> Any:
+    """``compute(x)``, with an axis of batch around it where ``x`` has none."""
+    if x.ndim != rank:
+        return compute(x)
+    result = compute(b.reshape(x, shape=(1, *x.shape)))
+    return b.reshape(result, shape=result.shape[1:])
+
+
+def _padding(padding: Any, kernel: tuple[Any, ...], dilation: tuple[int, ...]) -> tuple[tuple[Any, Any], ...]:
+    """Pairs of padding; of ``"same"`` the odd element comes behind, as in torch."""
+    if padding == "valid":
+        return both_sides(0, len(kernel))
+    if padding != "same":
+        return both_sides(padding, len(kernel))
+    whole = [step * (k - 1) for k, step in zip(kernel, dilation)]
+    return tuple((total // 2, total - total // 2) for total in whole)
+
+
+def _conv(b: TorchBuilder, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    kernel = weight.shape[2:]
+    rank = len(kernel)
+    steps = spread(dilation, rank)
+    options = {"strides": spread(stride, rank), "padding": _padding(padding, kernel, steps), "dilation": steps, "groups": groups}
+    return _batched(b, input, rank + 1, lambda x: b.conv(*optional(x, weight, bias), **options))
+
+
+def _conv_transpose(
+    b: TorchBuilder, input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+) -> Any:
+    rank = weight.ndim - 2
+    options = {
+        "strides": spread(stride, rank),
+        "padding": both_sides(padding, rank),
+        "output_padding": spread(output_padding, rank),
+        "dilation": spread(dilation, rank),
+        "groups": groups,
+    }
+    return _batched(b, input, rank + 1, lambda x: b.conv_transpose(*optional(x, weight, bias), **options))
+
+
+@rows.row("conv1d", "conv2d", "conv3d")
+def conv(
+    b: TorchBuilder, input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
+) -> Any:
+    """torch.nn.functional.conv1d, conv2d, conv3d; ``padding`` may be "same" or "valid"."""
+    return _conv(b, input, weight, bias, stride, padding, dilation, groups)
+
+
+@rows.row("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
+def conv_transpose(
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+) -> Any:
+    """torch.nn.functional.conv_transpose1d, conv_transpose2d, conv_transpose3d."""
+    return _conv_transpose(b, input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+@rows.row("convolution", "_convolution")
+def convolution(
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    *flags: bool,
+    **named_flags: bool,
+) -> Any:
+    """torch.convolution, aten::_convolution (whose flags choose a kernel, not a result)."""
+    if transposed:
+        return _conv_transpose(b, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return _conv(b, input, weight, bias, stride, padding, dilation, groups)
+
+
+@rows.row("_convolution_mode")
+def _convolution_mode(b: TorchBuilder, input: Any, weight: Any, bias: Any, stride: Any, padding: str, dilation: Any, groups: int) -> Any:
+    """aten::_convolution_mode: ``padding`` is "same" or "valid"."""
+    return _conv(b, input, weight, bias, stride, padding, dilation, groups)
+
+
+@rows.row("mkldnn_convolution")
+def mkldnn_convolution(
+    b: TorchBuilder, self: Any, weight: Any, bias: Any, padding: Any, stride: Any, dilation: Any, groups: int
+) -> Any:
+    """aten::mkldnn_convolution."""
+    return _conv(b, self, weight, bias, stride, padding, dilation, groups)
+
+
+@rows.row("thnn_conv2d", "_slow_conv2d_forward", "slow_conv3d", "slow_conv3d_forward")
+def slow_conv(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any = None, stride: Any = 1, padding: Any = 0) -> Any:
+    """aten::thnn_conv2d, aten::slow_conv3d."""
+    return _conv(b, self, weight, bias, stride, padding, 1, 1)
+
+
+@rows.row("_conv_depthwise2d", "conv_depthwise3d")
+def depthwise(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any, dilation: Any) -> Any:
+    """aten::_conv_depthwise2d, aten::conv_depthwise3d: a group for each channel."""
+    return _conv(b, self, weight, bias, stride, padding, dilation, b.fix(self.shape[-weight.ndim + 1]))
+
+
+@rows.row("slow_conv_dilated2d", "slow_conv_dilated3d")
+def slow_conv_dilated(
+    b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1
+) -> Any:
+    """aten::slow_conv_dilated2d, aten::slow_conv_dilated3d."""
+    return _conv(b, self, weight, bias, stride, padding, dilation, 1)
+
+
+@rows.row("slow_conv_transpose2d", "slow_conv_transpose3d")
+def slow_conv_transpose(
+    b: TorchBuilder,
+    self: Any,
+    weight: Any,
+    kernel_size: Any,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    dilation: Any = 1,
+) -> Any:
+    """aten::slow_conv_transpose2d, aten::slow_conv_transpose3d."""
+    return _conv_transpose(b, self, weight, bias, stride, padding, output_padding, 1, dilation)
+
+
+@rows.row("conv_tbc")
+def conv_tbc(b: TorchBuilder, self: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+    """torch.conv_tbc: ``[time, batch, channels]``, the weight ``[kernel, in, out]``."""
+    x = b.permute_dims(self, axes=(1, 2, 0))
+    result = _conv(b, x, b.permute_dims(weight, axes=(2, 1, 0)), bias, 1, pad, 1, 1)
+    return b.permute_dims(result, axes=(2, 0, 1))
+
+
+@rows.row("nn.functional.unfold", "im2col")
+def unfold(b: TorchBuilder, input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
+    """torch.nn.functional.unfold."""
+    options = {
+        "kernel": spread(kernel_size, 2),
+        "strides": spread(stride, 2),
+        "padding": both_sides(padding, 2),
+        "dilation": spread(dilation, 2),
+    }
+    return _batched(b, input, 3, lambda x: b.im2col(x, **options))
+
+
+@rows.row("nn.functional.fold", "col2im")
+def fold(
+    b: TorchBuilder, input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
+) -> Any:
+    """torch.nn.functional.fold."""
+    options = {
+        "size": spread(output_size, 2),
+        "kernel": spread(kernel_size, 2),
+        "strides": spread(stride, 2),
+        "padding": both_sides(padding, 2),
+        "dilation": spread(dilation, 2),
+    }
+    return _batched(b, input, 2, lambda x: b.col2im(x, **options))

@@ -1,0 +1,298 @@
+"""Normalisation layers of torch.
+
+Training with running statistics: the row gives the output, and the driver replaces the statistics by what
+:func:`batch_norm_statistics` or :func:`instance_norm_statistics` gives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .....ops.nn.normalisation import wide
+from .....sizes import product
+from ...dtypes import torch_dtype
+from ..table import TorchBuilder, axes, axis, rows
+from .linear import optional
+
+
+# ---------------------------------------------------------------------------------------------- batch
+def _statistics(b: TorchBuilder, x: Any) -> tuple[Any, Any]:
+    """Mean and biased variance of each channel, half precision as float32."""
+    over = (0, *range(2, x.ndim))
+    return b.mean(wide(b, x), axis=over), b.var(wide(b, x), axis=over)
+
+
+def _batch_norm(b: TorchBuilder, input: Any, mean: Any, variance: Any, weight: Any, bias: Any, training: bool, eps: float) -> Any:
+    if input.ndim < 2:  # torch takes a vector of no elements, and gives it back
+        return input
+    if training or mean is None:
+        mean, variance = _statistics(b, input)
+    return b.batch_norm(*optional(input, mean, variance, weight, bias), epsilon=eps)
+
+
+@rows.row("nn.functional.batch_norm")
+def functional_batch_norm(
+    b: TorchBuilder,
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: Any = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """torch.nn.functional.batch_norm."""
+    return _batch_norm(b, input, running_mean, running_var, weight, bias, training, eps)
+
+
+@rows.row("batch_norm")
+def batch_norm(
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: Any,
+    eps: float,
+    cudnn_enabled: bool = False,
+) -> Any:
+    """torch.batch_norm."""
+    return _batch_norm(b, input, running_mean, running_var, weight, bias, training, eps)
+
+
+def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
+    """``running * (1 - momentum) + new * momentum``."""
+    return b.add(b.multiply(running, 1 - momentum), b.multiply(b.cast(new, running.dtype), momentum))
+
+
+def batch_norm_statistics(b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any) -> tuple[Any, Any]:
+    """The running statistics after a training step; the variance is the unbiased one."""
+    mean, variance = _statistics(b, input)
+    count = product((input.shape[0], *input.shape[2:]))
+    unbiased = b.multiply(variance, count / (count - 1))
+    return _moved(b, running_mean, mean, momentum), _moved(b, running_var, unbiased, momentum)
+
+
+def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
+    """The values in the dtypes, and as empty arrays where torch gave those, that the call returned while recording."""
+    results = []
+    for value, spec in zip(values, b.recorded):
+        empty = spec.shape == (0,) and value is None
+        results.append(b.zeros(shape=(0,), dtype=spec.dtype) if empty else b.cast(value, spec.dtype))
+    return tuple(results)
+
+
+def _native_batch_norm(b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float) -> Any:
+    """Output, mean and 1 / sqrt(variance + eps); the latter are empty unless training."""
+    mean, variance = _statistics(b, x) if training else stats
+    output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
+    if not training:
+        return _as_recorded(b, output, None, None)
+    return _as_recorded(b, output, mean, b.divide(1.0, b.sqrt(b.add(variance, eps))))
+
+
+@rows.row("native_batch_norm")
+def native_batch_norm(
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: Any,
+    eps: float,
+) -> Any:
+    """torch.native_batch_norm."""
+    return _native_batch_norm(b, input, weight, bias, (running_mean, running_var), training, eps)
+
+
+@rows.row("_native_batch_norm_legit")
+def native_batch_norm_legit(b: TorchBuilder, input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
+    """aten::_native_batch_norm_legit, with or without running statistics."""
+    *stats, training, _, eps = rest
+    return _native_batch_norm(b, input, weight, bias, tuple(stats) or (None, None), training, eps)  # type: ignore[arg-type]
+
+
+@rows.row("_native_batch_norm_legit_functional")
+def native_batch_norm_functional(
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: Any,
+    eps: float,
+) -> Any:
+    """aten::_native_batch_norm_legit_functional: the new running statistics come last."""
+    stats = (running_mean, running_var)
+    outputs = _native_batch_norm(b, input, weight, bias, stats, training, eps)
+    return (*outputs, *(batch_norm_statistics(b, input, *stats, momentum) if training else stats))
+
+
+@rows.row("_native_batch_norm_legit_no_training")
+def native_batch_norm_no_training(
+    b: TorchBuilder, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: Any, eps: float
+) -> Any:
+    """aten::_native_batch_norm_legit_no_training."""
+    return _native_batch_norm(b, input, weight, bias, (running_mean, running_var), False, eps)
+
+
+# ---------------------------------------------------------------------------------------------- instance
+def _instance_norm(b: TorchBuilder, x: Any, mean: Any, variance: Any, weight: Any, bias: Any, use_input_stats: bool, eps: float) -> Any:
+    if use_input_stats:
+        return b.instance_norm(*optional(x, weight, bias), epsilon=eps)
+    return b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
+
+
+@rows.row("nn.functional.instance_norm")
+def functional_instance_norm(
+    b: TorchBuilder,
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: Any = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    """torch.nn.functional.instance_norm."""
+    return _instance_norm(b, input, running_mean, running_var, weight, bias, use_input_stats, eps)
+
+
+@rows.row("instance_norm")
+def instance_norm(
+    b: TorchBuilder,
+    input: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    use_input_stats: bool,
+    momentum: Any,
+    eps: float,
+    cudnn_enabled: bool = False,
+) -> Any:
+    """torch.instance_norm."""
+    return _instance_norm(b, input, running_mean, running_var, weight, bias, use_input_stats, eps)
+
+
+def instance_norm_statistics(b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any) -> tuple[Any, Any]:
+    """The running statistics after a training step: means over the batch of each sample's mean and unbiased variance."""
+    x, over = wide(b, input), tuple(range(2, input.ndim))
+    mean, variance = b.mean(x, axis=over), b.var(x, axis=over, correction=1.0)
+    return _moved(b, running_mean, b.mean(mean, axis=0), momentum), _moved(b, running_var, b.mean(variance, axis=0), momentum)
+
+
+# ---------------------------------------------------------------------------------------------- layer and group
+def _last(x: Any, normalized_shape: Any) -> tuple[int, ...]:
+    count = len(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else 1
+    return tuple(range(x.ndim - count, x.ndim))
+
+
+@rows.row("layer_norm")
+def layer_norm(
+    b: TorchBuilder,
+    input: Any,
+    normalized_shape: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Any:
+    """torch.nn.functional.layer_norm, torch.layer_norm."""
+    return b.layer_norm(*optional(input, weight, bias), axis=_last(input, normalized_shape), epsilon=eps)
+
+
+@rows.row("native_layer_norm")
+def native_layer_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """torch.native_layer_norm: output, mean and 1 / sqrt(variance + eps)."""
+    over, x = _last(input, normalized_shape), wide(b, input)
+    output = b.layer_norm(*optional(input, weight, bias), axis=over, epsilon=eps)
+    mean, variance = b.mean(x, axis=over, keepdims=True), b.var(x, axis=over, keepdims=True)
+    return _as_recorded(b, output, mean, b.divide(1.0, b.sqrt(b.add(variance, eps))))
+
+
+@rows.row("rms_norm")
+def rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
+    """torch.nn.functional.rms_norm; ``eps`` is the precision of the dtype unless given."""
+    epsilon = torch.finfo(torch_dtype(input.dtype)).eps if eps is None else eps
+    return b.cast(b.rms_norm(*optional(input, weight), axis=_last(input, normalized_shape), epsilon=epsilon), b.recorded[0].dtype)
+
+
+@rows.row("_fused_rms_norm")
+def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
+    """aten::_fused_rms_norm: output and 1 / sqrt(mean of squares + eps)."""
+    over, x = _last(input, normalized_shape), wide(b, input)
+    epsilon = torch.finfo(torch_dtype(input.dtype)).eps if eps is None else eps
+    square = b.mean(b.multiply(x, x), axis=over, keepdims=True)
+    output = b.rms_norm(*optional(input, weight), axis=over, epsilon=epsilon)
+    return _as_recorded(b, output, b.divide(1.0, b.sqrt(b.add(square, epsilon))))
+
+
+@rows.row("group_norm")
+def group_norm(
+    b: TorchBuilder,
+    input: Any,
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Any:
+    """torch.nn.functional.group_norm, torch.group_norm."""
+    return b.group_norm(*optional(input, weight, bias), groups=num_groups, epsilon=eps)
+
+
+@rows.row("native_group_norm")
+def native_group_norm(b: TorchBuilder, input: Any, weight: Any, bias: Any, N: Any, C: Any, HxW: Any, group: int, eps: float) -> Any:
+    """torch.native_group_norm: output, and mean and 1 / sqrt(variance + eps) of each group."""
+    output = b.group_norm(*optional(input, weight, bias), groups=group, epsilon=eps)
+    grouped = b.reshape(wide(b, input), shape=(N, group, product(input.shape[1:]) // group))
+    return _as_recorded(b, output, b.mean(grouped, axis=2), b.divide(1.0, b.sqrt(b.add(b.var(grouped, axis=2), eps))))
+
+
+# ---------------------------------------------------------------------------------------------- others
+@rows.row("local_response_norm")
+def local_response_norm(b: TorchBuilder, input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
+    """torch.nn.functional.local_response_norm."""
+    return b.local_response_norm(input, size=size, alpha=alpha, beta=beta, k=k)
+
+
+@rows.row("normalize")
+def normalize(b: TorchBuilder, input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
+    """torch.nn.functional.normalize."""
+    over = axes(dim, input.ndim)
+    if input.ndim == 0:
+        return b.reshape(b.normalize(b.reshape(input, shape=(1,)), ord=p, axis=(0,), epsilon=eps), shape=())
+    return b.normalize(input, ord=p, axis=tuple(range(input.ndim)) if over is None else over, epsilon=eps)
+
+
+@rows.row("norm_except_dim")
+def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
+    """torch.norm_except_dim: the norm over all axes but one, which stay with size 1; of -1 over all axes."""
+    if dim == -1:
+        return b.vector_norm(v, ord=pow)
+    kept = axis(dim, v.ndim)
+    return b.vector_norm(v, axis=tuple(i for i in range(v.ndim) if i != kept), keepdims=True, ord=pow)
+
+
+@rows.row("_weight_norm")
+def weight_norm(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
+    """torch._weight_norm: the directions of ``v`` with the lengths of ``g``."""
+    return weight_norm_interface(b, v, g, dim)[0]
+
+
+@rows.row("_weight_norm_interface")
+def weight_norm_interface(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
+    """torch._weight_norm_interface: the weight and the norm that it divided by."""
+    norm = norm_except_dim(b, v, 2, dim)
+    return b.multiply(v, b.divide(g, norm)), norm

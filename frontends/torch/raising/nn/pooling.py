@@ -1,0 +1,202 @@
+"""Pooling of torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..table import TorchBuilder, rows
+from .windows import both_sides, spread, strides_or
+
+
+def _max_options(
+    rank: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> dict[str, Any]:
+    kernel = spread(kernel_size, rank)
+    return {
+        "kernel": kernel,
+        "strides": strides_or(stride, kernel),
+        "padding": both_sides(padding, rank),
+        "dilation": spread(dilation, rank),
+        "ceil_mode": ceil_mode,
+    }
+
+
+def _max_pool(rank: int) -> None:
+    @rows.row(f"max_pool{rank}d")
+    def max_pool(
+        b: TorchBuilder,
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        """torch.nn.functional.max_pool1d, max_pool2d, max_pool3d."""
+        options = _max_options(rank, kernel_size, stride, padding, dilation, ceil_mode)
+        return b.max_pool_with_indices(input, **options) if return_indices else b.max_pool(input, **options)
+
+    @rows.row(f"max_pool{rank}d_with_indices")
+    def max_pool_with_indices(
+        b: TorchBuilder,
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        dilation: Any = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = True,
+    ) -> Any:
+        """torch.nn.functional.max_pool1d and its kin with ``return_indices``, aten::max_pool2d_with_indices."""
+        return b.max_pool_with_indices(input, **_max_options(rank, kernel_size, stride, padding, dilation, ceil_mode))
+
+
+def _avg_pool(rank: int) -> None:
+    @rows.row(f"avg_pool{rank}d")
+    def avg_pool(
+        b: TorchBuilder,
+        input: Any,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Any:
+        """torch.nn.functional.avg_pool1d, avg_pool2d, avg_pool3d."""
+        kernel = spread(kernel_size, rank)
+        return b.avg_pool(
+            input,
+            kernel=kernel,
+            strides=strides_or(stride, kernel),
+            padding=both_sides(padding, rank),
+            ceil_mode=ceil_mode,
+            count_include_pad=count_include_pad,
+            divisor_override=divisor_override,
+        )
+
+
+def _lp_pool(rank: int) -> None:
+    @rows.row(f"lp_pool{rank}d")
+    def lp_pool(
+        b: TorchBuilder, input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
+    ) -> Any:
+        """torch.nn.functional.lp_pool1d, lp_pool2d, lp_pool3d."""
+        kernel = spread(kernel_size, rank)
+        if norm_type in (float("inf"), -float("inf")):
+            options = _max_options(rank, kernel, stride, 0, 1, ceil_mode)
+            sizes = b.abs(input)
+            return b.max_pool(sizes, **options) if norm_type > 0 else b.negative(b.max_pool(b.negative(sizes), **options))
+        return b.lp_pool(input, ord=norm_type, kernel=kernel, strides=strides_or(stride, kernel), ceil_mode=ceil_mode)
+
+
+# ---------------------------------------------------------------------------------------------- adaptive
+def _adaptive_size(x: Any, rank: int, output_size: Any) -> tuple[Any, ...]:
+    """The output size; None leaves an axis as it is."""
+    return tuple(n if out is None else out for n, out in zip(x.shape[-rank:], spread(output_size, rank)))
+
+
+def _known(dim: Any, number: int) -> bool:
+    return isinstance(dim, int) and dim == number
+
+
+def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
+    """Means over windows that cover the last axes: a mean, or an ordinary pooling, where that is the same for all sizes."""
+    rank = len(size)
+    space = x.shape[-rank:]
+    if all(_known(out, 1) for out in size):
+        return b.mean(x, axis=tuple(range(x.ndim - rank, x.ndim)), keepdims=True)
+    if space == size:
+        return x
+    if all(isinstance(out, int) and out > 0 and _known(n % out, 0) for n, out in zip(space, size)):
+        kernel = tuple(n // out for n, out in zip(space, size))
+        return b.avg_pool(x, kernel=kernel, strides=kernel, padding=both_sides(0, rank))
+    return b.adaptive_avg_pool(x, size=size)
+
+
+def _adaptive(rank: int) -> None:
+    @rows.row(f"adaptive_avg_pool{rank}d", f"_adaptive_avg_pool{rank}d")
+    def adaptive_avg_pool(b: TorchBuilder, input: Any, output_size: Any) -> Any:
+        """torch.nn.functional.adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d."""
+        return adaptive_avg(b, input, _adaptive_size(input, rank, output_size))
+
+    @rows.row(f"adaptive_max_pool{rank}d", f"adaptive_max_pool{rank}d_with_indices")
+    def adaptive_max_pool_with_indices(b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = True) -> Any:
+        """torch.adaptive_max_pool1d, aten::adaptive_max_pool2d, aten::adaptive_max_pool3d: values and indices."""
+        return b.adaptive_max_pool_with_indices(input, size=_adaptive_size(input, rank, output_size))
+
+    @rows.row(f"nn.functional.adaptive_max_pool{rank}d")
+    def adaptive_max_pool(b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = False) -> Any:
+        """torch.nn.functional.adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d."""
+        size = _adaptive_size(input, rank, output_size)
+        if return_indices:
+            return b.adaptive_max_pool_with_indices(input, size=size)
+        if all(_known(out, 1) for out in size):
+            return b.max(input, axis=tuple(range(input.ndim - rank, input.ndim)), keepdims=True)
+        return b.adaptive_max_pool(input, size=size)
+
+
+# ---------------------------------------------------------------------------------------------- unpooling
+def _unpool(rank: int) -> None:
+    @rows.row(f"nn.functional.max_unpool{rank}d")
+    def max_unpool(
+        b: TorchBuilder, input: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Any:
+        """torch.nn.functional.max_unpool1d, max_unpool2d, max_unpool3d."""
+        kernel = spread(kernel_size, rank)
+        if output_size is not None:
+            return b.max_unpool(input, indices, size=tuple(output_size)[-rank:])
+        covered = zip(input.shape[-rank:], kernel, strides_or(stride, kernel), spread(padding, rank))
+        return b.max_unpool(input, indices, size=tuple((n - 1) * s + k - 2 * p for n, k, s, p in covered))
+
+
+@rows.row("max_unpool2d", "max_unpool3d")
+def aten_max_unpool(b: TorchBuilder, self: Any, indices: Any, output_size: Any, stride: Any = None, padding: Any = None) -> Any:
+    """aten::max_unpool2d, aten::max_unpool3d."""
+    return b.max_unpool(self, indices, size=tuple(output_size))
+
+
+# ---------------------------------------------------------------------------------------------- fractional
+def _fractional(b: TorchBuilder, x: Any, rank: int, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any) -> Any:
+    kernel, space = spread(kernel_size, rank), x.shape[-rank:]
+    if output_size is None:
+        size = tuple(b.fix(b.fix(n) * ratio) for n, ratio in zip(space, spread(output_ratio, rank)))
+    else:
+        size = spread(output_size, rank)
+    if samples is None:
+        lead = (1,) * (rank + 2 - x.ndim) + x.shape[:-rank]
+        samples = b.random_uniform(b.next_key(), shape=(*lead, rank), dtype=x.dtype)
+    return b.fractional_max_pool(x, samples, kernel=kernel, size=size)
+
+
+def _fractional_max_pool(rank: int) -> None:
+    def fractional_max_pool(
+        b: TorchBuilder,
+        input: Any,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> Any:
+        """torch.nn.functional.fractional_max_pool2d, fractional_max_pool3d."""
+        both = _fractional(b, input, rank, kernel_size, output_size, output_ratio, _random_samples)
+        return both if return_indices else both[0]
+
+    rows.row(f"nn.functional.fractional_max_pool{rank}d", f"fractional_max_pool{rank}d_with_indices")(fractional_max_pool)
+
+    @rows.row(f"fractional_max_pool{rank}d")
+    def aten_fractional_max_pool(b: TorchBuilder, self: Any, kernel_size: Any, output_size: Any, random_samples: Any) -> Any:
+        """aten::fractional_max_pool2d, aten::fractional_max_pool3d: values and indices."""
+        return _fractional(b, self, rank, kernel_size, output_size, None, random_samples)
+
+
+for _rank in (1, 2, 3):
+    _max_pool(_rank)
+    _avg_pool(_rank)
+    _lp_pool(_rank)
+    _adaptive(_rank)
+    _unpool(_rank)
+for _rank in (2, 3):
+    _fractional_max_pool(_rank)

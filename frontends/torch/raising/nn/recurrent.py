@@ -1,0 +1,161 @@
+"""Recurrent layers of torch: ``torch.lstm`` and its kin hold all layers and directions; here they become one operation each.
+
+Two overloads: (input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first), and, for packed sequences,
+(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..table import TorchBuilder, rows
+from .dropout import drop
+
+
+def _row(name: str, op: str, **options: Any) -> None:
+    @rows.row(name)
+    def row(b: TorchBuilder, input: Any, second: Any, third: Any, *rest: Any) -> Any:
+        if len(rest) and isinstance(rest[0], (tuple, list)):
+            return _packed(b, op, options, input, second, third, *rest)
+        return _padded(b, op, options, input, second, third, *rest)
+
+    row.__doc__ = f"torch.{name}."
+
+
+_row("lstm", "lstm")
+_row("gru", "gru")
+_row("rnn_tanh", "rnn", activation="tanh")
+_row("rnn_relu", "rnn", activation="relu")
+
+
+def _padded(
+    b: TorchBuilder,
+    op: str,
+    options: dict[str, Any],
+    input: Any,
+    hx: Any,
+    params: Any,
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+    batch_first: bool,
+) -> tuple[Any, ...]:
+    """Arrays [time, batch, features], or [batch, time, features]."""
+    x = b.permute_dims(input, axes=(1, 0, 2)) if batch_first else input
+    x, states = _layers(b, op, options, x, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional, None)
+    return (b.permute_dims(x, axes=(1, 0, 2)) if batch_first else x), *states
+
+
+def _packed(
+    b: TorchBuilder,
+    op: str,
+    options: dict[str, Any],
+    data: Any,
+    batch_sizes: Any,
+    hx: Any,
+    params: Any,
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
+) -> tuple[Any, ...]:
+    """Packed rows are laid out as [time, batch, features] with a length for each sequence, and packed again."""
+    batch = (hx[0] if isinstance(hx, (tuple, list)) else hx).shape[1]
+    steps, kind = batch_sizes.shape[0], batch_sizes.dtype
+    ends = b.cumulative_sum(batch_sizes, axis=0, dtype=kind)
+    starts = b.subtract(ends, batch_sizes)
+    member = b.arange(stop=batch, dtype=kind)
+    length = b.sum(b.astype(b.greater(b.reshape(batch_sizes, shape=(steps, 1)), b.reshape(member, shape=(1, batch))), dtype=kind), axis=0)
+    place = b.minimum(b.add(b.reshape(starts, shape=(steps, 1)), b.reshape(member, shape=(1, batch))), data.shape[0] - 1)
+    x = b.embedding(data, place)
+    x, states = _layers(b, op, options, x, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional, length)
+    row = b.arange(stop=data.shape[0], dtype=kind)
+    step = b.astype(b.searchsorted(ends, row, side="right"), dtype=kind)
+    place = b.add(b.multiply(step, batch), b.subtract(row, b.take(starts, step, axis=0)))
+    return b.embedding(b.reshape(x, shape=(steps * batch, x.shape[2])), place), *states
+
+
+def _layers(
+    b: TorchBuilder,
+    op: str,
+    options: dict[str, Any],
+    x: Any,
+    hx: Any,
+    params: Any,
+    has_biases: bool,
+    num_layers: int,
+    dropout: float,
+    bidirectional: bool,
+    length: Any,
+) -> tuple[Any, list[Any]]:
+    """(outputs of the last layer, last states of all layers and directions stacked)."""
+    directions = 2 if bidirectional else 1
+    count = num_layers * directions
+    initial = list(zip(*(b.unstack(state, axis=0, count=count) for state in (hx if isinstance(hx, (tuple, list)) else (hx,)))))
+    weights = _grouped(list(params), count, has_biases, op)
+    final = []
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            index = layer * directions + direction
+            inputs = [x, *initial[index], *weights[index], *([] if length is None else [length])]
+            made = getattr(b, op)(*inputs, reverse=direction == 1, **options)
+            outputs.append(made[0])
+            final.append(made[1:])
+        x = outputs[0] if directions == 1 else b.concat(*outputs, axis=2)
+        if layer < num_layers - 1:
+            x = drop(b, x, dropout)
+    return x, [b.stack(*states, axis=0) for states in zip(*final)]
+
+
+def _grouped(params: list[Any], count: int, has_biases: bool, op: str) -> list[list[Any]]:
+    """The weights of each layer and direction: two matrices, two biases or None, for the lstm a projection or None."""
+    size = len(params) // count
+    groups = [params[i * size : (i + 1) * size] for i in range(count)]
+    filled = [group if has_biases else [*group[:2], None, None, *group[2:]] for group in groups]
+    return [group if op != "lstm" or len(group) == 5 else [*group, None] for group in filled]
+
+
+# ---------------------------------------------------------------------------------------------- single steps
+def _linear(b: TorchBuilder, x: Any, weight: Any, bias: Any) -> Any:
+    return b.linear(x, weight) if bias is None else b.linear(x, weight, bias)
+
+
+def _split(b: TorchBuilder, gates: Any, count: int) -> Any:
+    *batch, width = gates.shape
+    return b.unstack(b.reshape(gates, shape=(*batch, count, width // count)), axis=len(batch), count=count)
+
+
+@rows.row("lstm_cell")
+def lstm_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """torch.lstm_cell: (hidden state, cell state)."""
+    hidden, cell = hx
+    gates = b.add(_linear(b, input, w_ih, b_ih), _linear(b, hidden, w_hh, b_hh))
+    entry, forget, new, exit = _split(b, gates, 4)
+    cell = b.add(b.multiply(b.sigmoid(forget), cell), b.multiply(b.sigmoid(entry), b.tanh(new)))
+    return b.multiply(b.sigmoid(exit), b.tanh(cell)), cell
+
+
+@rows.row("gru_cell")
+def gru_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    """torch.gru_cell."""
+    reset_x, update_x, new_x = _split(b, _linear(b, input, w_ih, b_ih), 3)
+    reset_h, update_h, new_h = _split(b, _linear(b, hx, w_hh, b_hh), 3)
+    reset, update = b.sigmoid(b.add(reset_x, reset_h)), b.sigmoid(b.add(update_x, update_h))
+    new = b.tanh(b.add(new_x, b.multiply(reset, new_h)))
+    return b.add(new, b.multiply(update, b.subtract(hx, new)))
+
+
+def _cell(activation: str) -> None:
+    @rows.row(f"rnn_{activation}_cell")
+    def row(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+        return getattr(b, activation)(b.add(_linear(b, input, w_ih, b_ih), _linear(b, hx, w_hh, b_hh)))
+
+    row.__doc__ = f"torch.rnn_{activation}_cell."
+
+
+_cell("tanh")
+_cell("relu")

@@ -1,0 +1,105 @@
+"""The second level: a call without a row is opened into ATen operations, which have rows.
+
+``make_fx`` traces that one call with symbolic sizes and torch's core decompositions; the operations it finds are raised by
+their bare names, and sizes it reads become the sizes of the canonical values.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._decomp import core_aten_decompositions
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from ....errors import UnsupportedOperation
+from ....ir.graph import Node, Value
+from ....trees import map_structure
+from ..dtypes import torch_dtype
+from ..names import resolve
+from .table import TorchBuilder, rows
+
+_ARITHMETIC: frozenset[Any] = frozenset({
+    operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg, operator.truediv, operator.pow,
+    operator.getitem, math.floor, math.ceil, math.trunc, torch.sym_max, torch.sym_min, torch.sym_float, torch.sym_int,
+})  # fmt: skip
+
+
+def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """The results of a call, through ATen; ``UnsupportedOperation`` where it cannot be opened or an opened part has no row."""
+    values = [item for item in _leaves((args, kwargs)) if isinstance(item, Value)]
+    traced = _trace(resolve(node.op), values, args, kwargs, node)
+    missing = sorted({_key(part.target) for part in traced.graph.nodes if part.op == "call_function" and not _known(part.target)})
+    if missing:
+        raise UnsupportedOperation(f"no row for it, nor for {', '.join(missing)} which it consists of")
+    return _Opened(b, traced, values).run()
+
+
+def _trace(function: Callable[..., Any], values: list[Value], args: list[Any], kwargs: dict[str, Any], node: Node) -> torch.fx.GraphModule:
+    def call(*tensors: Any) -> Any:
+        given = dict(zip(values, tensors))
+        real_args, real_kwargs = map_structure(lambda item: given[item] if isinstance(item, Value) else _number(item), (args, kwargs))
+        return function(*real_args, **real_kwargs)
+
+    examples = [torch.zeros(value.spec.hints, dtype=torch_dtype(value.dtype)) for value in values]
+    try:
+        return make_fx(call, decomposition_table=core_aten_decompositions(), tracing_mode="symbolic")(*examples)
+    except Exception as problem:
+        raise UnsupportedOperation(f"no row for it, and torch cannot open it ({type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''})") from problem
+
+
+def _number(item: Any) -> Any:
+    return getattr(item, "hint", item)
+
+
+def _leaves(structure: Any) -> list[Any]:
+    from ....trees import iterate_structure
+
+    return list(dict.fromkeys(item for item in iterate_structure(structure) if isinstance(item, Value)))
+
+
+def _key(target: Any) -> str:
+    return target._schema.name.partition("::")[2] if isinstance(target, torch._ops.OpOverload) else str(target)
+
+
+def _known(target: Any) -> bool:
+    return target in _ARITHMETIC or _key(target) in ("sym_size", "sym_stride", "sym_numel") or rows.get(_key(target)) is not None
+
+
+class _Opened:
+    def __init__(self, b: TorchBuilder, traced: torch.fx.GraphModule, values: list[Value]) -> None:
+        self.b, self.traced = b, traced
+        self.inputs = iter(values)
+        self.held: dict[Any, Any] = {}
+
+    def run(self) -> Any:
+        for part in self.traced.graph.nodes:
+            if part.op == "output":
+                return torch.fx.node.map_arg(part.args[0], lambda item: self.held[item])
+            self.held[part] = self._part(part)
+        raise AssertionError("a traced graph ends with its output")
+
+    def _part(self, part: torch.fx.Node) -> Any:
+        if part.op == "placeholder":
+            return next(self.inputs)
+        if part.op == "get_attr":
+            tensor = getattr(self.traced, str(part.target))
+            from ..capture import spec_of
+
+            return self.b.constant("constant", spec_of(tensor), tensor)
+        args = torch.fx.node.map_arg(part.args, lambda item: self.held[item])
+        kwargs = torch.fx.node.map_arg(part.kwargs, lambda item: self.held[item])
+        return self._call(part.target, args, kwargs)
+
+    def _call(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target in _ARITHMETIC:
+            return target(*args)
+        key = _key(target)
+        if key == "sym_size":
+            return args[0].shape[args[1]]
+        row = rows.get(key)
+        assert row is not None
+        return row(self.b, *args, **kwargs)

@@ -1,0 +1,244 @@
+"""Reductions and running statistics of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....ops.array_api.statistical import accumulated
+from ....sizes import product
+from ..dtypes import dtype_name
+from .table import TorchBuilder, axes, axis, rows
+
+
+def over(dim: Any, x: Any) -> Any:
+    """torch's ``dim=`` as the vocabulary's ``axis``: None for all, also of a 0-d array; an int for one."""
+    found = axes(dim, x.ndim)
+    if found is None or x.ndim == 0:
+        return None
+    return found[0] if len(found) == 1 else found
+
+
+def flat(b: TorchBuilder, x: Any) -> Any:
+    """All elements in one axis."""
+    return x if x.ndim == 1 else b.reshape(x, shape=(product(x.shape),))
+
+
+def along(b: TorchBuilder, x: Any, dim: int) -> tuple[Any, int]:
+    """``x`` with one axis at least, and ``dim`` counted from the front."""
+    return (b.reshape(x, shape=(1,)), 0) if x.ndim == 0 else (x, axis(dim, x.ndim))
+
+
+# ---------------------------------------------------------------------------------------------- sums
+def _accumulator(dtype: str) -> str:
+    """The dtype that torch sums in: int64 for all integers, unsigned ones too."""
+    return "int64" if accumulated(dtype) == "uint64" else accumulated(dtype)
+
+
+def _accumulate(b: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
+    kind = _accumulator(x.dtype) if dtype is None else dtype_name(dtype)
+    where = {"axis": over(dim, x), "keepdims": bool(keepdim)}
+    if kind == "bool":  # torch adds and multiplies truth values as "or" and "and"
+        return b.all(x, **where) if name == "prod" else b.any(x, **where)
+    return getattr(b, name)(x, **where, dtype=None if kind == x.dtype == accumulated(x.dtype) else kind)
+
+
+@rows.row("sum")
+def sum_(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """torch.sum."""
+    return _accumulate(b, "sum", input, dim, keepdim, dtype)
+
+
+@rows.row("nansum")
+def nansum(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """torch.nansum."""
+    return _accumulate(b, "nansum" if "float" in input.dtype else "sum", input, dim, keepdim, dtype)
+
+
+@rows.row("prod")
+def prod(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """torch.prod."""
+    return _accumulate(b, "prod", input, dim, keepdim, dtype)
+
+
+@rows.row("mean")
+def mean(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """torch.mean."""
+    x = input if dtype is None else b.cast(input, dtype)
+    return b.mean(x, axis=over(dim, x), keepdims=bool(keepdim))
+
+
+@rows.row("nanmean")
+def nanmean(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """torch.nanmean."""
+    x = input if dtype is None else b.cast(input, dtype)
+    return b.nanmean(x, axis=over(dim, x), keepdims=bool(keepdim))
+
+
+def _spread(name: str, with_mean: bool) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Any:
+        if isinstance(dim, bool):  # var(input, unbiased)
+            dim, unbiased = None, dim
+        if correction is None:
+            correction = 0 if unbiased is False else 1
+        where = {"axis": over(dim, input), "keepdims": bool(keepdim)}
+        result = getattr(b, name)(input, correction=correction, **where)
+        return (result, b.mean(input, **where)) if with_mean else result
+
+    row.__doc__ = f"torch.{name}{'_mean' if with_mean else ''}."
+    return row
+
+
+for _name in ("var", "std"):
+    rows.row(_name)(_spread(_name, with_mean=False))
+    rows.row(f"{_name}_mean")(_spread(_name, with_mean=True))
+
+
+@rows.row("logsumexp", "special_logsumexp")
+def logsumexp(b: TorchBuilder, input: Any, dim: Any, keepdim: bool = False) -> Any:
+    """torch.logsumexp."""
+    return b.logsumexp(b.floating(input), axis=over(dim, input), keepdims=bool(keepdim))
+
+
+# ---------------------------------------------------------------------------------------------- extremes
+def _extreme(name: str) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        other = dim if hasattr(dim, "spec") else other
+        if other is not None:
+            return getattr(b, f"{name}imum")(*b.promote(input, other))
+        where = {"axis": over(dim, input), "keepdims": bool(keepdim)}
+        values = getattr(b, name)(input, **where)
+        return values if dim is None else (values, getattr(b, f"arg{name}")(input, **where))
+
+    row.__doc__ = f"torch.{name}: of all, along one axis (with indices), or of two tensors."
+    return row
+
+
+def _extremes(name: str) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
+        return getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
+
+    row.__doc__ = f"torch.a{name}."
+    return row
+
+
+def _index_of_extreme(name: str) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
+
+    row.__doc__ = f"torch.{name}."
+    return row
+
+
+for _name in ("max", "min"):
+    rows.row(_name)(_extreme(_name))
+    rows.row(f"a{_name}")(_extremes(_name))
+    rows.row(f"arg{_name}")(_index_of_extreme(f"arg{_name}"))
+
+
+@rows.row("aminmax")
+def aminmax(b: TorchBuilder, input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
+    """torch.aminmax."""
+    where = {"axis": over(dim, input), "keepdims": bool(keepdim)}
+    return b.min(input, **where), b.max(input, **where)
+
+
+# ---------------------------------------------------------------------------------------------- truth
+def _truth(name: str) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        if isinstance(dim, (tuple, list)) and not dim:  # here, unlike in sum, no axes are none
+            found = b.astype(input, dtype="bool")
+        else:
+            found = getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
+        return b.astype(found, dtype="uint8") if input.dtype == "uint8" else found
+
+    row.__doc__ = f"torch.{name}; of uint8 it is uint8."
+    return row
+
+
+for _name in ("any", "all"):
+    rows.row(_name)(_truth(_name))
+
+
+@rows.row("count_nonzero")
+def count_nonzero(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
+    """torch.count_nonzero."""
+    return b.count_nonzero(input, axis=over(dim, input))
+
+
+# ---------------------------------------------------------------------------------------------- order statistics
+def _median(skip_nan: bool) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        x, place = (flat(b, input), 0) if dim is None else along(b, input, dim)
+        values, indices = b.lower_median(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0, skip_nan=skip_nan)
+        return values if dim is None else (values, indices)
+
+    row.__doc__ = f"torch.{'nan' * skip_nan}median."
+    return row
+
+
+rows.row("median")(_median(skip_nan=False))
+rows.row("nanmedian")(_median(skip_nan=True))
+
+
+@rows.row("mode")
+def mode(b: TorchBuilder, input: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    """torch.mode."""
+    x, place = along(b, input, dim)
+    return b.mode(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0)
+
+
+def _quantile(skip_nan: bool) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
+        return b.quantile(
+            input, b.operand(q, input.dtype), axis=over(dim, input), keepdims=bool(keepdim), interpolation=interpolation, skip_nan=skip_nan
+        )
+
+    row.__doc__ = f"torch.{'nan' * skip_nan}quantile."
+    return row
+
+
+rows.row("quantile")(_quantile(skip_nan=False))
+rows.row("nanquantile")(_quantile(skip_nan=True))
+
+
+# ---------------------------------------------------------------------------------------------- running statistics
+def _running(name: str) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, dim: int, *, dtype: Any = None) -> Any:
+        x = b.cast(input, _accumulator(input.dtype) if dtype is None else dtype)
+        return getattr(b, name)(x, axis=axis(dim, x.ndim)) if x.ndim else x
+
+    row.__doc__ = f"torch: {name}."
+    return row
+
+
+rows.row("cumsum")(_running("cumulative_sum"))
+rows.row("cumprod")(_running("cumulative_prod"))
+
+
+@rows.row("logcumsumexp")
+def logcumsumexp(b: TorchBuilder, input: Any, dim: int) -> Any:
+    """torch.logcumsumexp."""
+    return b.logcumsumexp(input, axis=axis(dim, input.ndim)) if input.ndim else input
+
+
+def _running_extreme(name: str) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, dim: int) -> Any:
+        x, place = along(b, input, dim)
+        return tuple(b.reshape(item, shape=input.shape) for item in getattr(b, name)(x, axis=place))
+
+    row.__doc__ = f"torch.{name}."
+    return row
+
+
+for _name in ("cummax", "cummin"):
+    rows.row(_name)(_running_extreme(_name))
+
+
+@rows.row("diff")
+def diff(b: TorchBuilder, input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """torch.diff."""
+    place = axis(dim, input.ndim)
+    parts = b.promote(*(item for item in (prepend, input, append) if item is not None))
+    whole = b.concat(*parts, axis=place)
+    return b.diff(whole, axis=place, n=n) if n else whole

@@ -1,0 +1,157 @@
+"""Reading and writing through index arrays and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ir import Value
+from ....sizes import product
+from .manipulation import broadcast_all, ravel
+from .slicing import fitted, holds, slice_inside
+from .table import TorchBuilder, axis, rows
+
+_REDUCTIONS = {
+    None: None, "sum": "sum", "add": "sum", "prod": "prod", "multiply": "prod",
+    "mean": "mean", "amax": "max", "amin": "min",
+}  # fmt: skip
+
+
+def vector(b: TorchBuilder, x: Any) -> Any:
+    """An array of at least one axis."""
+    return b.reshape(x, shape=(1,)) if isinstance(x, Value) and x.ndim == 0 else x
+
+
+# ---------------------------------------------------------------------------------------------- reading
+@rows.row("gather")
+def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
+    """torch.gather: the other axes of ``index`` may be smaller."""
+    x, places = vector(b, input), vector(b, index)
+    along = axis(dim, x.ndim)
+    return b.reshape(b.take_along_axis(fitted(b, x, places.shape, along), places, axis=along), shape=index.shape)
+
+
+@rows.row("take_along_dim")
+def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = None) -> Any:
+    """torch.take_along_dim: the other axes broadcast; without ``dim`` into the flattened array."""
+    if dim is None:
+        return b.take(ravel(b, input), ravel(b, indices), axis=0)
+    return b.take_along_axis(input, indices, axis=axis(dim, input.ndim))
+
+
+@rows.row("take")
+def take(b: TorchBuilder, input: Any, index: Any) -> Any:
+    """torch.take: from the flattened array."""
+    return b.take(ravel(b, input), index, axis=0)
+
+
+@rows.row("index_select", "index_select_copy")
+def index_select(b: TorchBuilder, input: Any, dim: int, index: Any) -> Any:
+    """torch.index_select."""
+    if input.ndim == 0:
+        return b.reshape(b.take(vector(b, input), vector(b, index), axis=0), shape=())
+    return b.take(input, vector(b, index), axis=axis(dim, input.ndim))
+
+
+@rows.row("masked_select")
+def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
+    """torch.masked_select."""
+    x, where = broadcast_all(b, input, mask)
+    return b.boolean_mask(x, where, axis=0, hint=b.recorded[0].hints[0] if b.recorded else 0)
+
+
+# ---------------------------------------------------------------------------------------------- writing along an axis
+def scattered(b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True) -> Any:
+    """``x`` with ``source`` written where ``index`` says along ``dim``; arrays without axes count as vectors."""
+    target, places = vector(b, x), vector(b, index)
+    values = vector(b, b.operand(source, x.dtype)) if isinstance(source, Value) else b.operand(source, x.dtype)
+    if isinstance(values, Value):
+        values = fitted(b, values, places.shape)
+    written = b.scatter(target, places, values, axis=axis(dim, target.ndim), reduce=_REDUCTIONS[reduce], include_self=include_self)
+    return b.reshape(written, shape=x.shape)
+
+
+@rows.row("scatter")
+def scatter(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any = None, value: Any = None, *, reduce: str | None = None) -> Any:
+    """torch.scatter: from an array, or one number everywhere."""
+    source = value if src is None else src
+    if isinstance(source, Value) and source.ndim == 0 and index.ndim:
+        source = b.broadcast_to(source, shape=index.shape)
+    return scattered(b, input, dim, index, source, reduce)
+
+
+@rows.row("scatter_add")
+def scatter_add(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any) -> Any:
+    """torch.scatter_add."""
+    return scattered(b, input, dim, index, src, "sum")
+
+
+@rows.row("scatter_reduce")
+def scatter_reduce(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """torch.scatter_reduce."""
+    return scattered(b, input, dim, index, src, reduce, include_self)
+
+
+# ---------------------------------------------------------------------------------------------- writing slices along an axis
+def indexed(b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True) -> Any:
+    """``x`` with the slices of ``source`` written to those that ``index`` names along ``dim``."""
+    target, values = vector(b, x), b.operand(source, x.dtype)
+    written = b.scatter_nd(
+        target, values, vector(b, index), axes=(axis(dim, target.ndim),), reduce=_REDUCTIONS[reduce], include_self=include_self
+    )
+    return b.reshape(written, shape=x.shape)
+
+
+@rows.row("index_add")
+def index_add(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """torch.index_add."""
+    return indexed(b, input, dim, index, source if alpha == 1 else b.multiply(source, b.operand(alpha, source.dtype)), "sum")
+
+
+@rows.row("index_copy")
+def index_copy(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any) -> Any:
+    """torch.index_copy."""
+    return indexed(b, input, dim, index, source, None)
+
+
+@rows.row("index_fill")
+def index_fill(b: TorchBuilder, input: Any, dim: int, index: Any, value: Any) -> Any:
+    """torch.index_fill."""
+    return indexed(b, input, dim, index, value, None)
+
+
+@rows.row("index_reduce")
+def index_reduce(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
+    """torch.index_reduce."""
+    return indexed(b, input, dim, index, source, reduce, include_self)
+
+
+@rows.row("put")
+def put(b: TorchBuilder, input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
+    """torch.put: into the flattened array."""
+    values = b.reshape(source, shape=index.shape)
+    written = b.scatter_nd(ravel(b, input), values, index, axes=(0,), reduce="sum" if accumulate else None)
+    return b.reshape(written, shape=input.shape)
+
+
+# ---------------------------------------------------------------------------------------------- masks
+@rows.row("masked_fill")
+def masked_fill(b: TorchBuilder, input: Any, mask: Any, value: Any) -> Any:
+    """torch.masked_fill."""
+    return b.where(b.cast(mask, "bool"), b.operand(value, input.dtype), input)
+
+
+@rows.row("masked_scatter")
+def masked_scatter(b: TorchBuilder, input: Any, mask: Any, source: Any) -> Any:
+    """torch.masked_scatter."""
+    x, where = broadcast_all(b, input, b.cast(mask, "bool"))
+    return b.masked_scatter(x, where, source)
+
+
+@rows.row("fill_diagonal")
+def fill_diagonal(b: TorchBuilder, input: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """Tensor.fill_diagonal_ in its pure form; with ``wrap`` the diagonal goes on below the end of a tall matrix."""
+    step = sum(product(input.shape[i + 1 :]) for i in range(input.ndim))
+    tall = input.ndim == 2 and not wrap and not holds(b, input.shape[0], input.shape[1])
+    flat = ravel(b, input)
+    item = slice_inside(b, None, input.shape[1] * input.shape[1] if tall else None, step, flat.shape[0])
+    return b.reshape(b.setitem(flat, b.operand(fill_value, input.dtype), key=(item,)), shape=input.shape)

@@ -1,0 +1,117 @@
+"""Writes through views: the array that a view was taken from, after something was written into the view.
+
+The view is taken again with canonical operations, and these are inverted one by one; where one of them has no inverse here, the
+view is taken of the positions instead of the elements, and the new elements are scattered to them. Both are right for every chain of views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, Union
+
+from ....ir import Node, Value
+from ....sizes import product
+from .indexing import without_leading_ones
+from .slicing import along
+from .table import TorchBuilder, rows
+
+Chain = list[tuple[Any, ...]]
+Replay = Union[Callable[[Any], Any], Sequence[Callable[[Any], Any]]]
+
+
+def replayed(b: TorchBuilder, chain: Chain) -> Callable[[Any], Any]:
+    """The function that takes the views of ``chain``: (name of the row, arguments after the array, keywords[, which of several outputs])."""
+
+    def replay(array: Any) -> Any:
+        for name, args, kwargs, *output in chain:
+            row = rows.get(name)
+            assert row is not None, f"views are taken with calls that have a row; {name!r} has none"
+            array = row(b, array, *args, **kwargs)
+            if isinstance(array, (tuple, list)):
+                array = array[output[0]]
+        return array
+
+    return replay
+
+
+def write_through(b: TorchBuilder, base: Value, replay: Replay, value: Any) -> Value:
+    """``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
+
+    ``replay(array)`` takes the view of any array of the shape of ``base``; a sequence of functions takes one view of another.
+    """
+    view = _taken(replay, base)
+    value = b.operand(value, view.dtype)
+    steps = _steps(base, view)
+    if steps is not None:
+        if isinstance(value, Value) and value.shape != view.shape:
+            value = b.broadcast_to(without_leading_ones(b, value, view.ndim), shape=view.shape)
+        for made in steps:
+            value = _INVERSES[made.node.op](b, made.node, made.index, value)  # type: ignore[union-attr]
+        return _whole(b, value, base)
+    places = b.reshape(b.arange(start=0, stop=product(base.shape), step=1, dtype="int64"), shape=base.shape)
+    positions = _taken(replay, places)
+    flat = b.reshape(base, shape=(product(base.shape),))
+    written = b.scatter_nd(flat, without_leading_ones(b, value, positions.ndim), positions, axes=(0,))
+    return b.reshape(written, shape=base.shape)  # type: ignore[no-any-return]
+
+
+def _taken(replay: Replay, array: Any) -> Any:
+    return replay(array) if callable(replay) else reduce(lambda viewed, step: step(viewed), replay, array)
+
+
+def _whole(b: TorchBuilder, value: Any, base: Value) -> Value:
+    if isinstance(value, Value):
+        return b.broadcast_to(value, shape=base.shape)  # type: ignore[no-any-return]
+    return b.full(shape=base.shape, fill_value=value, dtype=base.dtype)  # type: ignore[no-any-return]
+
+
+def _steps(base: Value, view: Value) -> list[Value] | None:
+    """The values from ``view`` back to ``base``, if every one was made by an operation that has an inverse."""
+    steps = []
+    while view is not base:
+        if view.node is None or view.node.op not in _INVERSES:
+            return None
+        steps.append(view)
+        view = view.node.inputs[0]
+    return steps
+
+
+# ---------------------------------------------------------------------------------------------- one step back
+def _reshape(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+    return b.reshape(value, shape=node.inputs[0].shape) if isinstance(value, Value) else value
+
+
+def _permute(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+    axes = node.params["axes"]
+    return b.permute_dims(value, axes=tuple(map(axes.index, range(len(axes))))) if isinstance(value, Value) else value
+
+
+def _getitem(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+    return b.setitem(node.inputs[0], value, key=node.params["key"])
+
+
+def _unstack(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+    return b.setitem(node.inputs[0], value, key=along(node.params["axis"], index))
+
+
+def _split(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+    sizes, axis = node.params["sizes"], node.params["axis"]
+    start = sum(sizes[:index])
+    stop = None if index == len(sizes) - 1 else start + sizes[index]
+    return b.setitem(node.inputs[0], value, key=along(axis, (start if index else None, stop, 1)))
+
+
+def _bitcast(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+    same = value if isinstance(value, Value) else b.full(shape=node.outputs[0].shape, fill_value=value, dtype=node.outputs[0].dtype)
+    return b.bitcast(same, dtype=node.inputs[0].dtype)
+
+
+_INVERSES: dict[str, Callable[..., Any]] = {
+    "reshape": _reshape,
+    "permute_dims": _permute,
+    "getitem": _getitem,
+    "unstack": _unstack,
+    "split": _split,
+    "bitcast": _bitcast,
+}
