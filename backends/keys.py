@@ -13,12 +13,7 @@ def key_text(key: tuple[Any, ...], rank: int) -> str:
     >>> key_text(((None, None, 1), (1, None, 1), None), 2), key_text(((None, None, 1), (None, None, 1), 0), 3), key_text((None, -1), 2)
     ('[:, 1:, None]', '[..., 0]', '[None, -1]')
     """
-    items = list(key)
-    taken = sum(item is not None for item in items)
-    if items and items[-1] is None and taken < rank:
-        items += [WHOLE] * (rank - taken)
-    elif items[-1:] == [WHOLE]:
-        items = _without_trailing(items)
+    items = _without_trailing(list(key))
     texts = [item_text(item) for item in items]
     leading = next((i for i, item in enumerate(items) if item != WHOLE), len(items))
     covered = sum(item is not None for item in items) == rank

@@ -8,6 +8,8 @@ from .native import target as target
 
 name = "jax"
 imports = {
+    "Any": "from typing import Any",
+    "Callable": "from collections.abc import Callable",
     "jax": "import jax",
     "jnp": "import jax.numpy as jnp",
     "lax": "from jax import lax",

@@ -29,6 +29,7 @@ from .names import is_in_place, name_of, row_key
 from .parameters import Weights
 from .sizes import expression_of, is_symbolic, symbolic
 from .structure import STRUCTURE
+from .unseen import Unseen
 
 
 @dataclass
@@ -72,6 +73,7 @@ class Capture(TorchFunctionMode):
         super().__init__()
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(("torch",), torch.nn.Module._call_impl.__code__, weights.path_of)
+        self.unseen = Unseen(self)
         self.call = ""
         self.grad_enabled = True
         self._ambient_grad = torch.is_grad_enabled()
@@ -85,7 +87,7 @@ class Capture(TorchFunctionMode):
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         random_state = torch.get_rng_state()
         try:
-            with self:
+            with self.unseen, self:
                 yield
         finally:
             torch.set_rng_state(random_state)
@@ -111,6 +113,8 @@ class Capture(TorchFunctionMode):
     # ------------------------------------------------------------------------------ every call comes here
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            return function(*_hints(args), **_hints(kwargs))
         name = name_of(function)
         key = row_key(name)
         self.call = name
@@ -118,8 +122,33 @@ class Capture(TorchFunctionMode):
         if answer is not None:
             return answer(self, function, args, kwargs)
         if key in reads.FACTS:
-            return function(*_hints(args), **_hints(kwargs))
+            return self.run(function, args, kwargs)
         return self.record_call(function, name, key, args, kwargs)
+
+    def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The real call, on the sizes seen; what its kernels make is hidden unless it gives it back."""
+        before, self.unseen.inside_call = self.unseen.inside_call, True
+        try:
+            return function(*_hints(args), **_hints(kwargs))
+        finally:
+            self.unseen.inside_call = before
+
+    def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
+        """A kernel that runs outside of any public call, as a call of its own."""
+        self.call = name = name_of(function)
+        if sized:
+            self._fix_all_sizes()
+        return self.record_call(function, name, row_key(name), args, kwargs)
+
+    def _fix_all_sizes(self) -> None:
+        """Sizes went into code that cannot be seen: from here on they are what they are."""
+        graph = self.recorder.graph
+        depending_on_data = (value for node in graph.nodes if node.facts["key"] in _DATA_SIZED for value in node.outputs)
+        for value in (*graph.inputs, *depending_on_data):
+            for axis in range(value.ndim):
+                size = self.size(value, axis)
+                if isinstance(size, Size):
+                    self.decide(size)
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
@@ -127,7 +156,7 @@ class Capture(TorchFunctionMode):
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self._save_written(key, args, kwargs)
         versions = [_version(tensor) for tensor in operands]
-        result = function(*_hints(args), **_hints(kwargs))
+        result = self.run(function, args, kwargs)
         written = [self.value(t) for t, version in zip(operands, versions) if _version(t) != version or is_in_place(key) and t is operands[0]]
         made = [result] if key in _MAY_COPY and result is operands[0] else self._new_tensors(result, operands)
         if made or written:
@@ -160,8 +189,11 @@ class Capture(TorchFunctionMode):
         value = self.recorder.find(tensor)
         if value is not None:
             return value
-        if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-            raise TracingError(f"{self.here()}: torch.vmap and torch.func transforms inside of a recorded function are not supported yet; apply them to the graph instead")
+        if self.unseen.is_hidden(tensor):
+            raise TracingError(
+                f"{self.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule or a cache), "
+                "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
+            )
         name = self.weights.name_of(tensor)
         if name is None or not self.weights.is_persistent(name):
             return self.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
@@ -207,7 +239,7 @@ class Capture(TorchFunctionMode):
         value = self.value(tensor)
         base = self.recorder.base_of(value)
         if base.node is None and id(tensor) not in self._saved:
-            self._saved[id(tensor)] = (tensor, tensor.detach().clone())
+            self._saved[id(tensor)] = (tensor, self.run(lambda: tensor.detach().clone(), (), {}))
 
     def _new_tensors(self, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
         if isinstance(result, torch.Tensor):
@@ -301,19 +333,19 @@ def _elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """Elements go to Python: guard on a snapshot of them, since the tensor may be written to later."""
     tensor = args[0]
     value = capture.value(tensor)
-    seen = function(*_hints(args), **_hints(kwargs))
+    seen = capture.run(function, args, kwargs)
     if capture.recorder.varies(value):
         if tensor.numel() > 4096:
             raise TracingError(f"{capture.here()}: {tensor.numel()} elements of a tensor are handed to Python, which would tie the graph to all of them; compute with the tensor instead")
         with capture:
             snapshot = tensor.detach().clone()
-        capture.recorder.decide_value(capture.value(snapshot), tensor.tolist(), capture.here())
+        capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), capture.here())
     return seen
 
 
 def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.equal`` and ``torch.allclose`` answer with a Python bool: recorded as the tensor of the answer, and guarded."""
-    seen = function(*_hints(args), **_hints(kwargs))
+    seen = capture.run(function, args, kwargs)
     left, right, *rest = args
     with capture:
         if capture.call.endswith("equal"):
@@ -331,7 +363,7 @@ def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
             f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to code that cannot be recorded, "
             "so its result would be baked in. Compute it with torch, or move this line out of the compiled function"
         )
-    return function(*_hints(args), **_hints(kwargs))
+    return capture.run(function, args, kwargs)
 
 
 def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
@@ -353,6 +385,7 @@ _ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **dict.fromkeys(reads.FOREIGN, _foreign),
 }
 
+_DATA_SIZED = frozenset({"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"})
 _MAY_COPY = frozenset({"contiguous", "reshape"})  # give back the tensor itself or a copy, depending on its strides
 _CUT = frozenset({"detach", "data"})
 _RANDOM = frozenset({

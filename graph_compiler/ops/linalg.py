@@ -118,7 +118,7 @@ def lstsq(x1: ArraySpec, x2: ArraySpec, /, *, rcond: float | None = None) -> tup
 
 @declare(_SECTION)
 def tensorsolve(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The solution of ``tensordot(x1, x, x.ndim) == x2``; the first axes of ``x1`` are those of ``x2``."""
+    """The solution of ``tensordot(x1, x, x.ndim) == x2``; the first axes of ``x1``, as many as ``x2`` has, are the rows."""
     return ArraySpec(x1.shape[x2.ndim :], dtype_of(x1, x2))
 
 

@@ -22,7 +22,11 @@ def broadcast_dims(left: Any, right: Any) -> Any:
     for dim in (left, right):
         if isinstance(dim, int):
             return dim
-    return Unknown(hint_of(right) if hint_of(left) == 1 else hint_of(left))
+    return Unknown(_seen(right) if _seen(left) == 1 else _seen(left))
+
+
+def _seen(dim: Any) -> int:
+    return int(dim.hint if isinstance(dim, Unknown) else hint_of(dim))
 
 
 def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -35,7 +39,7 @@ def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
     result: tuple[Any, ...] = (1,) * rank
     for shape in shapes:
         padded = (1,) * (rank - len(shape)) + tuple(shape)
-        result = tuple(b if isinstance(a, Unknown) else broadcast_dims(a, b) for a, b in zip(result, padded))
+        result = tuple(broadcast_dims(a, b) for a, b in zip(result, padded))
     return result
 
 

@@ -81,7 +81,9 @@ def trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axi
 def cumulative_trapezoid(y: ArraySpec, x: ArraySpec | None = None, /, *, dx: Any = 1.0, axis: int = -1) -> ArraySpec:
     """The running integral of ``y`` along ``axis`` by the trapezoid rule; one element less than ``y``."""
     shape = _against(y, x, axis)
-    return ArraySpec((*shape[:axis], shape[axis] - 1, *shape[axis + 1 :]), y.dtype)
+    size = shape[axis]
+    left = Unknown(size.hint - 1) if isinstance(size, Unknown) else size - 1
+    return ArraySpec((*shape[:axis], left, *shape[axis + 1 :]), y.dtype)
 
 
 def _against(y: ArraySpec, x: ArraySpec | None, axis: int) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from .table import rows
 _LAX = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "sign", "sin", "sinh")
 _LAX += ("sqrt", "tan", "tanh")
 _JNP = ("isfinite", "isinf", "isnan", "log10", "round", "signbit", "trunc")
-_JNP_BINARY = {"atan2": "arctan2", **{name: name for name in ("copysign", "hypot", "logaddexp", "maximum", "minimum", "nextafter")}}
+_JNP_BINARY = ("copysign", "hypot", "logaddexp", "maximum", "minimum", "nextafter")
 _OPERATORS = {
     "add": "+", "bitwise_and": "&", "bitwise_left_shift": "<<", "bitwise_or": "|", "bitwise_right_shift": ">>", "bitwise_xor": "^",
     "divide": "/", "equal": "==", "greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<=", "logical_and": "&",
@@ -18,10 +18,10 @@ _OPERATORS = {
 
 rows.table({name: f"lax.{name}({{x}})" for name in _LAX})
 rows.table({name: f"jnp.{name}({{x}})" for name in _JNP})
-rows.table({name: f"jnp.{function}({{x1}}, {{x2}})" for name, function in _JNP_BINARY.items()})
+rows.table({name: f"jnp.{name}({{x1}}, {{x2}})" for name in _JNP_BINARY})
 rows.table({name: f"{{x1}} {sign} {{x2}}" for name, sign in _OPERATORS.items()})
 rows.table({
-    "abs": "abs({x})",
+    "atan2": "atan2({x1}, {x2})",
     "bitwise_invert": "~{x}",
     "conj": "{x}.conj()",
     "imag": "{x}.imag",
@@ -32,6 +32,12 @@ rows.table({
     "reciprocal": "1 / {x}",
     "square": "{x} * {x}",
 })  # fmt: skip
+
+
+@rows.row("abs")
+def absolute(x: Operand) -> str:
+    """A helper for floats, for the gradient of ``jnp.abs`` at 0 is 1."""
+    return f"absolute({x})" if is_floating(x.dtype or "") else f"abs({x})"
 
 
 @rows.row("log2")
@@ -64,7 +70,7 @@ def power(x1: Operand, x2: Operand) -> str:
         return f"lax.{'sqrt' if exponent > 0 else 'rsqrt'}({x1})"  # type: ignore[operator]
     if exponent is not None and exponent.is_integer() and abs(exponent) <= 16:
         return f"{x1} ** {f'({exponent:.0f})' if exponent < 0 else f'{exponent:.0f}'}"
-    return f"{x1} ** {x2}"
+    return f"power({x1}, {x2})" if x1.dtype and x2.dtype and is_floating(dtype) else f"{x1} ** {x2}"
 
 
 def _number(text: str) -> float | None:

@@ -8,6 +8,7 @@ from ...keys import arrays_text, key_text
 from ...rows import Operand
 from .table import rows
 
+_OF_BOOLS = {"sum": "max", "prod": "min"}
 _METHODS = {None: "set", "sum": "add", "prod": "multiply", "min": "min", "max": "max"}
 
 rows.table(
@@ -46,6 +47,7 @@ def gather_nd(x: Operand, *indices: Operand, axes: tuple[int, ...]) -> str:
 @rows.row("scatter_nd")
 def scatter_nd(x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool) -> str:
     """``x.at[i, :, j].set(values)``, or the helper for what no method of ``at`` does."""
+    reduce = _reduction(x, reduce)
     if _has_method(reduce, include_self):
         return f"{x}.at{arrays_text(indices, axes, x.ndim)}.{_METHODS[reduce]}({values})"
     at = dict(zip(axes, indices))
@@ -56,10 +58,15 @@ def scatter_nd(x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...]
 @rows.row("scatter")
 def scatter(x: Operand, indices: Operand, values: Any, *, axis: int, reduce: str | None, include_self: bool) -> str:
     """``x.at[along_axis(indices, 1)].set(values)``, or the helper for what no method of ``at`` does."""
+    reduce = _reduction(x, reduce)
     key = str(indices) if x.ndim == 1 else f"along_axis({indices}, {axis})"
     if _has_method(reduce, include_self):
         return f"{x}.at[{key}].{_METHODS[reduce]}({values})"
     return _helper(x, key, values, reduce, include_self)
+
+
+def _reduction(x: Operand, reduce: str | None) -> str | None:
+    return _OF_BOOLS.get(reduce, reduce) if x.dtype == "bool" and reduce else reduce
 
 
 def _has_method(reduce: str | None, include_self: bool) -> bool:

@@ -18,7 +18,6 @@ rows.table(
         "kron": "jnp.kron({x1}, {x2})",
         "multi_dot": "jnp.linalg.multi_dot([{*arrays}])",
         "matrix_power": "jnp.linalg.matrix_power({x}, {n})",
-        "matrix_exp": "jax.scipy.linalg.expm({x})",
         "vector_norm": "vector_norm({x}, {axis=}, {ord=}, {keepdims=})",
         "matrix_norm": "matrix_norm({x}, {ord=}, {keepdims=})",
         "det": "jnp.linalg.det({x})",
@@ -39,7 +38,7 @@ rows.table(
         "cholesky_solve": "cholesky_solve({x1}, {x2}, {upper=})",
         "cholesky_inverse": "cholesky_inverse({x}, {upper=})",
         "lstsq": "lstsq({x1}, {x2}, {rcond=})",
-        "tensorsolve": "jnp.linalg.tensorsolve({x1}, {x2})",
+        "tensorsolve": "tensor_solve({x1}, {x2})",
         "tensorinv": "jnp.linalg.tensorinv({x}, {ind=})",
         "lu": "lu_decomposition({x})",
         "lu_factor": "lu_factor({x})",
@@ -51,6 +50,12 @@ rows.table(
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
     return f'jnp.einsum("{equation}", {", ".join(arrays)})'
+
+
+@rows.row("matrix_exp")
+def _matrix_exp(x: Operand) -> str:
+    half = x.dtype in ("float16", "bfloat16")
+    return f"jax.scipy.linalg.expm({x}.astype(jnp.float32)).astype({x}.dtype)" if half else f"jax.scipy.linalg.expm({x})"
 
 
 @rows.row("trace")

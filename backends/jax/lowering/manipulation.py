@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....sizes import hint_of
 from ...keys import WHOLE, key_text
 from ...rows import Operand
 from .table import rows
@@ -37,7 +38,7 @@ def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
     new = _added(x.shape, out[0].shape)
     if new and len(new) <= 3:
         return f"{x}{key_text(tuple(None if axis in new else WHOLE for axis in range(len(shape))), x.ndim)}"
-    gone = _added(out[0].shape, x.shape)
+    gone = _added(out[0].shape, x.shape, symbolic=True)
     if gone:
         return f"{x}.squeeze({gone[0] if len(gone) == 1 else gone})"
     if len(shape) == 1:
@@ -45,13 +46,16 @@ def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
     return f"{x}.reshape({', '.join(map(repr, _with_free_size(shape))) or '()'})"
 
 
-def _added(small: tuple[Any, ...], large: tuple[Any, ...]) -> tuple[int, ...]:
-    """The axes of ``large`` that are 1 and without which it is ``small``; none where there are no such axes."""
+def _added(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
+    """The axes of ``large`` that are 1 and without which it is ``small``; none where there are no such axes.
+
+    Shapes of as many elements are given, so a symbolic size that is only in ``large`` must be 1.
+    """
     added, place = [], 0
     for axis, dim in enumerate(large):
         if place < len(small) and small[place] == dim:
             place += 1
-        elif isinstance(dim, int) and dim == 1:
+        elif dim == 1 if isinstance(dim, int) else symbolic and hint_of(dim) == 1:
             added.append(axis)
         else:
             return ()

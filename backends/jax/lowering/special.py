@@ -6,14 +6,14 @@ from ....ops.dtypes import is_complex, is_integer
 from ...rows import Operand
 from .table import rows
 
-_SPECIAL = ("entr", "erfcx", "i0", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri", "zeta")
-_HELPERS = ("airy_ai", "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "digamma")
-_HELPERS_OF_TWO = ("xlog1py", "xlogy")
+_SPECIAL = ("entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtri")
+_HELPERS = ("airy_ai", "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "digamma", "i0")
+_HELPERS_OF_TWO = ("fmax", "fmin", "gammainc", "gammaincc", "xlog1py", "xlogy", "zeta")
 
-rows.table({name: f"special.{name}({{x}})" for name in _SPECIAL if name != "zeta"})
+rows.table({name: f"special.{name}({{x}})" for name in _SPECIAL})
 rows.table({name: f"{name}({{x}})" for name in (*_HELPERS, "spherical_bessel_j0")})
 rows.table({name: f"{name}({{x1}}, {{x2}})" for name in _HELPERS_OF_TWO})
-rows.table({f"{name}": f"jnp.{name}({{x1}}, {{x2}})" for name in ("fmax", "fmin", "fmod", "gcd", "lcm", "logaddexp2")})
+rows.table({name: f"jnp.{name}({{x1}}, {{x2}})" for name in ("fmod", "gcd", "lcm", "logaddexp2")})
 rows.table({
     "complex": "lax.complex(*jnp.broadcast_arrays({real}, {imag}))",
     "erf": "lax.erf({x})",
@@ -21,28 +21,26 @@ rows.table({
     "erfinv": "lax.erf_inv({x})",
     "exp2": "2.0 ** {x}",
     "frexp": "jnp.frexp({x})",
-    "gammainc": "special.gammainc({x1}, {x2})",
-    "gammaincc": "special.gammaincc({x1}, {x2})",
     "isclose": "jnp.isclose({x1}, {x2}, {rtol=}, {atol=}, {equal_nan=})",
     "lgamma": "lax.lgamma({x})",
     "logit": "logit({x}, {eps=})",
     "nan_to_num": "jnp.nan_to_num({x}, {nan=}, {posinf=}, {neginf=})",
+    "ndtr": "lax.erfc(-math.sqrt(0.5) * {x}) / 2",
     "orthogonal_polynomial": "orthogonal_polynomial({x}, {n}, {kind})",
-    "polygamma": "special.polygamma({n}, {x})",
+    "polygamma": "polygamma({x}, {n})",
     "rsqrt": "lax.rsqrt({x})",
     "sigmoid": "lax.logistic({x})",
-    "sinc": "jnp.sinc({x})",
+    "sinc": "sine_quotient(jnp.pi * {x})",
     "stop_gradient": "lax.stop_gradient({x})",
     "view_as_complex": "lax.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "jnp.stack([{x}.real, {x}.imag], axis=-1)",
-    "zeta": "special.zeta({x1}, {x2})",
 })  # fmt: skip
 
 
 @rows.row("angle")
 def angle(x: Operand) -> str:
-    """A helper for real numbers, for ``jnp.angle`` of -0.0 is pi."""
-    return f"jnp.angle({x})" if is_complex(x.dtype or "") else f"real_angle({x})"
+    """Helpers, for ``jnp.angle`` of -0.0 is pi and its gradient at 0 is NaN."""
+    return f"atan2({x}.imag, {x}.real)" if is_complex(x.dtype or "") else f"real_angle({x})"
 
 
 @rows.row("trunc_divide")

@@ -23,12 +23,12 @@ def embedding_bag(
         bag = jnp.where(jnp.arange(indices.shape[0]) < offsets[-1], bag, bags)
     if padding_idx is not None:
         bag = jnp.where(indices == padding_idx, bags, bag)  # no such bag: dropped
-    rows = jnp.take(weight, indices, axis=0)
+    rows = jnp.take(weight, indices, axis=0).astype(jnp.promote_types(weight.dtype, jnp.float32))
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[:, None]
     if mode == "sum":
-        return jax.ops.segment_sum(rows, bag, bags)
+        return jax.ops.segment_sum(rows, bag, bags).astype(weight.dtype)
     count = jax.ops.segment_sum(jnp.ones_like(bag), bag, bags)[:, None]
     if mode == "max":
-        return jnp.where(count == 0, 0, jax.ops.segment_max(rows, bag, bags))
-    return jax.ops.segment_sum(rows, bag, bags) / jnp.maximum(count, 1).astype(rows.dtype)
+        return jnp.where(count == 0, 0, jax.ops.segment_max(rows, bag, bags)).astype(weight.dtype)
+    return (jax.ops.segment_sum(rows, bag, bags) / jnp.maximum(count, 1)).astype(weight.dtype)

@@ -86,6 +86,11 @@ def lstsq(x1: jax.Array, x2: jax.Array, *, rcond: float | None = None) -> tuple[
     return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
 
 
+def tensor_solve(x1: jax.Array, x2: jax.Array) -> jax.Array:
+    """The solution of ``tensordot(x1, x, x.ndim) == x2``."""
+    return jnp.linalg.solve(x1.reshape(x2.size, x2.size), x2.reshape(-1)).reshape(x1.shape[x2.ndim :])
+
+
 # ---------------------------------------------------------------------------------------------- decompositions
 def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """L and U in one matrix, and the rows swapped at each step, counted from 1."""

@@ -12,9 +12,9 @@ from jax import lax
 from .normalisation import widened
 
 
-def least_of(dtype: np.dtype) -> float | int:
+def least_of(dtype: np.dtype) -> np.ndarray:
     """The number that no other of this type is below."""
-    return -np.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min
+    return np.array(-np.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min, dtype)
 
 
 def window_count(size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool) -> int:

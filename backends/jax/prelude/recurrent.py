@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -81,7 +83,9 @@ def affine(x: jax.Array, weight: jax.Array, bias: jax.Array | None) -> jax.Array
     return x @ weight.T if bias is None else x @ weight.T + bias
 
 
-def scan_sequence(step, state: tuple[jax.Array, ...], inputs: jax.Array, length: jax.Array | None, reverse: bool) -> tuple[jax.Array, tuple[jax.Array, ...]]:
+def scan_sequence(
+    step: Callable[..., tuple[jax.Array, ...]], state: tuple[jax.Array, ...], inputs: jax.Array, length: jax.Array | None, reverse: bool
+) -> tuple[jax.Array, tuple[jax.Array, ...]]:
     """(the first state after each step, the last state); steps at or beyond ``length`` change no state and put out 0."""
 
     def guarded(state: tuple[jax.Array, ...], at: tuple[jax.Array, jax.Array]) -> tuple[tuple[jax.Array, ...], jax.Array]:

@@ -80,6 +80,38 @@ def antialias_taps(
     return np.minimum(places, size - 1), (weights / weights.sum(1, keepdims=True)).astype(real)
 
 
+def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
+    """``weights`` [out, taps] as integers of ``bits`` bits after the point, those of equal places added up: torch's way with bytes."""
+    weights = weights.copy()
+    largest = weights[:, 0].max(initial=0)
+    for tap in range(1, weights.shape[1]):
+        same = places[:, tap] == places[:, tap - 1]
+        weights[same, tap] += weights[same, tap - 1]
+        weights[same, tap - 1] = 0
+        largest = max(largest, weights[:, tap].max(initial=0))
+    bits = 0
+    while bits < 22 and int(0.5 + largest * (1 << bits + 1)) < 1 << 15:
+        bits += 1
+    scaled = weights * (1 << bits)
+    return np.trunc(scaled + np.where(scaled < 0, -0.5, 0.5)).astype(np.int32), bits
+
+
+def interpolate_bytes(
+    x: jax.Array, size: tuple[int, ...], method: str, scales: tuple[float | None, ...], align_corners: bool, antialias: bool
+) -> jax.Array:
+    """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very numbers that torch gives."""
+    taps = antialias_taps if antialias else sample_taps
+    for axis, out, scale in reversed(list(zip(range(x.ndim - len(size), x.ndim), size, scales))):
+        if out == x.shape[axis]:
+            continue
+        places, weights = taps(x.shape[axis], out, method, scale, align_corners, np.float64)
+        whole, bits = byte_weights(places, weights)
+        elements = x[(slice(None),) * axis + (places,)].astype(jnp.int32)
+        total = (elements * whole.reshape(whole.shape + (1,) * (x.ndim - axis - 1))).sum(axis + 1)
+        x = jnp.clip((total + (1 << bits - 1)) >> bits, 0, 255).astype(jnp.uint8)
+    return x
+
+
 def interpolate(
     x: jax.Array,
     size: tuple[int, ...],
@@ -90,19 +122,20 @@ def interpolate(
     antialias: bool = False,
 ) -> jax.Array:
     """``x`` with its last axes resampled to ``size``; ``scales`` are the factors that positions are computed with."""
+    scales = scales or (None,) * len(size)
+    nearest = method.startswith("nearest")
+    if x.dtype == np.uint8 and not nearest:
+        return interpolate_bytes(x, size, method, scales, align_corners, antialias)
     real = np.float64 if x.dtype == np.float64 else np.float32
-    result = x if method.startswith("nearest") else x.astype(real)
-    for axis, (out, scale) in enumerate(zip(size, scales or (None,) * len(size)), x.ndim - len(size)):
+    result = x if nearest else x.astype(real)
+    for axis, (out, scale) in enumerate(zip(size, scales), x.ndim - len(size)):
         before = (slice(None),) * axis
-        if method.startswith("nearest"):
+        if nearest:
             result = result[(*before, nearest_places(x.shape[axis], out, scale, method == "nearest-exact"))]
         elif antialias or out != x.shape[axis] or scale not in (None, 1):
             taps = antialias_taps if antialias else sample_taps
             places, weights = taps(x.shape[axis], out, method, scale, align_corners, real)
-            weights = weights.reshape(weights.shape + (1,) * (x.ndim - axis - 1))
-            result = (result[(*before, places)] * weights).sum(axis + 1)
-    if jnp.issubdtype(x.dtype, jnp.integer):
-        result = jnp.clip(jnp.floor(result + 0.5), jnp.iinfo(x.dtype).min, jnp.iinfo(x.dtype).max)
+            result = (result[(*before, places)] * weights.reshape(weights.shape + (1,) * (x.ndim - axis - 1))).sum(axis + 1)
     return result.astype(x.dtype)
 
 

@@ -1,6 +1,8 @@
-"""Special functions that JAX lacks, or whose values at the edges of their domain differ there."""
+"""Special functions that JAX lacks, or whose values or gradients at the edges of their domain differ there."""
 
 from __future__ import annotations
+
+import math
 
 import jax
 import jax.numpy as jnp
@@ -9,14 +11,40 @@ from jax.scipy import special
 
 
 def digamma(x: jax.Array) -> jax.Array:
-    """Derivative of ``lgamma``; -inf at 0.0, inf at -0.0."""
-    return jnp.where(x == 0, jnp.copysign(jnp.inf, -x), lax.digamma(x))
+    """Logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
+    return jnp.where(x == 0, jnp.where(jnp.signbit(x), jnp.inf, -jnp.inf), lax.digamma(x))
+
+
+def fmax(x1: jax.Array, x2: jax.Array) -> jax.Array:
+    """The larger one; the other one where one is NaN, the first where they are equal."""
+    return jnp.where((x1 >= x2) | jnp.isnan(x2), x1, x2)
+
+
+def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
+    """The smaller one; the other one where one is NaN, the first where they are equal."""
+    return jnp.where((x1 <= x2) | jnp.isnan(x2), x1, x2)
+
+
+def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
+    """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 0))
+    return jnp.where((a == 0) | jnp.isinf(a), limit, special.gammainc(a, x))
+
+
+def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
+    """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 1))
+    return jnp.where((a == 0) | jnp.isinf(a), limit, special.gammaincc(a, x))
+
+
+def i0(x: jax.Array) -> jax.Array:
+    """Modified Bessel function of the first kind, order 0; its slope at 0 is 0."""
+    return jnp.exp(x * lax.sign(x)) * lax.bessel_i0e(x)
 
 
 def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
     """``log(x / (1 - x))``, of ``x`` kept between ``eps`` and ``1 - eps``."""
-    x = x if eps is None else jnp.where(x < eps, eps, jnp.where(x > 1 - eps, 1 - eps, x))
-    return jnp.log(x / (1 - x))
+    return special.logit(x if eps is None else jnp.where(x < eps, eps, jnp.where(x > 1 - eps, 1 - eps, x)))
 
 
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
@@ -48,21 +76,55 @@ def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
     return lax.while_loop(lambda state: jnp.any(state[0] <= n), step, (k, first, jnp.ones_like(x), start))[-1]
 
 
+def polygamma(x: jax.Array, n: int) -> jax.Array:
+    """The ``n``-th derivative of the logarithmic derivative of the gamma function; half precision is computed in single."""
+    wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+    return ((-1) ** (n + 1) * math.factorial(n) * zeta(jnp.array(n + 1, wide.dtype), wide)).astype(x.dtype)
+
+
 def real_angle(x: jax.Array) -> jax.Array:
     """pi for negative numbers, 0 for others, NaN of NaN."""
-    return jnp.where(jnp.isnan(x), x, jnp.where(x < 0, jnp.pi, 0).astype(x.dtype))
+    return jnp.where(jnp.isnan(x), jnp.nan, jnp.where(x < 0, jnp.pi, 0)).astype(x.dtype)
 
 
 def spherical_bessel_j0(x: jax.Array) -> jax.Array:
-    """``sin(x) / x``, 1 at 0."""
-    return jnp.where(jnp.isinf(x), 0, jnp.sinc(x / jnp.pi))
+    """``sin(x) / x``, 0 at infinity."""
+    return jnp.where(jnp.isinf(x), 0, sine_quotient(x))
+
+
+def sine_quotient(x: jax.Array) -> jax.Array:
+    """``sin(x) / x``, near 0 by its series, whose gradient is exact there."""
+    near = lax.abs(x) < 0.05
+    far, square = jnp.where(near, 1, x), jnp.where(near, x, 0) ** 2
+    return jnp.where(near, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(far) / far)
 
 
 def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
     """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is."""
-    return jnp.where(jnp.isnan(y), jnp.nan, special.xlog1py(x, y))
+    return jnp.where(jnp.isnan(y), jnp.nan, special.xlog1py(x, jnp.where((x == 0) & (y <= -1), 0, y)))
 
 
 def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
     """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is."""
-    return jnp.where(jnp.isnan(y), jnp.nan, special.xlogy(x, y))
+    return jnp.where(jnp.isnan(y), jnp.nan, special.xlogy(x, jnp.where((x == 0) & (y <= 0), 1, y)))
+
+
+def zeta(x: jax.Array, q: jax.Array) -> jax.Array:
+    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1."""
+    below = q < 0
+    pole = (x == 1) | (x > 1) & (q <= 0) & (q == jnp.floor(q))
+    slope = -x * (q - lax.stop_gradient(q)) * zeta_below(x + 1, q)
+    value = jnp.where(below, zeta_below(x, q) + slope, special.zeta(x, jnp.where(below, 1, q)))
+    return jnp.where(x < 1, jnp.nan, jnp.where(pole, jnp.inf, value))
+
+
+def zeta_below(x: jax.Array, q: jax.Array) -> jax.Array:
+    """Hurwitz zeta for negative ``q``, raised to positive numbers term by term; without a gradient."""
+    x, q = lax.stop_gradient(jnp.broadcast_arrays(x, q))
+
+    def step(state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        total, q = state
+        return jnp.where(q < 0, total + q**-x, total), jnp.where(q < 0, q + 1, q)
+
+    total, q = lax.while_loop(lambda state: jnp.any((state[1] < 0) & jnp.isfinite(state[1])), step, (jnp.zeros_like(q), q))
+    return total + special.zeta(x, q)

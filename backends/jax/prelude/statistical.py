@@ -139,7 +139,7 @@ def unique_consecutive(x: jax.Array, *, axis: int | None = None) -> tuple[jax.Ar
     """The first of each run of equal elements (or slices along ``axis``), the run of each element, the lengths of the runs."""
     slices = x.reshape(-1) if axis is None else jnp.moveaxis(x, axis, 0)
     size = len(slices)
-    changed = (slices[1:] != slices[:-1]).reshape(max(size - 1, 0), -1).any(axis=1)
+    changed = (slices[1:] != slices[:-1]).any(axis=tuple(range(1, slices.ndim)))
     first = jnp.concatenate([jnp.ones(min(size, 1), bool), changed])
     starts = jnp.flatnonzero(first)
     values, run = slices[starts], jnp.cumsum(first) - 1

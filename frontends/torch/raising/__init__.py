@@ -2,8 +2,11 @@
 
 from . import creation as creation
 from . import data_types as data_types
+from . import decompositions as decompositions
 from . import diagonals as diagonals
+from . import distances as distances
 from . import elementwise as elementwise
+from . import fft as fft
 from . import indexing as indexing
 from . import joining as joining
 from . import linear_algebra as linear_algebra
@@ -11,7 +14,9 @@ from . import manipulation as manipulation
 from . import nn as nn
 from . import padding as padding
 from . import random as random
+from . import reductions as reductions
 from . import scattering as scattering
+from . import searching as searching
 from . import slicing as slicing
 from . import special as special
 from . import views as views

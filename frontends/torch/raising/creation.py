@@ -225,6 +225,7 @@ def vander(b: TorchBuilder, x: Any, N: Any = None, increasing: bool = False) -> 
 @rows.row("linalg_vander")
 def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
     """torch.linalg.vander: ascending powers along a new last axis."""
+    x = x if x.ndim else b.reshape(x, shape=(1,))
     return vander(b, x, x.shape[-1] if N is None else N, increasing=True)
 
 

@@ -102,6 +102,8 @@ def pdist(b: TorchBuilder, input: Any, p: float = 2) -> Any:
 @rows.row("cosine_similarity")
 def cosine_similarity(b: TorchBuilder, x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """torch.nn.functional.cosine_similarity."""
+    if x1.ndim == x2.ndim == 0:
+        x1, x2 = b.reshape(x1, shape=(1,)), b.reshape(x2, shape=(1,))
     return b.cosine_similarity(*b.promote(x1, x2), axis=axis(dim, max(x1.ndim, x2.ndim)), epsilon=eps)
 
 
@@ -152,8 +154,13 @@ def histogram(b: TorchBuilder, input: Any, bins: Any = 100, *, range: Any = None
 
 
 # ---------------------------------------------------------------------------------------------- integrals
+_NARROW = ("uint8", "int8", "int16", "uint16", "uint32", "uint64")
+
+
 def _integral(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+        if y.dtype in _NARROW or (x is not None and x.dtype in _NARROW):
+            raise NotImplementedError(f"{name} of integers that wrap around")
         values = b.floating(y)
         if x is None:
             return getattr(b, name)(values, dx=dx, axis=axis(dim, y.ndim))

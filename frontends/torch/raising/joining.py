@@ -139,6 +139,8 @@ def tensor_split(b: TorchBuilder, input: Any, indices_or_sections: Any = None, d
     place = axis(dim, input.ndim)
     size = input.shape[place]
     if isinstance(where, Value):
+        where = next((array.tolist() for value, array in b.graph.constants.values() if value is where), where)
+    if isinstance(where, Value):
         raise UnsupportedOperation("torch.tensor_split with an array of indices: the sizes of the parts would depend on data")
     if isinstance(where, (tuple, list)):
         bounds = [None, *where, None]

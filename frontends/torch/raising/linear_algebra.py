@@ -1,13 +1,233 @@
-"""Matrix products and linear algebra of torch."""
+"""Products of matrices and vectors of torch."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .table import TorchBuilder, rows
+from ....sizes import hint_of
+from .table import TorchBuilder, axes, rows
 
 
-@rows.row("matmul", "mm", "bmm")
+# ---------------------------------------------------------------------------------------------- products of two
+@rows.row("matmul", "__matmul__", "linalg_matmul")
 def matmul(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.matmul, torch.mm, torch.bmm."""
+    """torch.matmul."""
     return b.matmul(input, other)
+
+
+@rows.row("__rmatmul__")
+def rmatmul(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """Tensor.__rmatmul__: ``other @ input``."""
+    return b.matmul(other, input)
+
+
+@rows.row("mm", "bmm")
+def mm(b: TorchBuilder, input: Any, mat2: Any) -> Any:
+    """torch.mm, torch.bmm."""
+    return b.matmul(input, mat2)
+
+
+@rows.row("mv")
+def mv(b: TorchBuilder, input: Any, vec: Any) -> Any:
+    """torch.mv."""
+    return b.matmul(input, vec)
+
+
+@rows.row("dot")
+def dot(b: TorchBuilder, input: Any, tensor: Any) -> Any:
+    """torch.dot: nothing is conjugated."""
+    return b.matmul(input, tensor)
+
+
+@rows.row("vdot")
+def vdot(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.vdot: ``input`` is conjugated."""
+    return b.vecdot(input, other)
+
+
+@rows.row("linalg_vecdot")
+def linalg_vecdot(b: TorchBuilder, x: Any, y: Any, *, dim: int = -1) -> Any:
+    """torch.linalg.vecdot: ``x`` is conjugated."""
+    return b.vecdot(x, y, axis=_from_the_back(dim, max(x.ndim, y.ndim)))
+
+
+def _from_the_back(dim: int, rank: int) -> int:
+    return dim if dim < 0 else dim - rank
+
+
+@rows.row("inner")
+def inner(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.inner; with a 0-d array, the product."""
+    if input.ndim == 0 or other.ndim == 0:
+        return b.multiply(*b.promote(input, other))
+    return b.inner(input, other)
+
+
+@rows.row("outer", "ger")
+def outer(b: TorchBuilder, input: Any, vec2: Any) -> Any:
+    """torch.outer."""
+    return b.outer(*b.promote(input, vec2))
+
+
+@rows.row("kron")
+def kron(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.kron."""
+    x, y = b.promote(input, other)
+    if x.dtype == "bool":
+        return b.astype(b.kron(b.astype(x, dtype="uint8"), b.astype(y, dtype="uint8")), dtype="bool")
+    return b.kron(x, y)
+
+
+@rows.row("linalg_cross")
+def linalg_cross(b: TorchBuilder, input: Any, other: Any, *, dim: int = -1) -> Any:
+    """torch.linalg.cross."""
+    return b.cross(input, other, axis=_from_the_back(dim, input.ndim))
+
+
+@rows.row("cross")
+def cross(b: TorchBuilder, input: Any, other: Any, dim: Any = None) -> Any:
+    """torch.cross: along the first axis of three without ``dim``."""
+    if dim is None:
+        dim = next(i for i, size in enumerate(input.shape) if hint_of(size) == 3)
+        for size in input.shape[: dim + 1]:
+            b.fix(size)
+    return b.cross(input, other, axis=_from_the_back(dim, input.ndim))
+
+
+# ---------------------------------------------------------------------------------------------- sums with a product
+def _scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
+    return x if not hasattr(factor, "spec") and factor == 1 else b.multiply(x, b.operand(factor, x.dtype))
+
+
+def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """``beta * input + alpha * product``; with ``beta`` 0, not even NaN of ``input`` counts."""
+    if product.dtype == "bool":
+        raise NotImplementedError("products of truth values")
+    result = _scaled(b, product, alpha)
+    return result if not hasattr(beta, "spec") and beta == 0 else b.add(_scaled(b, b.cast(input, result.dtype), beta), result)
+
+
+def _with_product(multiply: Callable[[TorchBuilder, Any, Any], Any], name: str) -> Callable[..., Any]:
+    def addmm(b: TorchBuilder, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        return _added(b, input, multiply(b, mat1, mat2), beta, alpha)
+
+    def addmv(b: TorchBuilder, input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        return _added(b, input, multiply(b, mat, vec), beta, alpha)
+
+    def addr(b: TorchBuilder, input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        x, product = b.promote(input, multiply(b, *b.promote(vec1, vec2)))
+        return _added(b, x, product, beta, alpha)
+
+    def baddbmm(b: TorchBuilder, input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        return _added(b, input, multiply(b, batch1, batch2), beta, alpha)
+
+    row: Callable[..., Any] = {"addmm": addmm, "addmv": addmv, "addr": addr}.get(name, baddbmm)
+    row.__doc__ = f"torch.{name}."
+    return row
+
+
+def _matmul(b: TorchBuilder, x: Any, y: Any) -> Any:
+    return b.matmul(x, y)
+
+
+def _outer(b: TorchBuilder, x: Any, y: Any) -> Any:
+    return b.outer(x, y)
+
+
+def _summed_bmm(b: TorchBuilder, x: Any, y: Any) -> Any:
+    """The sum over a batch of products is one product over both axes."""
+    return b.einsum(x, y, equation="bij,bjk->ik")
+
+
+for _name, _product in {"addmm": _matmul, "addmv": _matmul, "addr": _outer, "baddbmm": _matmul, "addbmm": _summed_bmm}.items():
+    rows.row(_name)(_with_product(_product, _name))
+
+
+# ---------------------------------------------------------------------------------------------- products of many
+@rows.row("einsum")
+def einsum(b: TorchBuilder, *args: Any, path: Any = None) -> Any:
+    """torch.einsum: an equation and operands, or operands each with its list of axes."""
+    if isinstance(args[0], str):
+        equation, *arrays = args
+        arrays = list(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
+    else:
+        equation, arrays = _from_lists(args)
+    return b.einsum(*arrays, equation=_explicit(equation.replace(" ", "")))
+
+
+def _from_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """``(x, [0, 1], y, [1, 2], [0, 2])`` as ``"AB,BC->AC"``."""
+    result = "->" + _labels(args[-1]) if len(args) % 2 else ""
+    count = len(args) // 2
+    return ",".join(_labels(args[2 * i + 1]) for i in range(count)) + result, [args[2 * i] for i in range(count)]
+
+
+def _labels(axes: Any) -> str:
+    return "".join("..." if item is Ellipsis else chr(ord("A") + item) if item < 26 else chr(ord("a") + item - 26) for item in axes)
+
+
+def _explicit(equation: str) -> str:
+    """The equation with its result: without one, the labels that come once, in the order of the alphabet, after the ellipsis."""
+    if "->" in equation:
+        return equation
+    letters = equation.replace("...", "").replace(",", "")
+    once = "".join(sorted(label for label in set(letters) if letters.count(label) == 1))
+    return f"{equation}->{'...' if '...' in equation else ''}{once}"
+
+
+@rows.row("tensordot")
+def tensordot(build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: Any = None, out: Any = None) -> Any:
+    """torch.tensordot: ``dims`` axes from the end of ``a`` and the front of ``b``, or a list of axes for each; an axis of size 1 broadcasts."""
+    if isinstance(dims, int):
+        left: Any = tuple(range(a.ndim - dims, a.ndim))
+        right: Any = tuple(range(dims))
+    else:
+        both = dims if dims_other is None else (dims, dims_other)
+        left, right = axes(tuple(both[0]), a.ndim) or (), axes(tuple(both[1]), b.ndim) or ()
+    return build.tensordot(*_without_broadcasting(build, a, b, left, right), axes=(left, right))
+
+
+def _without_broadcasting(b: TorchBuilder, x: Any, y: Any, left: tuple[int, ...], right: tuple[int, ...]) -> tuple[Any, Any]:
+    """Where an axis of size 1 meets a longer one, the longer one is summed first."""
+    pairs = [(i, j) for i, j in zip(left, right, strict=True) if hint_of(x.shape[i]) != hint_of(y.shape[j])]
+    long_left = tuple(i for i, j in pairs if b.fix(y.shape[j]) == 1)
+    long_right = tuple(j for i, j in pairs if i not in long_left and b.fix(x.shape[i]) == 1)
+    return _summed(b, x, long_left), _summed(b, y, long_right)
+
+
+def _summed(b: TorchBuilder, x: Any, axis: tuple[int, ...]) -> Any:
+    return b.sum(x, axis=axis, keepdims=True, dtype=x.dtype) if axis else x
+
+
+@rows.row("chain_matmul")
+def chain_matmul(b: TorchBuilder, *matrices: Any, out: Any = None) -> Any:
+    """torch.chain_matmul."""
+    arrays = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
+    return linalg_multi_dot(b, arrays)
+
+
+@rows.row("linalg_multi_dot")
+def linalg_multi_dot(b: TorchBuilder, tensors: Any) -> Any:
+    """torch.linalg.multi_dot."""
+    if len(tensors) <= 2:
+        return b.matmul(*tensors) if len(tensors) == 2 else tensors[0]
+    return b.multi_dot(*tensors)
+
+
+@rows.row("matrix_power", "linalg_matrix_power")
+def matrix_power(b: TorchBuilder, input: Any, n: int) -> Any:
+    """torch.linalg.matrix_power."""
+    return b.matrix_power(input, n=n)
+
+
+@rows.row("matrix_exp", "linalg_matrix_exp")
+def matrix_exp(b: TorchBuilder, A: Any) -> Any:
+    """torch.linalg.matrix_exp."""
+    return b.matrix_exp(A)
+
+
+@rows.row("trace")
+def trace(b: TorchBuilder, input: Any) -> Any:
+    """torch.trace."""
+    return b.trace(input, dtype=None if input.dtype == "int64" or "int" not in input.dtype else "int64")

@@ -191,7 +191,12 @@ def mode(b: TorchBuilder, input: Any, dim: int = -1, keepdim: bool = False) -> A
 def _quantile(skip_nan: bool) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, q: Any, dim: Any = None, keepdim: bool = False, *, interpolation: str = "linear") -> Any:
         return b.quantile(
-            input, b.operand(q, input.dtype), axis=over(dim, input), keepdims=bool(keepdim), interpolation=interpolation, skip_nan=skip_nan
+            input,
+            b.operand(q, input.dtype),
+            axis=over(dim, input),
+            keepdims=bool(keepdim) and input.ndim > 0,
+            interpolation=interpolation,
+            skip_nan=skip_nan,
         )
 
     row.__doc__ = f"torch.{'nan' * skip_nan}quantile."
@@ -219,13 +224,16 @@ rows.row("cumprod")(_running("cumulative_prod"))
 @rows.row("logcumsumexp")
 def logcumsumexp(b: TorchBuilder, input: Any, dim: int) -> Any:
     """torch.logcumsumexp."""
+    if "complex" in input.dtype:
+        raise NotImplementedError("logcumsumexp of complex numbers, of which torch follows the phase")
     return b.logcumsumexp(input, axis=axis(dim, input.ndim)) if input.ndim else input
 
 
 def _running_extreme(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: int) -> Any:
         x, place = along(b, input, dim)
-        return tuple(b.reshape(item, shape=input.shape) for item in getattr(b, name)(x, axis=place))
+        values, indices = getattr(b, name)(b.astype(x, dtype="uint8") if x.dtype == "bool" else x, axis=place)
+        return b.reshape(b.astype(values, dtype=input.dtype), shape=input.shape), b.reshape(indices, shape=input.shape)
 
     row.__doc__ = f"torch.{name}."
     return row

@@ -26,6 +26,8 @@ def vector(b: TorchBuilder, x: Any) -> Any:
 def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """torch.gather: the other axes of ``index`` may be smaller."""
     x, places = vector(b, input), vector(b, index)
+    if x.ndim != places.ndim:
+        return b.full(shape=index.shape, fill_value=0, dtype=input.dtype)  # nothing is picked
     along = axis(dim, x.ndim)
     return b.reshape(b.take_along_axis(fitted(b, x, places.shape, along), places, axis=along), shape=index.shape)
 

@@ -143,3 +143,14 @@ def _instance_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, epsi
     weight, bias = (_over_channels(b, vector, x.ndim) for vector in (weight, bias))
     standard = _standardised(b, wide(b, x), tuple(range(2, x.ndim)), epsilon)
     return b.astype(_affine(b, standard, weight, bias), dtype=x.dtype)
+
+
+@decomposition("local_response_norm")
+def local_response_norm_of_numbers(b: Any, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
+    """As a pooling over the channels; takes integers as well."""
+    planes = b.reshape(b.multiply(x, x), shape=(x.shape[0], 1, x.shape[1], product(x.shape[2:])))
+    pads = ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0))
+    mean = b.avg_pool(b.pad(planes, padding=pads), kernel=(size, 1), strides=(1, 1), padding=((0, 0), (0, 0)))
+    real = x.dtype if x.dtype.startswith(("float", "bfloat")) else "float32"  # of integers, the mean is truncated
+    mean = b.astype(b.reshape(mean, shape=x.shape), dtype=real)
+    return b.divide(b.astype(x, dtype=real), b.pow(b.add(b.multiply(mean, alpha), k), beta))

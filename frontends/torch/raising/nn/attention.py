@@ -81,7 +81,7 @@ def multi_head_attention_forward(
     q, k, v = _projected(b, arrays, weights, in_proj_bias)
     batch = q.shape[1]
     if bias_k is not None:
-        k, v = (_longer(b, x, b.broadcast_to(bias, shape=(1, batch, bias.shape[2])), 0) for x, bias in ((k, bias_k), (v, bias_v)))
+        k, v = (_longer(b, x, b.broadcast_to(bias, shape=(1, batch, bias.shape[-1])), 0) for x, bias in ((k, bias_k), (v, bias_v)))
     q, k, v = _heads(b, q, num_heads), _heads(b, k, num_heads, static_k, batch), _heads(b, v, num_heads, static_v, batch)
     if add_zero_attn:
         k, v = (_longer(b, x, b.zeros(shape=(*x.shape[:2], 1, x.shape[3]), dtype=x.dtype), 2) for x in (k, v))

@@ -148,7 +148,7 @@ def poisson_nll_loss(
     reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.poisson_nll_loss; ``full`` adds Stirling's approximation of ``log(target!)``."""
-    input, target = b.promote(input, target)
+    input, target = map(b.floating, b.promote(input, target))
     if log_input:
         losses = b.subtract(b.exp(input), b.multiply(target, input))
     else:

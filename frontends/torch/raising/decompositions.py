@@ -1,0 +1,330 @@
+"""Determinants, inverses, solutions and decompositions of torch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....sizes import apply, hints
+from .manipulation import adjoint, matrix_transpose
+from .table import TorchBuilder, axis, rows
+
+
+def _status(b: TorchBuilder, A: Any) -> Any:
+    """What LAPACK reports when all went well: a zero for each matrix."""
+    return b.zeros(shape=A.shape[:-2], dtype="int32")
+
+
+# ---------------------------------------------------------------------------------------------- determinants and inverses
+@rows.row("det", "linalg_det")
+def det(b: TorchBuilder, A: Any) -> Any:
+    """torch.linalg.det."""
+    return b.det(A)
+
+
+@rows.row("slogdet", "linalg_slogdet")
+def slogdet(b: TorchBuilder, A: Any) -> Any:
+    """torch.linalg.slogdet."""
+    return b.slogdet(A)
+
+
+@rows.row("logdet")
+def logdet(b: TorchBuilder, input: Any) -> Any:
+    """torch.logdet: NaN for a negative determinant."""
+    sign, logarithm = b.slogdet(input)
+    if "complex" in input.dtype:
+        return b.add(b.log(sign), b.astype(logarithm, dtype=input.dtype))
+    return b.where(b.less(sign, 0.0), math.nan, logarithm)
+
+
+@rows.row("inverse", "linalg_inv")
+def inverse(b: TorchBuilder, A: Any) -> Any:
+    """torch.linalg.inv."""
+    return b.inv(A)
+
+
+@rows.row("linalg_inv_ex")
+def linalg_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
+    """torch.linalg.inv_ex."""
+    return b.inv(A), _status(b, A)
+
+
+@rows.row("pinverse")
+def pinverse(b: TorchBuilder, input: Any, rcond: float = 1e-15) -> Any:
+    """torch.pinverse."""
+    return b.pinv(input, rcond)
+
+
+@rows.row("linalg_pinv")
+def linalg_pinv(b: TorchBuilder, A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+    """torch.linalg.pinv."""
+    return b.pinv(A, rcond if rtol is None else rtol, atol, hermitian=bool(hermitian))
+
+
+@rows.row("linalg_matrix_rank")
+def linalg_matrix_rank(b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
+    """torch.linalg.matrix_rank; ``tol`` is absolute."""
+    return b.matrix_rank(A, rtol, tol if atol is None else atol, hermitian=bool(hermitian))
+
+
+@rows.row("linalg_cond")
+def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
+    """torch.linalg.cond."""
+    return b.cond(A, ord=2 if p is None else p if isinstance(p, str) or math.isinf(p) else int(p))
+
+
+# ---------------------------------------------------------------------------------------------- solutions
+def _is_vectors(b: TorchBuilder, A: Any, B: Any) -> bool:
+    """Whether ``B`` holds vectors, one for each matrix of ``A``, as torch tells them from matrices."""
+    if B.ndim == 1:
+        return True
+    if B.ndim != A.ndim - 1 or hints(B.shape) != hints(A.shape[:-1]):
+        return False
+    for left, right in zip(B.shape, A.shape[:-1], strict=True):
+        b.guard(apply("eq", left, right))
+    return True
+
+
+def _solved(b: TorchBuilder, A: Any, B: Any, left: bool) -> Any:
+    if _is_vectors(b, A, B):
+        if A.ndim == 2 and left:
+            return b.solve(A, B)
+        column = b.reshape(B, shape=(*B.shape, 1))
+        solution = b.solve(A if left else matrix_transpose(b, A), column)
+        return b.reshape(solution, shape=solution.shape[:-1])
+    if left:
+        return b.solve(A, B)
+    return matrix_transpose(b, b.solve(matrix_transpose(b, A), matrix_transpose(b, B)))
+
+
+@rows.row("linalg_solve")
+def linalg_solve(b: TorchBuilder, A: Any, B: Any, *, left: bool = True) -> Any:
+    """torch.linalg.solve."""
+    return _solved(b, A, B, left)
+
+
+@rows.row("linalg_solve_ex")
+def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """torch.linalg.solve_ex."""
+    return _solved(b, A, B, left), _status(b, A)
+
+
+@rows.row("linalg_lstsq")
+def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
+    """torch.linalg.lstsq by its default driver, which gives neither residuals nor singular values."""
+    if driver not in (None, "gelsy"):
+        raise NotImplementedError(f"linalg.lstsq with driver={driver!r}; the default driver is translated")
+    vectors = b.ndim == A.ndim - 1
+    columns = build.reshape(b, shape=(*b.shape, 1)) if vectors else b
+    solution, rank = build.lstsq(A, columns, rcond=rcond)
+    nothing = build.zeros(shape=(0,), dtype=A.dtype)
+    return build.reshape(solution, shape=solution.shape[:-1]) if vectors else solution, nothing, rank, nothing
+
+
+@rows.row("linalg_solve_triangular")
+def linalg_solve_triangular(b: TorchBuilder, A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """torch.linalg.solve_triangular."""
+    return b.solve_triangular(A, B, upper=bool(upper), left=bool(left), unit_diagonal=bool(unitriangular))
+
+
+@rows.row("triangular_solve")
+def triangular_solve(b: TorchBuilder, input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """torch.triangular_solve: the solution and a copy of ``A``, both of the common batch."""
+    solution = b.solve_triangular(A, input, upper=bool(upper), transpose=bool(transpose), unit_diagonal=bool(unitriangular))
+    return solution, b.broadcast_to(A, shape=(*solution.shape[:-2], *A.shape[-2:]))
+
+
+@rows.row("linalg_tensorsolve")
+def linalg_tensorsolve(b: TorchBuilder, A: Any, B: Any, dims: Any = None) -> Any:
+    """torch.linalg.tensorsolve: the axes ``dims`` of ``A`` go to the end first."""
+    if dims:
+        moved = tuple(axis(dim, A.ndim) for dim in dims)
+        A = b.permute_dims(A, axes=(*(i for i in range(A.ndim) if i not in moved), *moved))
+    return b.tensorsolve(A, B)
+
+
+@rows.row("linalg_tensorinv")
+def linalg_tensorinv(b: TorchBuilder, A: Any, ind: int = 2) -> Any:
+    """torch.linalg.tensorinv."""
+    return b.tensorinv(A, ind=ind)
+
+
+# ---------------------------------------------------------------------------------------------- Cholesky
+@rows.row("cholesky")
+def cholesky(b: TorchBuilder, input: Any, upper: bool = False) -> Any:
+    """torch.cholesky, torch.linalg.cholesky."""
+    return b.cholesky(input, upper=bool(upper))
+
+
+@rows.row("linalg_cholesky")
+def linalg_cholesky(b: TorchBuilder, A: Any, *, upper: bool = False) -> Any:
+    """torch.linalg.cholesky."""
+    return b.cholesky(A, upper=bool(upper))
+
+
+@rows.row("linalg_cholesky_ex")
+def linalg_cholesky_ex(b: TorchBuilder, A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """torch.linalg.cholesky_ex."""
+    return b.cholesky(A, upper=bool(upper)), _status(b, A)
+
+
+@rows.row("cholesky_solve")
+def cholesky_solve(b: TorchBuilder, input: Any, input2: Any, upper: bool = False) -> Any:
+    """torch.cholesky_solve: the right-hand side comes first."""
+    return b.cholesky_solve(input2, input, upper=bool(upper))
+
+
+@rows.row("cholesky_inverse")
+def cholesky_inverse(b: TorchBuilder, input: Any, upper: bool = False) -> Any:
+    """torch.cholesky_inverse."""
+    return b.cholesky_inverse(input, upper=bool(upper))
+
+
+# ---------------------------------------------------------------------------------------------- QR
+@rows.row("linalg_qr")
+def linalg_qr(b: TorchBuilder, A: Any, mode: str = "reduced") -> Any:
+    """torch.linalg.qr; mode "r" leaves Q empty."""
+    q, r = b.qr(A, mode="reduced" if mode == "r" else mode)
+    return (b.zeros(shape=(0,), dtype=A.dtype) if mode == "r" else q), r
+
+
+@rows.row("qr")
+def qr(b: TorchBuilder, input: Any, some: bool = True) -> Any:
+    """torch.qr."""
+    return b.qr(input, mode="reduced" if some else "complete")
+
+
+@rows.row("linalg_householder_product", "orgqr")
+def householder_product(b: TorchBuilder, input: Any, tau: Any) -> Any:
+    """torch.linalg.householder_product."""
+    return b.householder_product(input, tau)
+
+
+@rows.row("geqrf")
+def geqrf(b: TorchBuilder, input: Any) -> Any:
+    """torch.geqrf."""
+    return b.geqrf(input)
+
+
+@rows.row("ormqr")
+def ormqr(b: TorchBuilder, input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
+    """torch.ormqr."""
+    return b.ormqr(input, tau, other, left=bool(left), transpose=bool(transpose))
+
+
+# ---------------------------------------------------------------------------------------------- values and vectors
+@rows.row("linalg_svd")
+def linalg_svd(b: TorchBuilder, A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
+    """torch.linalg.svd."""
+    return b.svd(A, full_matrices=bool(full_matrices))
+
+
+@rows.row("_linalg_svd")
+def aten_svd(b: TorchBuilder, A: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver: Any = None) -> Any:
+    """aten._linalg_svd: without vectors they are empty."""
+    if compute_uv:
+        return b.svd(A, full_matrices=bool(full_matrices))
+    nothing = b.zeros(shape=(0,), dtype=A.dtype)
+    return nothing, b.svdvals(A), nothing
+
+
+@rows.row("svd")
+def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """torch.svd: V itself, not its adjoint; zeros for the vectors that are not wanted."""
+    if not compute_uv:
+        rows_count, columns = input.shape[-2:]
+        empty = [b.zeros(shape=(*input.shape[:-2], size, size), dtype=input.dtype) for size in (rows_count, columns)]
+        return empty[0], b.svdvals(input), empty[1]
+    u, s, vh = b.svd(input, full_matrices=not some)
+    return u, s, adjoint(b, vh)
+
+
+@rows.row("linalg_svdvals")
+def linalg_svdvals(b: TorchBuilder, A: Any, *, driver: Any = None) -> Any:
+    """torch.linalg.svdvals."""
+    return b.svdvals(A)
+
+
+@rows.row("linalg_eigh")
+def linalg_eigh(b: TorchBuilder, A: Any, UPLO: str = "L") -> Any:
+    """torch.linalg.eigh."""
+    return b.eigh(A, upper=UPLO.upper() == "U")
+
+
+@rows.row("_linalg_eigh")
+def aten_eigh(b: TorchBuilder, A: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
+    """aten._linalg_eigh: without vectors they are empty."""
+    if compute_v:
+        return linalg_eigh(b, A, UPLO)
+    return linalg_eigvalsh(b, A, UPLO), b.zeros(shape=(0,), dtype=A.dtype)
+
+
+@rows.row("linalg_eigvalsh")
+def linalg_eigvalsh(b: TorchBuilder, A: Any, UPLO: str = "L") -> Any:
+    """torch.linalg.eigvalsh."""
+    return b.eigvalsh(A, upper=UPLO.upper() == "U")
+
+
+@rows.row("linalg_eig")
+def linalg_eig(b: TorchBuilder, A: Any) -> Any:
+    """torch.linalg.eig."""
+    return b.eig(A)
+
+
+@rows.row("linalg_eigvals", "_linalg_eigvals")
+def linalg_eigvals(b: TorchBuilder, A: Any) -> Any:
+    """torch.linalg.eigvals."""
+    return b.eigvals(A)
+
+
+# ---------------------------------------------------------------------------------------------- LU
+def _need_pivoting(pivot: bool) -> None:
+    if not pivot:
+        raise NotImplementedError("LU decomposition without pivoting")
+
+
+@rows.row("linalg_lu")
+def linalg_lu(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
+    """torch.linalg.lu."""
+    _need_pivoting(pivot)
+    return b.lu(A)
+
+
+@rows.row("linalg_lu_factor")
+def linalg_lu_factor(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
+    """torch.linalg.lu_factor."""
+    _need_pivoting(pivot)
+    return b.lu_factor(A)
+
+
+@rows.row("linalg_lu_factor_ex")
+def linalg_lu_factor_ex(b: TorchBuilder, A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """torch.linalg.lu_factor_ex."""
+    return (*linalg_lu_factor(b, A, pivot=pivot), _status(b, A))
+
+
+@rows.row("lu", "_lu_with_info")
+def lu(b: TorchBuilder, A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None, check_errors: bool = False) -> Any:
+    """torch.lu: what linalg.lu_factor gives."""
+    factors = linalg_lu_factor(b, A, pivot=pivot)
+    return (*factors, _status(b, A)) if get_infos else factors
+
+
+@rows.row("lu_unpack")
+def lu_unpack(b: TorchBuilder, LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """torch.lu_unpack: what is not wanted is empty."""
+    p, lower, upper = b.lu_unpack(LU_data, LU_pivots)
+    nothing = b.zeros(shape=(0,), dtype=LU_data.dtype)
+    return p if unpack_pivots else nothing, lower if unpack_data else nothing, upper if unpack_data else nothing
+
+
+@rows.row("lu_solve")
+def lu_solve(build: TorchBuilder, b: Any, LU_data: Any, LU_pivots: Any) -> Any:
+    """torch.lu_solve."""
+    return build.lu_solve(LU_data, LU_pivots, b)
+
+
+@rows.row("linalg_lu_solve")
+def linalg_lu_solve(b: TorchBuilder, LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
+    """torch.linalg.lu_solve."""
+    return b.lu_solve(LU, pivots, B, left=bool(left), adjoint=bool(adjoint))

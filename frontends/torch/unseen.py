@@ -1,0 +1,56 @@
+"""What happens below torch's public functions while recording: nothing may pass unseen.
+
+A ``TorchDispatchMode`` is on during the whole recording. While a public call runs, the tensors that its kernels make are only
+remembered as *hidden*: to meet one later, outside of that call, means that a value escaped the recording. Kernels that run outside of any public
+call (inside of ``torch.vmap`` and ``torch.func`` transforms, in a backward pass) are recorded themselves, as ATen calls.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ...trees import iterate_structure
+
+# ATen operations that take sizes or positions as numbers: inside of a transform these were computed from sizes by code that
+# cannot be seen, so the recording holds only for the sizes it has.
+_SIZED = frozenset({"view", "_unsafe_view", "reshape", "expand", "slice", "select", "narrow", "as_strided", "repeat", "unfold", "split", "split_with_sizes"})
+_SIZED_PREFIXES = ("new_", "zeros", "ones", "full", "empty", "arange", "slice_", "select_", "rand")
+
+
+class Unseen(TorchDispatchMode):
+    """The lower half of a capture."""
+
+    def __init__(self, capture: Any) -> None:
+        super().__init__()
+        self.capture = capture
+        self.inside_call = False
+        self._hidden: dict[int, Any] = {}
+
+    def is_hidden(self, tensor: torch.Tensor) -> bool:
+        """Whether a kernel inside of a public call made this tensor, and the call did not give it back."""
+        entry = self._hidden.get(id(tensor))
+        return entry is not None and entry() is tensor
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if not self.inside_call and _computes(function):
+            return self.capture.record_kernel(function, args, kwargs, is_sized(function))
+        result = function(*args, **kwargs)
+        for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
+            if isinstance(item, torch.Tensor):
+                self._hidden[id(item)] = weakref.ref(item)
+        return result
+
+
+def _computes(function: Any) -> bool:
+    return function.namespace != "prim" and function is not torch.ops.aten.detach.default
+
+
+def is_sized(function: Any) -> bool:
+    """Whether the operation has sizes among its arguments."""
+    name = function._schema.name.partition("::")[2]
+    return name in _SIZED or name.startswith(_SIZED_PREFIXES)
