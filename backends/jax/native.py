@@ -81,10 +81,8 @@ class JaxTarget:
         if isinstance(array, np.ndarray):
             array[...] = np.asarray(value)
         else:
-            import torch
-
-            with torch.no_grad():
-                array.copy_(torch.from_dlpack(value))
+            tensor = array.detach()  # shares the memory and the version counter
+            tensor.copy_(tensor.new_tensor(np.asarray(value)))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
@@ -133,15 +131,9 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if not hasattr(array, "__dlpack__"):
         return None
     plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
-    if str(plain.dtype) == "torch.bfloat16":
-        return np.asarray(plain.view(_torch_int16(plain)).numpy()).view(jnp.bfloat16)
+    if str(plain.dtype) == "torch.bfloat16":  # numpy has no such type; the way over float32 is exact
+        return np.asarray(plain.float()).astype(jnp.bfloat16)
     return np.asarray(plain)
-
-
-def _torch_int16(tensor: Any) -> Any:
-    import torch
-
-    return torch.int16
 
 
 def _register(cls: type) -> None:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
-
-import networkx
+from typing import TYPE_CHECKING, Any
 
 from ..ops.registry import ArraySpec
 from ..sizes import Size
 from ..trees import Leaf, Tree, iterate_structure
+
+if TYPE_CHECKING:
+    import networkx
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,8 @@ class Graph:
         ``params``, ``shapes``, ``dtypes``, ``module``, ``file``, ``line``. An edge goes from maker to user with the value's
         name and output index, once for each time that the value is used.
         """
+        import networkx  # here: it takes longer to import than all the rest of the core
+
         drawn = networkx.MultiDiGraph(name=self.name, dialect=self.dialect)
         place: dict[Value, int] = {}
         kinds = [("input", v) for v in self.inputs] + [("parameter", v) for v in self.parameters.values()]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
-import networkx
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GuardFailed, TooManyVariants
 from ..trees import flatten
 from .variant import MISS, Variant
+
+if TYPE_CHECKING:
+    import networkx
 
 Trace = Callable[[tuple[Any, ...], dict[str, Any], str], Variant]
 log = logging.getLogger("graph_compiler")

@@ -98,7 +98,7 @@ def _key_writes() -> list[Sample]:
 
 def _array_writes() -> list[Sample]:
     x, other = array(4, 5, 6), array(5, 6, 7)
-    i, j, one = torch.tensor([2, -4, 1]), torch.tensor([[0, 3], [1, -1]]), torch.tensor(2)
+    i, j, one = torch.tensor([2, -4, 3]), torch.tensor([[0, 3], [1, -2]]), torch.tensor(2)
     pairs: tuple[tuple[Index, Any], ...] = (
         (i, 1.5), ((_ALL, i), 2), ((i, i), 3.0), ((i, _ALL, i), 1.0), (one, 2.0), ((_ALL, one), 1.0), ((one, i), 2.0), ((one, _ALL, i), 4.0),
         ((0, i), 5.0), ((slice(1, 3), i), 6.0), ([0, 2], 7.0), (([0, 1], [1, 2]), 8.0), ((j, 0), 1.0), ((None, i), 2.0), ((i, one, i), 3.0), ([], 1.0),

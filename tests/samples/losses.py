@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from ..support.samples import Array, ErrorSample, Sample, array, bools, ints
+from ..support.samples import Array, ErrorSample, Sample, array, ints
 
 _REDUCTIONS = ("none", "mean", "sum")
 _TWO = (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.soft_margin_loss, F.poisson_nll_loss, F.kl_div)
@@ -55,7 +55,7 @@ _ELEMENTWISE = [
         Sample(F.binary_cross_entropy, (torch.tensor([0.0, 0.2, 0.5, 1.0, 1.0]), torch.tensor([0.0, 1.0, 0.3, 1.0, 0.0])), {"reduction": reduction})
         for reduction in _REDUCTIONS
     ),
-    Sample(F.binary_cross_entropy, (torch.rand(2, 3), array(2, 3, kind="positive")), {"weight": torch.tensor([1.0, 0.0, 2.0])}, name="bce-weight"),
+    Sample(F.binary_cross_entropy, (torch.tensor([[0.1, 0.5, 0.9]]), torch.tensor([[0.3, 1.0, 0.0]])), {"weight": torch.tensor([1.0, 0.0, 2.0])}, name="bce-weight"),
     *(
         Sample(F.binary_cross_entropy_with_logits, (array(3, 4), array(3, 4, kind="positive")), {"reduction": reduction}, other=(array(2), array(2, kind="positive")))
         for reduction in _REDUCTIONS
@@ -118,13 +118,13 @@ _RANKING = [
         for reduction in _REDUCTIONS
     ),
     Sample(F.multilabel_margin_loss, (array(4), torch.tensor([3, 0, -1, 1])), name="multilabel_margin_loss-one"),
-    *(Sample(F.multilabel_soft_margin_loss, (array(3, 4), bools(3, 4)), {"reduction": reduction}) for reduction in _REDUCTIONS),
+    *(Sample(F.multilabel_soft_margin_loss, (array(3, 4), ints(3, 4, low=0, high=2)), {"reduction": reduction}) for reduction in _REDUCTIONS),
     Sample(F.multilabel_soft_margin_loss, (array(3, 4), array(3, 4, kind="positive"), array(4, kind="positive"))),
     *(
         Sample(F.cosine_embedding_loss, (array(3, 4), array(3, 4), _signs(3)), {"margin": -0.3, "reduction": reduction}, name=f"cosine-{reduction}")
         for reduction in _REDUCTIONS
     ),
-    *(Sample(F.triplet_margin_loss, (array(3, 4),) * 1 + (array(3, 4), array(3, 4)), {"p": p, "swap": True}) for p in (1, 2, 3.0)),
+    *(Sample(F.triplet_margin_loss, (array(3, 4), array(3, 4), array(3, 4)), {"p": p, "swap": True}) for p in (1, 2, 3.0)),
     Sample(F.triplet_margin_loss, (array(3, 4), array(3, 4), array(3, 4)), {"reduction": "none"}, other=(array(2, 6), array(2, 6), array(2, 6))),
     Sample(F.triplet_margin_with_distance_loss, (array(3, 4), array(3, 4), array(3, 4)), {"margin": 0.4}),
 ]

@@ -194,7 +194,7 @@ def _counting() -> list[Sample]:
         Sample(torch.bincount, (counts, ints(20)), other=(later, ints(33))),
         Sample(torch.bincount, (ints(0),)),
         Sample(torch.histc, (array(40),), {"bins": 7}, other=(array(55),)),
-        Sample(torch.histc, (array(40),), {"bins": 7, "min": -1, "max": 1.5}, other=(array(5, 9),)),
+        Sample(torch.histc, (array(40),), {"bins": 7, "min": -1, "max": 1.5}, other=(array(59),)),
         Sample(torch.histc, (array(0),), {"bins": 3}),
         Sample(histogram_of, (array(40),), other=(array(55),)),
         Sample(histogram_of, (array(4, 10),), {"range": (-1.0, 1.0), "density": True}, other=(array(7, 9),)),

@@ -14,7 +14,6 @@ rows.table(
         "broadcast_to": "jnp.broadcast_to({x}, {shape})",
         "concat": "jnp.concatenate([{*arrays}], {axis=})",
         "stack": "jnp.stack([{*arrays}], {axis=})",
-        "split": "lax.split({x}, {sizes}, {axis=})",
         "tile": "jnp.tile({x}, {repetitions})",
         "sliding_window": "sliding_window({x}, {axis=}, {size=}, {step=})",
         "as_strided": "as_strided({x}, {shape}, {strides}, {offset=})",
@@ -67,6 +66,15 @@ def _with_free_size(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
         return tuple(-1 if not isinstance(dim, int) and " " in str(dim) else dim for dim in shape)
     return shape
+
+
+@rows.row("split")
+def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
+    """jnp.split into equal parts, lax.split into others."""
+    along = f", axis={axis}" if axis else ""
+    if len({spec.shape[axis] for spec in out}) == 1:
+        return f"jnp.split({x}, {len(sizes)}{along})"
+    return f"lax.split({x}, {sizes}{along})"
 
 
 @rows.row("unstack")

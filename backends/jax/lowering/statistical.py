@@ -84,8 +84,8 @@ def _quantile(x: Operand, q: Operand, *, axis: Any, keepdims: bool, interpolatio
 @rows.row("trapezoid", "cumulative_trapezoid")
 def _trapezoid(y: Operand, x: Operand | None = None, *, dx: Any, axis: int, out: Any) -> str:
     points = f", {x}" if x is not None else "" if dx == 1 else f", dx={dx!r}"
-    function = "jnp.trapezoid" if out[0].ndim < y.ndim else "cumulative_trapezoid"
-    return f"{function}({y}{points}, axis={axis})"
+    function = "jnp.sum" if out[0].ndim < y.ndim else "jnp.cumsum"
+    return f"{function}(trapezoid_areas({y}{points}, axis={axis}), axis={axis})"
 
 
 @rows.row("bincount")

@@ -143,7 +143,7 @@ from .statistical import cdist as cdist
 from .statistical import cosine_similarity as cosine_similarity
 from .statistical import cummax as cummax
 from .statistical import cummin as cummin
-from .statistical import cumulative_trapezoid as cumulative_trapezoid
+from .statistical import trapezoid_areas as trapezoid_areas
 from .statistical import histc as histc
 from .statistical import histogram_counts as histogram_counts
 from .statistical import kth_value as kth_value

@@ -148,15 +148,11 @@ def unique_consecutive(x: jax.Array, *, axis: int | None = None) -> tuple[jax.Ar
 
 
 # ---------------------------------------------------------------------------------------------- integrals and histograms
-def cumulative_trapezoid(y: jax.Array, x: jax.Array | None = None, *, dx: float = 1.0, axis: int = -1) -> jax.Array:
-    """The running integral of ``y`` by the trapezoid rule, at points ``x`` or ``dx`` apart."""
-    if x is None:
-        steps = dx
-    else:
-        steps = jnp.diff(x, axis=axis) if x.ndim > 1 else jnp.diff(x).reshape((-1,) + (1,) * (y.ndim - 1 - axis % y.ndim))
-    size = y.shape[axis]
-    pairs = lax.slice_in_dim(y, 1, size, axis=axis) + lax.slice_in_dim(y, 0, size - 1, axis=axis)
-    return jnp.cumsum(steps * pairs / 2, axis=axis)
+def trapezoid_areas(y: jax.Array, x: jax.Array | None = None, *, dx: float = 1.0, axis: int = -1) -> jax.Array:
+    """The areas between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
+    values = jnp.moveaxis(y, axis, -1)
+    steps = dx if x is None else jnp.diff(x if x.ndim == 1 else jnp.moveaxis(x, axis, -1))
+    return jnp.moveaxis(steps * (values[..., 1:] + values[..., :-1]) / 2, -1, axis)
 
 
 def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:

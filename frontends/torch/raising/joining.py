@@ -126,8 +126,7 @@ def chunk(b: TorchBuilder, input: Any, chunks: int, dim: int = 0) -> Any:
         b.fix(size)
         return (input,) * chunks
     if hint_of(size) % chunks == 0:
-        b.guard(apply("eq", size % chunks, 0))
-        return parted(b, input, [size // chunks] * chunks, place)
+        return evenly(b, input, chunks, place)
     part = (size + chunks - 1) // chunks
     return parted(b, input, equal_parts(b, size, part, -(-hint_of(size) // hint_of(part))), place)
 
@@ -148,22 +147,30 @@ def tensor_split(b: TorchBuilder, input: Any, indices_or_sections: Any = None, d
     return parted(b, input, [(size + where - 1 - i) // where for i in range(where)], place)
 
 
+def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
+    """``x`` in so many parts of one size, or cut at these indices."""
+    if isinstance(where, (tuple, list, Value)):
+        return tensor_split(b, x, where, place)  # type: ignore[no-any-return]
+    b.guard(apply("eq", x.shape[place] % where, 0))
+    return parted(b, x, [x.shape[place] // where] * where, place)
+
+
 @rows.row("hsplit")
 def hsplit(b: TorchBuilder, input: Any, indices_or_sections: Any) -> Any:
     """torch.hsplit: along the second axis, of a vector along its only one."""
-    return tensor_split(b, input, indices_or_sections, 0 if input.ndim == 1 else 1)
+    return evenly(b, input, indices_or_sections, 0 if input.ndim == 1 else 1)
 
 
 @rows.row("vsplit")
 def vsplit(b: TorchBuilder, input: Any, indices_or_sections: Any) -> Any:
     """torch.vsplit: along the first axis."""
-    return tensor_split(b, input, indices_or_sections, 0)
+    return evenly(b, input, indices_or_sections, 0)
 
 
 @rows.row("dsplit")
 def dsplit(b: TorchBuilder, input: Any, indices_or_sections: Any) -> Any:
     """torch.dsplit: along the third axis."""
-    return tensor_split(b, input, indices_or_sections, 2)
+    return evenly(b, input, indices_or_sections, 2)
 
 
 @rows.row("unbind", "unbind_copy")

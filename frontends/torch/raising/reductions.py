@@ -156,8 +156,8 @@ def _truth(name: str) -> Callable[..., Any]:
     return row
 
 
-for _name in ("any", "all"):
-    rows.row(_name)(_truth(_name))
+rows.row("any", "_is_any_true")(_truth("any"))
+rows.row("all", "_is_all_true")(_truth("all"))
 
 
 @rows.row("count_nonzero")
@@ -211,7 +211,7 @@ rows.row("nanquantile")(_quantile(skip_nan=True))
 def _running(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: int, *, dtype: Any = None) -> Any:
         x = b.cast(input, _accumulator(input.dtype) if dtype is None else dtype)
-        return getattr(b, name)(x, axis=axis(dim, x.ndim)) if x.ndim else x
+        return getattr(b, name)(x, axis=axis(dim, x.ndim), dtype=x.dtype) if x.ndim else x
 
     row.__doc__ = f"torch: {name}."
     return row

@@ -146,7 +146,7 @@ def _instance_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, epsi
 
 
 @decomposition("local_response_norm")
-def local_response_norm_of_numbers(b: Any, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
+def pooled_response_norm(b: Any, x: Any, *, size: int, alpha: float, beta: float, k: float) -> Any:
     """As a pooling over the channels; takes integers as well."""
     planes = b.reshape(b.multiply(x, x), shape=(x.shape[0], 1, x.shape[1], product(x.shape[2:])))
     pads = ((0, 0), (0, 0), (size // 2, (size - 1) // 2), (0, 0))

@@ -103,7 +103,9 @@ def huber_loss(b: TorchBuilder, input: Any, target: Any, reduction: str | int = 
     distance = _absolute(b, *b.promote(input, target))
     near = b.multiply(b.square(distance), 0.5)
     far = b.multiply(b.subtract(distance, 0.5 * delta), float(delta))
-    return _weighted(b, b.where(b.less(distance, float(delta)), near, far), weight, reduction_of(None, None, reduction))
+    losses = b.where(b.less(distance, float(delta)), near, far)
+    losses = losses if weight is None else b.multiply(losses, weight)  # unlike mse_loss, whose mean is over the weights
+    return reduced(b, losses, reduction_of(None, None, reduction))
 
 
 # ---------------------------------------------------------------------------------------------- distributions

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from .....ops.nn.normalisation import local_response_norm_of_numbers, wide
+from .....ops.nn.normalisation import pooled_response_norm, wide
 from .....sizes import product
 from ...dtypes import torch_dtype
 from ..table import TorchBuilder, axes, axis, rows
@@ -265,7 +265,7 @@ def native_group_norm(b: TorchBuilder, input: Any, weight: Any, bias: Any, N: An
 def local_response_norm(b: TorchBuilder, input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """torch.nn.functional.local_response_norm."""
     if "float" not in input.dtype:
-        return local_response_norm_of_numbers(b, input, size=size, alpha=alpha, beta=beta, k=k)
+        return pooled_response_norm(b, input, size=size, alpha=alpha, beta=beta, k=k)
     return b.local_response_norm(input, size=size, alpha=alpha, beta=beta, k=k)
 
 

@@ -25,6 +25,7 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.hinge_embedding_loss: ``x`` where the target is 1, ``max(0, margin - x)`` where it is -1."""
+    input, target = b.promote(input, target)
     apart = b.where(b.not_equal(target, 1), _above(b, b.subtract(float(margin), input)), 0.0)
     near = b.where(b.not_equal(target, -1), input, 0.0)
     return reduced(b, b.add(apart, near), reduction_of(size_average, reduce, reduction))
@@ -127,6 +128,7 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.multilabel_soft_margin_loss: binary cross entropy, averaged over the last axis."""
+    input, target = b.promote(input, target)
     positive = b.multiply(target, b.log_sigmoid(input))
     negative = b.multiply(b.subtract(1.0, target), b.log_sigmoid(b.negative(input)))
     losses = b.negative(b.add(positive, negative))

@@ -1,0 +1,1 @@
+"""Samples as data: one file a family of operations."""

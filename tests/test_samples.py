@@ -1,0 +1,43 @@
+"""Every sample call, converted to JAX, gives what torch gives: at the recorded arguments, and at others with the same graph."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+import pytest
+import torch
+
+import graph_compiler
+
+from . import samples
+from .support.compare import assert_same
+from .support.samples import Array, ErrorSample, Sample, made
+
+MODULES = [importlib.import_module(f"{samples.__name__}.{module.name}") for module in pkgutil.iter_modules(samples.__path__)]
+SAMPLES = [pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample}") for module in MODULES for sample in module.SAMPLES]
+ERRORS = [pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample.function.__name__}") for module in MODULES for sample in getattr(module, "ERRORS", ())]
+
+
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_sample_in_jax(sample: Sample) -> None:
+    args, kwargs = made(sample.args), made(sample.kwargs, seed=1)
+    expected = sample.function(*made(sample.args), **made(sample.kwargs, seed=1))
+    graph = graph_compiler.transpile(sample.function, to="jax", source="torch", args=args, kwargs=kwargs, on_miss="retrace")
+    assert_same(graph(*args, **kwargs), expected)
+    if sample.other is not None:
+        other = made(sample.other, seed=2)
+        expected = sample.function(*made(sample.other, seed=2), **made(sample.kwargs, seed=1))
+        assert_same(graph(*other, **kwargs), expected)
+
+
+@pytest.mark.parametrize("sample", ERRORS)
+def test_error_sample(sample: ErrorSample) -> None:
+    with pytest.raises(sample.exception, match=sample.message):
+        graph_compiler.transpile(sample.function, to="jax", source="torch", args=made(sample.args), kwargs=made(sample.kwargs, seed=1))
+
+
+def test_arrays_are_reproducible() -> None:
+    assert torch.equal(made(Array((2, 3))), made(Array((2, 3))))
