@@ -42,7 +42,7 @@ def arrays_text(arrays: tuple[Any, ...], axes: tuple[int, ...], rank: int) -> st
     >>> arrays_text(("i", "j"), (0, 2), 3), arrays_text(("i",), (2,), 3), arrays_text(("i",), (0,), 3)
     ('[i, :, j]', '[..., i]', '[i]')
     """
-    at = dict(zip(axes, arrays))
+    at = dict(zip(axes, arrays, strict=False))
     texts = [str(at.get(axis, ":")) for axis in range(axes[-1] + 1)]
     if axes[-1] == rank - 1 and axes[0] > 1:
         texts = ["...", *texts[axes[0] :]]

@@ -8,7 +8,7 @@ put back afterwards, also when it raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from ...tracing import Locator, Recorder, Surroundings
 from ...trees import Tree, flatten, iterate_structure, map_structure, unflatten
 from . import reads
 from .arguments import input_names, is_array, opens, to_tensor
+from .compiling import compiling
 from .dtypes import dtype_name
 from .names import is_in_place, name_of, row_key
 from .parameters import Weights
@@ -41,8 +42,8 @@ class Recording:
     surroundings: Surroundings
 
 
-def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Recording:
-    """Runs ``function(*args, **kwargs)`` once and records it."""
+def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, for_torch: bool = True) -> Recording:
+    """Runs ``function(*args, **kwargs)`` once and records it; ``for_torch`` is whether the graph will run in torch."""
     leaves, tree = flatten((args, kwargs), is_array, opens)
     tensors = [to_tensor(leaf) for leaf in leaves]
     weights = Weights(function)
@@ -52,7 +53,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         capture.add_input(leaf_name, tensor)
     again_args, again_kwargs = unflatten(tree, tensors)
     try:
-        with capture.isolated():
+        with capture.isolated(), nullcontext() if for_torch else compiling():
             result = function(*again_args, **again_kwargs)
         graph = capture.finish(result, tree)
     finally:
@@ -157,7 +158,7 @@ class Capture(TorchFunctionMode):
         self._save_written(key, args, kwargs)
         versions = [_version(tensor) for tensor in operands]
         result = self.run(function, args, kwargs)
-        written = [self.value(t) for t, version in zip(operands, versions) if _version(t) != version or is_in_place(key) and t is operands[0]]
+        written = [self.value(t) for t, version in zip(operands, versions) if _version(t) != version or (is_in_place(key) and t is operands[0])]
         made = [result] if key in _MAY_COPY and result is operands[0] else self._new_tensors(result, operands)
         if made or written:
             self._add_node(name, key, inputs, params, operands, result, made, written)
@@ -227,7 +228,7 @@ class Capture(TorchFunctionMode):
 
     # ------------------------------------------------------------------------------ writes and views
     def _save_written(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or len(args) > 1 and args[-1] is True) else []
+        targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []
         targets += [kwargs["out"]] if kwargs.get("out") is not None else []
         for position, keyword in reads.WRITTEN_ARGUMENTS.get(key, ()):
             targets.append(args[position] if position < len(args) else kwargs.get(keyword))

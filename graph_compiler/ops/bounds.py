@@ -47,7 +47,7 @@ def _atom_nonnegative(atom: Any, rounds: int) -> bool:
 
 
 def _smaller(value: Size) -> Iterator[Any]:
-    """Polynomials that are nonnegative only where ``value`` is: a subtracted quotient or minimum replaced by more, an added maximum by less."""
+    """Polynomials that are nonnegative only where ``value`` is: what is subtracted replaced by more, what is added by less."""
     for monomial, coefficient in value.terms():
         for place, atom in enumerate(monomial):
             if isinstance(atom, Apply):

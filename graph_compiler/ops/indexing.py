@@ -27,7 +27,8 @@ def _check_reduce(reduce: str | None) -> None:
 def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> ArraySpec:
     """``x[.., indices[0], .., indices[1], ..]``: integer arrays, broadcast against each other, at the ascending ``axes``, all of the other axes.
 
-    Their common axes stand where the indexed axes stood if those are neighbours, otherwise in front. Negative indices count from the end.
+    Their common axes stand where the indexed axes stood if those are neighbours, otherwise in front. Negative indices count
+    from the end.
     """
     return ArraySpec(gathered_shape(x, indices, axes), x.dtype)
 

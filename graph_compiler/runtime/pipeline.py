@@ -39,7 +39,7 @@ class Pipeline:
     _parameters: dict[str, Any] = field(default_factory=dict)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        recording = self.frontend.record(self.function, args, kwargs, self.name)
+        recording = self.frontend.record(self.function, args, kwargs, self.name, self.same_framework)
         recorded = recording.graph
         graph = self.simplified(recorded)
         counts = f"{len(recorded.nodes)} calls recorded, {len(graph.nodes)} kept"

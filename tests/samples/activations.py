@@ -48,7 +48,17 @@ SAMPLES = [
     Sample(F.hardshrink, (array(3, 4), 1.2)),
     Sample(F.hardtanh, (array(3, 4), -0.3, 0.7)),
     Sample(F.hardtanh, (ints(3, 4), -2, 3)),
-    Sample(F.threshold, (array(3, 4), 0.1, 20.0), other=(array(7,), 0.1, 20.0)),
+    Sample(
+        F.threshold,
+        (array(3, 4), 0.1, 20.0),
+        other=(
+            array(
+                7,
+            ),
+            0.1,
+            20.0,
+        ),
+    ),
     Sample(F.threshold, (ints(3, 4), 1, -7)),
     Sample(F.rrelu, (array(3, 4),)),
     Sample(F.rrelu, (array(3, 4), 0.1, 0.5)),

@@ -72,7 +72,11 @@ _MULTI_HEAD = [
     Sample(multi_head, _CROSS, {"need_weights": False}),
     Sample(self_attention, (array(5, 3, 8), *_WEIGHTS), other=(array(4, 2, 8), *_WEIGHTS)),
     Sample(self_attention, (array(5, 8), *_WEIGHTS), other=(array(4, 8), *_WEIGHTS), name="self_attention-unbatched"),
-    Sample(self_attention, (array(5, 3, 8), *_WEIGHTS), {"need_weights": False, "attn_mask": torch.ones(5, 5).triu(1).bool(), "is_causal": True}),
+    Sample(
+        self_attention,
+        (array(5, 3, 8), *_WEIGHTS),
+        {"need_weights": False, "attn_mask": torch.ones(5, 5).triu(1).bool(), "is_causal": True},
+    ),
     Sample(self_attention, (array(5, 3, 8), *_WEIGHTS), {"need_weights": False, "attn_mask": torch.ones(5, 5).triu(1).bool()}),
     Sample(self_attention, (array(5, 3, 8), *_WEIGHTS), {"attn_mask": torch.ones(5, 5).triu(1).bool(), "average_attn_weights": False}),
     Sample(multi_head, _CROSS, {"attn_mask": torch.linspace(-1, 1, 30).reshape(5, 6)}),
@@ -122,11 +126,18 @@ _EMBEDDING = [
     Sample(F.one_hot, (ints(3, 4, low=0, high=5), 5), other=(ints(2, 7, low=0, high=5), 5)),
     Sample(F.one_hot, (ints(low=0, high=5),), {"num_classes": 6}),
     *(
-        Sample(F.embedding_bag, (ints(4, 3, low=0, high=10), array(10, 6)), {"mode": mode}, other=(ints(2, 5, low=0, high=10), array(10, 6)))
+        Sample(
+            F.embedding_bag, (ints(4, 3, low=0, high=10), array(10, 6)), {"mode": mode}, other=(ints(2, 5, low=0, high=10), array(10, 6))
+        )
         for mode in ("sum", "mean", "max")
     ),
     *(
-        Sample(F.embedding_bag, (ints(7, low=0, high=10), array(10, 6), torch.tensor([0, 3, 3, 5])), {"mode": mode}, name=f"embedding_bag-{mode}")
+        Sample(
+            F.embedding_bag,
+            (ints(7, low=0, high=10), array(10, 6), torch.tensor([0, 3, 3, 5])),
+            {"mode": mode},
+            name=f"embedding_bag-{mode}",
+        )
         for mode in ("sum", "mean", "max")
     ),
     *(
@@ -134,7 +145,11 @@ _EMBEDDING = [
         for mode in ("sum", "mean", "max")
         for padding in (0, -1)
     ),
-    Sample(F.embedding_bag, (ints(4, 3, low=0, high=10), array(10, 6)), {"mode": "sum", "per_sample_weights": torch.linspace(-1, 1, 12).reshape(4, 3)}),
+    Sample(
+        F.embedding_bag,
+        (ints(4, 3, low=0, high=10), array(10, 6)),
+        {"mode": "sum", "per_sample_weights": torch.linspace(-1, 1, 12).reshape(4, 3)},
+    ),
     Sample(
         F.embedding_bag,
         (ints(7, low=0, high=10), array(10, 6), torch.tensor([0, 3, 3, 7])),

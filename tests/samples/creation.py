@@ -30,8 +30,10 @@ def filled(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Arrays of one number, of sizes."""
     n = x.shape[0]
     return (
-        torch.zeros(n, 3), torch.ones((n, n)), torch.full((n, 2), 0.5), torch.full((2,), n), torch.full((n,), True), x.new_zeros(n, 1), x.new_ones((n,)),
-        x.new_full((2, n), 7), torch.eye(n), torch.eye(n, n + 1, dtype=torch.int64), torch.zeros(x.shape, dtype=torch.bool), torch.full((2,), n / 2),
+        torch.zeros(n, 3), torch.ones((n, n)), torch.full((n, 2), 0.5), torch.full((2,), n), torch.full((n,), True),
+        x.new_zeros(n, 1), x.new_ones((n,)),
+        x.new_full((2, n), 7), torch.eye(n), torch.eye(n, n + 1, dtype=torch.int64), torch.zeros(x.shape, dtype=torch.bool),
+        torch.full((2,), n / 2),
         torch.scalar_tensor(n), torch.full((n,), x[0, 0]),
     )  # fmt: skip
 
@@ -40,7 +42,8 @@ def triangles(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """torch.tril_indices and torch.triu_indices of sizes."""
     n, m = x.shape
     return (
-        torch.tril_indices(n, n), torch.triu_indices(n, n), torch.triu_indices(n, n, 1), torch.tril_indices(n, n, -1), torch.tril_indices(n, m),
+        torch.tril_indices(n, n), torch.triu_indices(n, n), torch.triu_indices(n, n, 1), torch.tril_indices(n, n, -1),
+        torch.tril_indices(n, m),
         torch.triu_indices(n, m, 1), torch.tril(torch.ones(n, n), diagonal=n - 2),
     )  # fmt: skip
 
@@ -48,24 +51,42 @@ def triangles(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 def listed(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """torch.tensor and torch.as_tensor of sizes, elements and numbers."""
     n = x.shape[0]
-    return torch.tensor([n, 2]), torch.tensor([[n, 1], [2, n * 2]], dtype=torch.float32), torch.tensor(n), torch.as_tensor([1.5, n]), torch.tensor([n == n])
+    return (
+        torch.tensor([n, 2]),
+        torch.tensor([[n, 1], [2, n * 2]], dtype=torch.float32),
+        torch.tensor(n),
+        torch.as_tensor([1.5, n]),
+        torch.tensor([n == n]),
+    )
 
 
 def literals() -> tuple[torch.Tensor, ...]:
     """torch.tensor of Python numbers."""
     return (
-        torch.tensor([1, 2, 3]), torch.tensor([[1.0, 2], [3, 4]]), torch.tensor(3), torch.tensor(2.5), torch.tensor([True, False]), torch.tensor([]),
+        torch.tensor([1, 2, 3]), torch.tensor([[1.0, 2], [3, 4]]), torch.tensor(3), torch.tensor(2.5), torch.tensor([True, False]),
+        torch.tensor([]),
         torch.tensor([1, 2], dtype=torch.float16), torch.tensor([1 + 2j]), torch.tensor(list(range(100))), torch.tensor(float("inf")),
-        torch.as_tensor([1, 2]), torch.asarray([0.5]), torch.tensor([[], []]), torch.tensor(np.array([1.0, 2.0])), torch.as_tensor(np.float32(3.0)),
+        torch.as_tensor([1, 2]), torch.asarray([0.5]), torch.tensor([[], []]), torch.tensor(np.array([1.0, 2.0])),
+        torch.as_tensor(np.float32(3.0)),
     )  # fmt: skip
 
 
-def windows_of_numbers() -> tuple[torch.Tensor, ...]:
+def of_numbers() -> tuple[torch.Tensor, ...]:
     """Creation without any size or array."""
     return (
         torch.arange(5), torch.arange(1, 2, 0.25), torch.arange(5.0), torch.linspace(3, 10, 5), torch.linspace(0, 10, 4, dtype=torch.int64),
         torch.linspace(1, 2, 1), torch.linspace(1, 2, 0), torch.logspace(-1, 1, 5, base=2), torch.logspace(0, 3, 4, dtype=torch.int64),
         torch.eye(3), torch.zeros(2), torch.ones(()), torch.arange(3, 3), torch.arange(1, 10, 3, dtype=torch.bfloat16),
+    )  # fmt: skip
+
+
+def windows(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Window functions; torch takes plain ints for their lengths."""
+    return (
+        torch.hann_window(8), torch.hann_window(7, False), torch.hann_window(1), torch.hamming_window(6),
+        torch.hamming_window(6, False, 0.6, 0.4),
+        torch.blackman_window(9), torch.bartlett_window(6), torch.bartlett_window(5, periodic=False), torch.kaiser_window(8),
+        torch.kaiser_window(7, False, 5.0), x * torch.hann_window(x.shape[1]), torch.signal.windows.hann(6), torch.hann_window(0),
     )  # fmt: skip
 
 
@@ -129,7 +150,8 @@ SAMPLES: list[Sample] = [
     Sample(triangles, (X,), other=(array(5, 4),)),
     Sample(listed, (X,), other=(OTHER,)),
     Sample(literals, ()),
-    Sample(windows_of_numbers, ()),
+    Sample(of_numbers, ()),
+    Sample(windows, (X,), other=(OTHER,)),
     *_like(),
     *_matrices(),
     *_complex(),

@@ -14,13 +14,111 @@ UNIT, POSITIVE = array(2, 3, kind="unit"), array(2, 3, kind="positive")
 SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.5, 1e20, math.inf, -math.inf, math.nan])
 POWERS = torch.tensor([1.0, 2.0, 8.0, 1024.0, 0.125, 3.0, 1e-30, 0.0, math.inf])
 
-_UNARY = (
-    "acos acosh asin asinh atan atanh cos cosh exp expm1 log log10 log1p log2 reciprocal sin sinh sqrt tan tanh neg abs sign sgn square isfinite isinf isnan "
-    "signbit logical_not ceil floor trunc round"
-).split()
-_COMPLEX = "acos asin atan cos exp log neg abs reciprocal sin sqrt square tanh sgn real imag conj logical_not isfinite isnan".split()
-_BINARY = "add sub mul div eq ne lt le gt ge floor_divide remainder pow maximum minimum hypot nextafter logaddexp atan2 copysign logical_and logical_or logical_xor".split()
-_OF_INTEGERS = "add sub mul div eq ne lt le gt ge maximum minimum atan2 copysign logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor".split()
+_UNARY = [
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atanh",
+    "cos",
+    "cosh",
+    "exp",
+    "expm1",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "reciprocal",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+    "neg",
+    "abs",
+    "sign",
+    "sgn",
+    "square",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "signbit",
+    "logical_not",
+    "ceil",
+    "floor",
+    "trunc",
+    "round",
+]
+_COMPLEX = [
+    "acos",
+    "asin",
+    "atan",
+    "cos",
+    "exp",
+    "log",
+    "neg",
+    "abs",
+    "reciprocal",
+    "sin",
+    "sqrt",
+    "square",
+    "tanh",
+    "sgn",
+    "real",
+    "imag",
+    "conj",
+    "logical_not",
+    "isfinite",
+    "isnan",
+]
+_BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "floor_divide",
+    "remainder",
+    "pow",
+    "maximum",
+    "minimum",
+    "hypot",
+    "nextafter",
+    "logaddexp",
+    "atan2",
+    "copysign",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+]
+_OF_INTEGERS = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "maximum",
+    "minimum",
+    "atan2",
+    "copysign",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+]
 _ALIASES = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctanh": "atanh", "negative": "neg",
     "absolute": "abs", "fix": "trunc", "positive": "positive", "conj_physical": "conj_physical",
@@ -31,13 +129,28 @@ def _unary() -> list[Sample]:
     found = []
     for name in _UNARY:
         function = getattr(torch, name)
-        found += [Sample(function, (POSITIVE,), name=name), Sample(function, (SPECIAL,), name=f"{name} special"), Sample(function, (array(),), name=name)]
-        found += [Sample(function, (UNIT,), other=(array(5, 3, kind="unit"),), name=name), Sample(function, (array(0, 3),), name=f"{name} empty")]
-        found += [Sample(function, (ints(2, 3),), name=f"{name} integers"), Sample(getattr(torch.Tensor, name), (POSITIVE,), name=f"Tensor.{name}")]
+        found += [
+            Sample(function, (POSITIVE,), name=name),
+            Sample(function, (SPECIAL,), name=f"{name} special"),
+            Sample(function, (array(),), name=name),
+        ]
+        found += [
+            Sample(function, (UNIT,), other=(array(5, 3, kind="unit"),), name=name),
+            Sample(function, (array(0, 3),), name=f"{name} empty"),
+        ]
+        found += [
+            Sample(function, (ints(2, 3),), name=f"{name} integers"),
+            Sample(getattr(torch.Tensor, name), (POSITIVE,), name=f"Tensor.{name}"),
+        ]
         found += [Sample(function, (array(3, dtype="bfloat16", kind="positive"),), name=f"{name} bfloat16")]
     found += [Sample(getattr(torch, name), (array(2, 3, dtype="complex64"),), name=f"{name} complex") for name in _COMPLEX]
     found += [Sample(getattr(torch, name), (POSITIVE,), name=name) for name in _ALIASES]
-    found += [Sample(torch.real, (X,)), Sample(torch.conj, (X,)), Sample(torch.log2, (POWERS,)), Sample(torch.abs, (ints(3, dtype="uint8"),))]
+    found += [
+        Sample(torch.real, (X,)),
+        Sample(torch.conj, (X,)),
+        Sample(torch.log2, (POWERS,)),
+        Sample(torch.abs, (ints(3, dtype="uint8"),)),
+    ]
     found += [Sample(torch.sin, (bools(3),)), Sample(torch.square, (bools(3),)), Sample(torch.sign, (bools(3),))]
     return found
 
@@ -57,29 +170,73 @@ def _binary() -> list[Sample]:
     for name in _BINARY:
         function = getattr(torch, name)
         found += [
-            Sample(function, (POSITIVE, array(3, kind="positive")), other=(array(5, 3, kind="positive"), array(3, kind="positive")), name=name),
-            Sample(function, (array(2, 1, kind="positive"), array(3, kind="positive")), other=(array(4, 1, kind="positive"), array(7, kind="positive")), name=name),
+            Sample(
+                function, (POSITIVE, array(3, kind="positive")), other=(array(5, 3, kind="positive"), array(3, kind="positive")), name=name
+            ),
+            Sample(
+                function,
+                (array(2, 1, kind="positive"), array(3, kind="positive")),
+                other=(array(4, 1, kind="positive"), array(7, kind="positive")),
+                name=name,
+            ),
             Sample(function, (SPECIAL[:, None], SPECIAL), name=f"{name} special"),
             Sample(function, (array(0, 3), array(3)), name=f"{name} empty"),
             Sample(getattr(torch.Tensor, name), (POSITIVE, array(kind="positive")), name=f"Tensor.{name} 0-d"),
         ]
     for name in _OF_INTEGERS:
         found += [
-            Sample(getattr(torch, name), (ints(2, 3, dtype="int32"), ints(3, low=1)), other=(ints(4, 3, dtype="int32"), ints(3, low=1)), name=f"{name} integers"),
+            Sample(
+                getattr(torch, name),
+                (ints(2, 3, dtype="int32"), ints(3, low=1)),
+                other=(ints(4, 3, dtype="int32"), ints(3, low=1)),
+                name=f"{name} integers",
+            ),
             Sample(getattr(torch, name), (ints(2, 3, dtype="uint8"), ints(low=1)), name=f"{name} bytes with 0-d"),
         ]
-    found += [Sample(getattr(torch, name), (bools(2, 3), bools(3)), name=f"{name} bools") for name in ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "lt", "eq")]
-    found += [Sample(getattr(torch, name), (X, ints(3)), name=f"{name} mixed") for name in ("add", "sub", "mul", "div", "eq", "gt", "maximum", "remainder", "pow")]
-    found += [Sample(getattr(torch, name), (array(3, dtype="complex64"), array(3)), name=f"{name} complex") for name in ("add", "sub", "mul", "div", "eq", "pow")]
-    found += [Sample(getattr(torch, name), (array(2, 3, dtype="float16"), array(), ), name=f"{name} half") for name in ("add", "mul", "div", "maximum")]
+    found += [
+        Sample(getattr(torch, name), (bools(2, 3), bools(3)), name=f"{name} bools")
+        for name in ("add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "lt", "eq")
+    ]
+    found += [
+        Sample(getattr(torch, name), (X, ints(3)), name=f"{name} mixed")
+        for name in ("add", "sub", "mul", "div", "eq", "gt", "maximum", "remainder", "pow")
+    ]
+    found += [
+        Sample(getattr(torch, name), (array(3, dtype="complex64"), array(3)), name=f"{name} complex")
+        for name in ("add", "sub", "mul", "div", "eq", "pow")
+    ]
+    found += [
+        Sample(
+            getattr(torch, name),
+            (
+                array(2, 3, dtype="float16"),
+                array(),
+            ),
+            name=f"{name} half",
+        )
+        for name in ("add", "mul", "div", "maximum")
+    ]
     return found
 
 
 def _numbers() -> list[Sample]:
     found: list[Sample] = []
-    for name, number in (("add", 2), ("sub", 0.5), ("mul", -3), ("div", 4), ("remainder", 3), ("floor_divide", 2), ("eq", 1), ("lt", 0.5), ("pow", 2)):
+    for name, number in (
+        ("add", 2),
+        ("sub", 0.5),
+        ("mul", -3),
+        ("div", 4),
+        ("remainder", 3),
+        ("floor_divide", 2),
+        ("eq", 1),
+        ("lt", 0.5),
+        ("pow", 2),
+    ):
         function = getattr(torch, name)
-        found += [Sample(function, (array(2, 3), number), other=(array(4, 3), number), name=f"{name} number"), Sample(function, (ints(2, 3), number), name=f"{name} number")]
+        found += [
+            Sample(function, (array(2, 3), number), other=(array(4, 3), number), name=f"{name} number"),
+            Sample(function, (ints(2, 3), number), name=f"{name} number"),
+        ]
     found += [
         Sample(torch.add, (ints(3), 2.5)),
         Sample(torch.add, (bools(3), 2)),
@@ -99,7 +256,9 @@ def _numbers() -> list[Sample]:
         Sample(torch.pow, (2.5, ints(3))),
         Sample(torch.pow, (ints(2, 3), 3)),
         Sample(torch.pow, (2, ints(3, low=0))),
-        Sample(torch.pow, (ints(2, 3, low=-2, high=3), ints(3, low=-2, high=4)), other=(ints(4, 3, low=-2, high=3), ints(3, low=-2, high=4))),
+        Sample(
+            torch.pow, (ints(2, 3, low=-2, high=3), ints(3, low=-2, high=4)), other=(ints(4, 3, low=-2, high=3), ints(3, low=-2, high=4))
+        ),
         Sample(torch.pow, (ints(3), 0.5)),
         Sample(torch.pow, (array(3, dtype="complex64"), 2)),
     ]
@@ -108,10 +267,24 @@ def _numbers() -> list[Sample]:
 
 def _reflected() -> list[Sample]:
     nonzero = ints(2, 3, low=1, high=6)
-    found = [Sample(getattr(torch.Tensor, f"__r{name}__"), (POSITIVE, 2), other=(array(4, 3, kind="positive"), 2), name=f"__r{name}__") for name in ("add", "sub", "mul", "div", "truediv", "pow", "mod", "floordiv")]
-    found += [Sample(getattr(torch.Tensor, f"__r{name}__"), (nonzero, 7), name=f"__r{name}__ integers") for name in ("sub", "div", "pow", "mod", "floordiv", "lshift", "rshift", "and", "or", "xor")]
-    found += [Sample(getattr(torch.Tensor, f"__{name}__"), (nonzero, 3), name=f"__{name}__") for name in ("and", "or", "xor", "lshift", "rshift", "floordiv", "mod", "pow", "truediv", "eq", "ne", "lt")]
-    return [*found, Sample(torch.Tensor.__and__, (bools(3), bools(3))), Sample(torch.Tensor.__and__, (bools(3), ints(3))), Sample(torch.Tensor.__invert__, (bools(3),))]
+    found = [
+        Sample(getattr(torch.Tensor, f"__r{name}__"), (POSITIVE, 2), other=(array(4, 3, kind="positive"), 2), name=f"__r{name}__")
+        for name in ("add", "sub", "mul", "div", "truediv", "pow", "mod", "floordiv")
+    ]
+    found += [
+        Sample(getattr(torch.Tensor, f"__r{name}__"), (nonzero, 7), name=f"__r{name}__ integers")
+        for name in ("sub", "div", "pow", "mod", "floordiv", "lshift", "rshift", "and", "or", "xor")
+    ]
+    found += [
+        Sample(getattr(torch.Tensor, f"__{name}__"), (nonzero, 3), name=f"__{name}__")
+        for name in ("and", "or", "xor", "lshift", "rshift", "floordiv", "mod", "pow", "truediv", "eq", "ne", "lt")
+    ]
+    return [
+        *found,
+        Sample(torch.Tensor.__and__, (bools(3), bools(3))),
+        Sample(torch.Tensor.__and__, (bools(3), ints(3))),
+        Sample(torch.Tensor.__invert__, (bools(3),)),
+    ]
 
 
 def _division() -> list[Sample]:
@@ -126,7 +299,12 @@ def _division() -> list[Sample]:
             Sample(torch.div, (ints(2, 3, dtype="int8"), 2), {"rounding_mode": mode}, other=(ints(5, 3, dtype="int8"), 2)),
             Sample(torch.div, (X, 0.3), {"rounding_mode": mode}, other=(OTHER, 0.3)),
         ]
-    return [*found, Sample(torch.floor_divide, (dividend, divisor)), Sample(torch.remainder, (dividend, divisor)), Sample(torch.fmod, (dividend, divisor))]
+    return [
+        *found,
+        Sample(torch.floor_divide, (dividend, divisor)),
+        Sample(torch.remainder, (dividend, divisor)),
+        Sample(torch.fmod, (dividend, divisor)),
+    ]
 
 
 def _bits() -> list[Sample]:
@@ -160,12 +338,18 @@ def _clamps() -> list[Sample]:
 
 
 def _types() -> list[Sample]:
-    methods = "float half double bfloat16 int long short char byte bool cfloat cdouble".split()
+    methods = ["float", "half", "double", "bfloat16", "int", "long", "short", "char", "byte", "bool", "cfloat", "cdouble"]
     edges = torch.tensor([0.0, -1.0, 1.9, -1.9, 255.0, 300.0, -129.0])
     found = [Sample(getattr(torch.Tensor, name), (edges,), name=name) for name in methods]
-    found += [Sample(getattr(torch.Tensor, name), (ints(2, 3, low=-300, high=300),), other=(ints(5, 3),), name=f"{name} of integers") for name in methods]
+    found += [
+        Sample(getattr(torch.Tensor, name), (ints(2, 3, low=-300, high=300),), other=(ints(5, 3),), name=f"{name} of integers")
+        for name in methods
+    ]
     found += [Sample(getattr(torch.Tensor, name), (bools(3),), name=f"{name} of bools") for name in methods]
-    found += [Sample(torch.Tensor.to, (X, *target), name=f"to {target}") for target in ((torch.float16,), ("cpu",), ("cpu", torch.int32), (torch.float64, True), (torch.int64,))]
+    found += [
+        Sample(torch.Tensor.to, (X, *target), name=f"to {target}")
+        for target in ((torch.float16,), ("cpu",), ("cpu", torch.int32), (torch.float64, True), (torch.int64,))
+    ]
     return [
         *found,
         Sample(torch.Tensor.to, (X,), {"dtype": torch.bool}),
@@ -176,7 +360,10 @@ def _types() -> list[Sample]:
         Sample(torch.Tensor.type_as, (X, ints(1))),
         Sample(torch.Tensor.bool, (SPECIAL,)),
         Sample(torch.Tensor.bool, (array(3, dtype="complex64"),), name="bool of complex"),
-        *(Sample(getattr(torch.Tensor, name), (X,), other=(OTHER,), name=name) for name in ("contiguous", "clone", "detach", "cpu", "resolve_conj", "resolve_neg")),
+        *(
+            Sample(getattr(torch.Tensor, name), (X,), other=(OTHER,), name=name)
+            for name in ("contiguous", "clone", "detach", "cpu", "resolve_conj", "resolve_neg")
+        ),
         Sample(torch.Tensor.clone, (X,), {"memory_format": torch.preserve_format}),
         Sample(torch.Tensor.detach, (ints(3),), name="detach integers"),
         Sample(torch.Tensor.requires_grad_, (X,), name="requires_grad_"),

@@ -33,13 +33,16 @@ _KEYS: tuple[Index, ...] = (
     (0, 1), (0, -1, 1), (..., 0), (..., -1), (..., None), (None, ...), (_ALL, 0), (_ALL, None), (_ALL, None, 0), (None, 0, None),
     slice(1, None), slice(None, 2), slice(None, -1), slice(-1, None), slice(-2, -1), slice(1, 3), slice(None, None, 2), slice(1, None, 2),
     slice(0, 0), slice(2, 1), slice(100, None), slice(-100, 2), slice(3, 100), (_ALL, slice(1, -1)), (slice(1, 2), slice(None, None, 3)),
-    (..., slice(1, None)), (..., slice(None, -1), _ALL), (0, slice(1, 3), None, -1), (None, slice(1), None, ..., None), (True, 0), (_ALL, True),
+    (..., slice(1, None)), (..., slice(None, -1), _ALL), (0, slice(1, 3), None, -1),
+    (None, slice(1), None, ..., None), (True, 0), (_ALL, True),
 )  # fmt: skip
 
 _LISTS: tuple[Index, ...] = (
-    [0, 2], [2, -1, 0], ([0, 1], [1, 2]), (_ALL, [0, 2]), (_ALL, [1], 0), ([0, 1], _ALL, [1, 0]), ([0], None, [1]), (0, [0, 1]), (0, _ALL, [1, 0]),
+    [0, 2], [2, -1, 0], ([0, 1], [1, 2]), (_ALL, [0, 2]), (_ALL, [1], 0), ([0, 1], _ALL, [1, 0]),
+    ([0], None, [1]), (0, [0, 1]), (0, _ALL, [1, 0]),
     (..., [0, 1]), ([[0, 1], [1, 0]],), (_ALL, [[0], [1]]), ([[0], [1]], [0, 1, 2]), ([0, 1], 1, [0, 1]), [], (_ALL, []), range(2),
-    ([0], True, [1]), (True, [1, 0]), (False, [1]), ([1, 0], slice(1, 3)), (slice(1, 3), [1, 0], slice(None, None, 2)), (None, [0, 1], None),
+    ([0], True, [1]), (True, [1, 0]), (False, [1]), ([1, 0], slice(1, 3)), (slice(1, 3), [1, 0], slice(None, None, 2)),
+    (None, [0, 1], None),
 )  # fmt: skip
 
 
@@ -50,9 +53,11 @@ def _index_arrays() -> list[Sample]:
     indices: tuple[tuple[Index, Index], ...] = (
         (i, few), (j, j), ((_ALL, i), (_ALL, few)), ((..., j), (..., few)), ((i, i), (few, few)), ((j, i), (j, i)),
         ((i, _ALL, i), (few, _ALL, few)), ((_ALL, i, i), (_ALL, few, few)), ((i, None, i), (few, None, few)), ((0, i), (0, few)),
-        ((i, 0, i), (few, 0, few)), ((0, _ALL, i), (0, _ALL, few)), ((slice(1, 3), i), (slice(1, 3), few)), ((i, slice(None, -1)), (few, slice(None, -1))),
+        ((i, 0, i), (few, 0, few)), ((0, _ALL, i), (0, _ALL, few)), ((slice(1, 3), i), (slice(1, 3), few)),
+        ((i, slice(None, -1)), (few, slice(None, -1))),
         (one, one), ((_ALL, one), (_ALL, one)), ((one, one), (one, one)), ((i, one), (few, one)), ((one, _ALL, i), (one, _ALL, few)),
-        ((i, one, i), (few, one, few)), ((..., one, None), (..., one, None)), ((None, i, one), (None, few, one)), ((i, [0], i), (few, [0], few)),
+        ((i, one, i), (few, one, few)), ((..., one, None), (..., one, None)), ((None, i, one), (None, few, one)),
+        ((i, [0], i), (few, [0], few)),
     )  # fmt: skip
     return [Sample(operator.getitem, (x, index), other=(other, later), name="__getitem__") for index, later in indices]
 
@@ -92,19 +97,23 @@ def _key_writes() -> list[Sample]:
         (0, 1.5), (0, plane), (-1, row), ((_ALL, 0), row), (_ALL, 2), (_ALL, plane), (..., row), ((..., 0), 3), ((), 1.0), (None, 2.0),
         (slice(1, None), 0.0), (slice(1, None), plane), ((_ALL, slice(None, 2)), row), ((_ALL, slice(None, None, 2)), array(2, 5)),
         ((0, 1, 2), 7.0), ((0, 1, 2), array()), ((0, slice(1, 3), -1), array(2)), ((_ALL, None, 1), row), (0, array(1, 1, 4, 5)),
-        (slice(0, 0), 1.0), (True, 2.0), (False, 2.0), ((slice(-2, None), slice(None, -1)), 1), ((0, 1), True), (0, array(4, 5, dtype="float64")),
+        (slice(0, 0), 1.0), (True, 2.0), (False, 2.0), ((slice(-2, None), slice(None, -1)), 1),
+        ((0, 1), True), (0, array(4, 5, dtype="float64")),
     )  # fmt: skip
 
 
 def _array_writes() -> list[Sample]:
     x, other = array(4, 5, 6), array(5, 6, 7)
-    i, j, one = torch.tensor([2, -4, 3]), torch.tensor([[0, 3], [1, -2]]), torch.tensor(2)
+    i, j, one = torch.tensor([0, -1, 1]), torch.tensor([[0, 3], [1, -2]]), torch.tensor(2)
     pairs: tuple[tuple[Index, Any], ...] = (
-        (i, 1.5), ((_ALL, i), 2), ((i, i), 3.0), ((i, _ALL, i), 1.0), (one, 2.0), ((_ALL, one), 1.0), ((one, i), 2.0), ((one, _ALL, i), 4.0),
-        ((0, i), 5.0), ((slice(1, 3), i), 6.0), ([0, 2], 7.0), (([0, 1], [1, 2]), 8.0), ((j, 0), 1.0), ((None, i), 2.0), ((i, one, i), 3.0), ([], 1.0),
+        (i, 1.5), ((_ALL, i), 2), ((i, i), 3.0), ((i, _ALL, i), 1.0), (one, 2.0), ((_ALL, one), 1.0),
+        ((one, i), 2.0), ((one, _ALL, i), 4.0),
+        ((0, i), 5.0), ((slice(1, 3), i), 6.0), ([0, 2], 7.0), (([0, 1], [1, 2]), 8.0), ((j, 0), 1.0),
+        ((None, i), 2.0), ((i, one, i), 3.0), ([], 1.0),
     )  # fmt: skip
     samples = _writes(x, other, *pairs)
-    return samples + [
+    return [
+        *samples,
         Sample(put_into, (x, i, array(3, 5, 6)), name="__setitem__"),
         Sample(put_into, (x, i, array(5, 6)), name="__setitem__"),
         Sample(put_into, (x, (_ALL, i), array(4, 3, 6)), name="__setitem__"),
@@ -145,7 +154,8 @@ def _mask_writes() -> list[Sample]:
             ((slice(1, None), bools(5)), (slice(1, None), bools(5)), 1.0),
         )
     ]
-    return samples + [
+    return [
+        *samples,
         Sample(put_into, (x, fixed, array(3, 5, 3)), name="__setitem__"),
         Sample(put_into, (x, fixed, array(3, 1, 3)), name="__setitem__"),
         Sample(put_into, (x, (_ALL, torch.tensor([True, False, True, False, True])), array(4, 3, 3)), name="__setitem__"),
@@ -196,7 +206,9 @@ def _scatters() -> list[Sample]:
     for reduce in ("sum", "prod", "mean", "amax", "amin"):
         for include in (True, False):
             options = {"reduce": reduce, "include_self": include}
-            samples.append(Sample(torch.scatter_reduce, (x, 0, i, src), options, other=(array(6, 5), 0, ints(4, 5, low=0, high=6), array(4, 5))))
+            samples.append(
+                Sample(torch.scatter_reduce, (x, 0, i, src), options, other=(array(6, 5), 0, ints(4, 5, low=0, high=6), array(4, 5)))
+            )
             samples.append(Sample(torch.scatter_reduce, (ints(3), 0, ints(6, low=0, high=3), ints(6)), options))
         if reduce != "sum":
             samples.append(Sample(torch.index_reduce, (x, 0, ints(3, low=0, high=4), array(3, 5), reduce), {"include_self": False}))
@@ -215,7 +227,7 @@ def _indexed_writes() -> list[Sample]:
         Sample(torch.index_copy, (x, 1, once, array(4, 3))),
         Sample(torch.index_fill, (x, 0, i, 1.5), other=(array(6, 2), 0, i, 1.5)),
         Sample(torch.index_fill, (x, 1, i, array())),
-        Sample(torch.index_put, (x, (i,), array(5))),
+        Sample(torch.index_put, (x, (once,), array(5))),
         Sample(torch.index_put, (x, (i, i), array(3)), {"accumulate": True}, other=(array(6, 5), (i, i), array(3))),
         Sample(torch.index_put, (x, (torch.tensor([0, 0, 1]),), array(3, 5)), {"accumulate": True}),
         Sample(torch.index_put, (x, (bools(4, 5),), array()), {"accumulate": True}),
@@ -258,7 +270,15 @@ def _masked_and_diagonal() -> list[Sample]:
         samples.append(Sample(torch.diagonal, (x,), {"offset": offset}, other=(array(6, 6),)))
         samples.append(Sample(torch.diag, (x,), {"diagonal": offset}))
         samples.append(Sample(torch.linalg.diagonal, (array(2, 3, 4),), {"offset": offset}))
-    for shape, wrap in (((3, 3), False), ((3, 5), False), ((7, 3), False), ((7, 3), True), ((4, 3), True), ((3, 3, 3), False), ((3, 5), True)):
+    for shape, wrap in (
+        ((3, 3), False),
+        ((3, 5), False),
+        ((7, 3), False),
+        ((7, 3), True),
+        ((4, 3), True),
+        ((3, 3, 3), False),
+        ((3, 5), True),
+    ):
         samples.append(Sample(fill_diagonal, (array(*shape), 2.0, wrap)))
     return samples
 

@@ -52,12 +52,26 @@ _ELEMENTWISE = [
     Sample(F.gaussian_nll_loss, (array(3, 4), array(3, 4), array(3, 1, kind="positive"))),
     Sample(F.gaussian_nll_loss, (array(3, 4), array(3, 4), torch.tensor([[0.0]] * 3)), {"eps": 0.1}, name="gaussian_nll_loss-no-variance"),
     *(
-        Sample(F.binary_cross_entropy, (torch.tensor([0.0, 0.2, 0.5, 1.0, 1.0]), torch.tensor([0.0, 1.0, 0.3, 1.0, 0.0])), {"reduction": reduction})
+        Sample(
+            F.binary_cross_entropy,
+            (torch.tensor([0.0, 0.2, 0.5, 1.0, 1.0]), torch.tensor([0.0, 1.0, 0.3, 1.0, 0.0])),
+            {"reduction": reduction},
+        )
         for reduction in _REDUCTIONS
     ),
-    Sample(F.binary_cross_entropy, (torch.tensor([[0.1, 0.5, 0.9]]), torch.tensor([[0.3, 1.0, 0.0]])), {"weight": torch.tensor([1.0, 0.0, 2.0])}, name="bce-weight"),
+    Sample(
+        F.binary_cross_entropy,
+        (torch.tensor([[0.1, 0.5, 0.9]]), torch.tensor([[0.3, 1.0, 0.0]])),
+        {"weight": torch.tensor([1.0, 0.0, 2.0])},
+        name="bce-weight",
+    ),
     *(
-        Sample(F.binary_cross_entropy_with_logits, (array(3, 4), array(3, 4, kind="positive")), {"reduction": reduction}, other=(array(2), array(2, kind="positive")))
+        Sample(
+            F.binary_cross_entropy_with_logits,
+            (array(3, 4), array(3, 4, kind="positive")),
+            {"reduction": reduction},
+            other=(array(2), array(2, kind="positive")),
+        )
         for reduction in _REDUCTIONS
     ),
     Sample(
@@ -81,7 +95,12 @@ _CLASSES = [
     ),
     *(Sample(f, (array(5), _labels()), name=f"{f.__name__}-one") for f in (F.cross_entropy, F.nll_loss)),
     *(
-        Sample(f, (array(2, 5, 4), _ignored(2, 4), array(5, kind="positive")), {"reduction": reduction}, name=f"{f.__name__}-ignored-{reduction}")
+        Sample(
+            f,
+            (array(2, 5, 4), _ignored(2, 4), array(5, kind="positive")),
+            {"reduction": reduction},
+            name=f"{f.__name__}-ignored-{reduction}",
+        )
         for f in (F.cross_entropy, F.nll_loss)
         for reduction in _REDUCTIONS
     ),
@@ -105,7 +124,12 @@ _CLASSES = [
 
 _RANKING = [
     *(
-        Sample(F.hinge_embedding_loss, (array(3, 4), _signs(3, 4)), {"reduction": reduction, "margin": 0.5}, name=f"hinge_embedding_loss-{reduction}")
+        Sample(
+            F.hinge_embedding_loss,
+            (array(3, 4), _signs(3, 4)),
+            {"reduction": reduction, "margin": 0.5},
+            name=f"hinge_embedding_loss-{reduction}",
+        )
         for reduction in _REDUCTIONS
     ),
     Sample(F.margin_ranking_loss, (array(6), array(6), _signs(6)), {"margin": 0.2}),
@@ -114,18 +138,33 @@ _RANKING = [
     Sample(F.multi_margin_loss, (array(3, 5), _labels(3)), {"weight": torch.linspace(0.1, 1, 5), "reduction": "none"}),
     Sample(F.multi_margin_loss, (array(5), _labels()), name="multi_margin_loss-one"),
     *(
-        Sample(F.multilabel_margin_loss, (array(2, 4), torch.tensor([[3, 0, -1, 1], [-1, 2, 0, 1]])), {"reduction": reduction}, name=f"multilabel-{reduction}")
+        Sample(
+            F.multilabel_margin_loss,
+            (array(2, 4), torch.tensor([[3, 0, -1, 1], [-1, 2, 0, 1]])),
+            {"reduction": reduction},
+            name=f"multilabel-{reduction}",
+        )
         for reduction in _REDUCTIONS
     ),
     Sample(F.multilabel_margin_loss, (array(4), torch.tensor([3, 0, -1, 1])), name="multilabel_margin_loss-one"),
-    *(Sample(F.multilabel_soft_margin_loss, (array(3, 4), ints(3, 4, low=0, high=2)), {"reduction": reduction}) for reduction in _REDUCTIONS),
+    *(
+        Sample(F.multilabel_soft_margin_loss, (array(3, 4), ints(3, 4, low=0, high=2)), {"reduction": reduction})
+        for reduction in _REDUCTIONS
+    ),
     Sample(F.multilabel_soft_margin_loss, (array(3, 4), array(3, 4, kind="positive"), array(4, kind="positive"))),
     *(
-        Sample(F.cosine_embedding_loss, (array(3, 4), array(3, 4), _signs(3)), {"margin": -0.3, "reduction": reduction}, name=f"cosine-{reduction}")
+        Sample(
+            F.cosine_embedding_loss,
+            (array(3, 4), array(3, 4), _signs(3)),
+            {"margin": -0.3, "reduction": reduction},
+            name=f"cosine-{reduction}",
+        )
         for reduction in _REDUCTIONS
     ),
     *(Sample(F.triplet_margin_loss, (array(3, 4), array(3, 4), array(3, 4)), {"p": p, "swap": True}) for p in (1, 2, 3.0)),
-    Sample(F.triplet_margin_loss, (array(3, 4), array(3, 4), array(3, 4)), {"reduction": "none"}, other=(array(2, 6), array(2, 6), array(2, 6))),
+    Sample(
+        F.triplet_margin_loss, (array(3, 4), array(3, 4), array(3, 4)), {"reduction": "none"}, other=(array(2, 6), array(2, 6), array(2, 6))
+    ),
     Sample(F.triplet_margin_with_distance_loss, (array(3, 4), array(3, 4), array(3, 4)), {"margin": 0.4}),
 ]
 
@@ -137,11 +176,18 @@ def _log_probabilities(*shape: int) -> torch.Tensor:
 _TARGETS = torch.tensor([[1, 2, 2], [3, 1, 4], [1, 1, 1]])
 _CTC = [
     *(
-        Sample(F.ctc_loss, (_log_probabilities(7, 3, 5), _TARGETS, (7, 5, 7), (3, 2, 0)), {"reduction": reduction}, name=f"ctc_loss-{reduction}")
+        Sample(
+            F.ctc_loss,
+            (_log_probabilities(7, 3, 5), _TARGETS, (7, 5, 7), (3, 2, 0)),
+            {"reduction": reduction},
+            name=f"ctc_loss-{reduction}",
+        )
         for reduction in _REDUCTIONS
     ),
     Sample(F.ctc_loss, (_log_probabilities(7, 3, 5), _TARGETS, torch.tensor([7, 6, 5]), torch.tensor([3, 2, 3])), name="ctc_loss-arrays"),
-    Sample(F.ctc_loss, (_log_probabilities(7, 3, 5), torch.tensor([1, 2, 2, 4, 3]), (7, 6, 5), (2, 1, 2)), name="ctc_loss-one-after-the-other"),
+    Sample(
+        F.ctc_loss, (_log_probabilities(7, 3, 5), torch.tensor([1, 2, 2, 4, 3]), (7, 6, 5), (2, 1, 2)), name="ctc_loss-one-after-the-other"
+    ),
     Sample(
         F.ctc_loss,
         (_log_probabilities(7, 3, 5), torch.tensor([1, 2, 2, 4, 3]), torch.tensor([7, 6, 5]), torch.tensor([2, 1, 2])),
@@ -149,7 +195,9 @@ _CTC = [
     ),
     Sample(F.ctc_loss, (_log_probabilities(3, 3, 5), _TARGETS, (3, 2, 3), (3, 3, 3)), {"zero_infinity": True}, name="ctc_loss-impossible"),
     Sample(F.ctc_loss, (_log_probabilities(3, 3, 5), _TARGETS, (3, 2, 3), (3, 3, 3)), {"reduction": "none"}, name="ctc_loss-infinite"),
-    Sample(F.ctc_loss, (_log_probabilities(7, 5), torch.tensor([1, 2]), torch.tensor(7), torch.tensor(2)), {"blank": 4}, name="ctc_loss-one"),
+    Sample(
+        F.ctc_loss, (_log_probabilities(7, 5), torch.tensor([1, 2]), torch.tensor(7), torch.tensor(2)), {"blank": 4}, name="ctc_loss-one"
+    ),
 ]
 
 SAMPLES = [*_ELEMENTWISE, *_CLASSES, *_RANKING, *_CTC]

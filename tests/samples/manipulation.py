@@ -129,7 +129,9 @@ def _elements() -> list[Sample]:
         Sample(torch.cartesian_prod, (array(2), array(3)), other=(array(3), array(2))),
         Sample(torch.cartesian_prod, (array(3),)),
     ]
-    return samples + [Sample(torch.rot90, (array(2, 3, 4), k, dims)) for k, dims in ((1, (0, 1)), (-1, (1, 2)), (2, (0, 2)), (4, (0, 1)), (3, (2, 0)))]
+    return samples + [
+        Sample(torch.rot90, (array(2, 3, 4), k, dims)) for k, dims in ((1, (0, 1)), (-1, (1, 2)), (2, (0, 2)), (4, (0, 1)), (3, (2, 0)))
+    ]
 
 
 def _joins() -> list[Sample]:
@@ -156,7 +158,7 @@ def _joins() -> list[Sample]:
 
 def _cuts() -> list[Sample]:
     x, other = array(6, 4), array(8, 4)
-    samples = [
+    return [
         Sample(torch.split, (x, 2), other=(array(6, 7), 2)),
         Sample(torch.split, (x, 4), other=(array(7, 5), 4)),
         Sample(torch.split, (x, 9)),
@@ -184,21 +186,29 @@ def _cuts() -> list[Sample]:
         Sample(torch.narrow, (x, 1, -2, 2)),
         Sample(torch.narrow, (x, 0, torch.tensor(2), 3)),
     ]
-    return samples
 
 
 def _pads() -> list[Sample]:
     x, other = array(2, 3, 4), array(1, 5, 6)
     cases: list[tuple[Any, dict[str, Any]]] = [
-        ((1, 2), {}), ((1, 0, 0, 2), {}), ((1, 1, 2, 2, 0, 3), {"value": 1.5}), ((0, 0), {}), ((-1, 2), {}), ((-1, -1, 2, -1), {"value": -3.0}),
+        ((1, 2), {}), ((1, 0, 0, 2), {}), ((1, 1, 2, 2, 0, 3), {"value": 1.5}), ((0, 0), {}), ((-1, 2), {}),
+        ((-1, -1, 2, -1), {"value": -3.0}),
         ((1, 2), {"mode": "reflect"}), ((1, 2), {"mode": "replicate"}), ((1, 2), {"mode": "circular"}),
         ((-1, 2), {"mode": "reflect"}), ((-1, 2), {"mode": "replicate"}), ((-1, 2), {"mode": "circular"}), ((2, -1), {"mode": "circular"}),
     ]  # fmt: skip
     samples = [Sample(F.pad, (x, amounts), options, other=(other, amounts)) for amounts, options in cases]
     image = array(1, 2, 4, 5)
-    samples += [Sample(F.pad, (image, (1, 2, 2, 1)), {"mode": mode}, other=(array(2, 3, 6, 7), (1, 2, 2, 1))) for mode in ("reflect", "replicate", "circular")]
+    samples += [
+        Sample(F.pad, (image, (1, 2, 2, 1)), {"mode": mode}, other=(array(2, 3, 6, 7), (1, 2, 2, 1)))
+        for mode in ("reflect", "replicate", "circular")
+    ]
     samples += [Sample(F.pad, (array(1, 1, 3, 4, 5), (1, 1, 2, 0, 1, 1)), {"mode": mode}) for mode in ("reflect", "replicate", "circular")]
-    return [*samples, Sample(F.pad, (ints(3), (1, 1)), {"value": 7}), Sample(F.pad, (bools(3), (1, 1)), {"value": True}), Sample(F.pad, (bools(3), (0, 2)))]
+    return [
+        *samples,
+        Sample(F.pad, (ints(3), (1, 1)), {"value": 7}),
+        Sample(F.pad, (bools(3), (1, 1)), {"value": True}),
+        Sample(F.pad, (bools(3), (0, 2))),
+    ]
 
 
 SAMPLES: list[Sample] = [*_shapes(), *_orders(), *_broadcasts(), *_elements(), *_joins(), *_cuts(), *_pads()]

@@ -23,7 +23,17 @@ def _weights(gates: int, layers: int, directions: int, biases: bool, projection:
     return arrays
 
 
-def _arguments(function: Any, time: int, batch: int, *, layers: int = 1, both: bool = False, biases: bool = True, first: bool = False, projection: int = 0) -> Any:
+def _arguments(
+    function: Any,
+    time: int,
+    batch: int,
+    *,
+    layers: int = 1,
+    both: bool = False,
+    biases: bool = True,
+    first: bool = False,
+    projection: int = 0,
+) -> Any:
     directions = 2 if both else 1
     state = array(layers * directions, batch, projection or 4)
     hx = [state, array(layers * directions, batch, 4)] if function is torch.lstm else state
@@ -38,7 +48,9 @@ def _packed(function: Any, sizes: list[int], *, layers: int, both: bool) -> Any:
 
 
 def _layer(function: Any, **options: Any) -> Sample:
-    return Sample(function, _arguments(function, 5, 2, **options), other=_arguments(function, 3, 4, **options), name=f"{function.__name__}-{options}")
+    return Sample(
+        function, _arguments(function, 5, 2, **options), other=_arguments(function, 3, 4, **options), name=f"{function.__name__}-{options}"
+    )
 
 
 def _cell(function: Any, gates: int, biases: bool) -> Sample:

@@ -123,7 +123,6 @@ def _selecting() -> list[Sample]:
         Sample(torch.topk, (array(), 1)),
         Sample(torch.topk, (x, 0)),
         Sample(values_of, (torch.topk, ints(4, 9), 3), other=(torch.topk, ints(2, 5), 3)),
-        Sample(values_of, (torch.topk, bools(4, 9), 3)),
         Sample(nan_on_top, (array(4, 6),), other=(array(3, 7),)),
         Sample(torch.kthvalue, (x, 2), other=(other, 2)),
         Sample(torch.kthvalue, (x, 4, 1, True), other=(other, 4, 1, True)),

@@ -14,20 +14,76 @@ SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.5, -7.3, 12.0, 40.0, 
 RIGHT = torch.tensor([0.0, 1e-5, 0.3, 1.0, 2.0, 2.5, 3.0, 8.0, 8.5, 30.0, 70.0])  # where functions are defined for positive numbers only
 LEFT = -RIGHT
 
-_UNARY = (
-    "digamma erf erfc erfinv exp2 i0 lgamma rsqrt sigmoid sinc logit frac nan_to_num deg2rad rad2deg isposinf isneginf isreal angle special.entr special.erfcx "
-    "special.i0e special.i1 special.i1e special.log_ndtr special.ndtr special.ndtri special.spherical_bessel_j0 special.expit special.psi special.gammaln "
-    "special.exp2 special.logit special.sinc special.digamma special.erf special.erfc special.erfinv special.i0 special.expm1 special.log1p"
-).split()
-_BESSEL = (
-    "airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 modified_bessel_i0 modified_bessel_i1 modified_bessel_k0 modified_bessel_k1 "
-    "scaled_modified_bessel_k0 scaled_modified_bessel_k1"
-).split()
-_POLYNOMIALS = (
-    "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h hermite_polynomial_he "
-    "laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u shifted_chebyshev_polynomial_v "
-    "shifted_chebyshev_polynomial_w"
-).split()
+_UNARY = [
+    "digamma",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp2",
+    "i0",
+    "lgamma",
+    "rsqrt",
+    "sigmoid",
+    "sinc",
+    "logit",
+    "frac",
+    "nan_to_num",
+    "deg2rad",
+    "rad2deg",
+    "isposinf",
+    "isneginf",
+    "isreal",
+    "angle",
+    "special.entr",
+    "special.erfcx",
+    "special.i0e",
+    "special.i1",
+    "special.i1e",
+    "special.log_ndtr",
+    "special.ndtr",
+    "special.ndtri",
+    "special.spherical_bessel_j0",
+    "special.expit",
+    "special.psi",
+    "special.gammaln",
+    "special.exp2",
+    "special.logit",
+    "special.sinc",
+    "special.digamma",
+    "special.erf",
+    "special.erfc",
+    "special.erfinv",
+    "special.i0",
+    "special.expm1",
+    "special.log1p",
+]
+_BESSEL = [
+    "airy_ai",
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_y0",
+    "bessel_y1",
+    "modified_bessel_i0",
+    "modified_bessel_i1",
+    "modified_bessel_k0",
+    "modified_bessel_k1",
+    "scaled_modified_bessel_k0",
+    "scaled_modified_bessel_k1",
+]
+_POLYNOMIALS = [
+    "chebyshev_polynomial_t",
+    "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v",
+    "chebyshev_polynomial_w",
+    "hermite_polynomial_h",
+    "hermite_polynomial_he",
+    "laguerre_polynomial_l",
+    "legendre_polynomial_p",
+    "shifted_chebyshev_polynomial_t",
+    "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v",
+    "shifted_chebyshev_polynomial_w",
+]
 
 
 def _unary() -> list[Sample]:
@@ -53,12 +109,19 @@ def _binary() -> list[Sample]:
     positive = (array(2, 3, kind="positive"), array(3, kind="positive"))
     later = (array(5, 3, kind="positive"), array(3, kind="positive"))
     functions = (
-        torch.fmax, torch.fmin, torch.fmod, torch.logaddexp2, torch.xlogy, torch.special.xlogy, torch.special.xlog1py, torch.igamma, torch.igammac,
+        torch.fmax, torch.fmin, torch.fmod, torch.logaddexp2, torch.xlogy, torch.special.xlogy, torch.special.xlog1py, torch.igamma,
+        torch.igammac,
         torch.special.gammainc, torch.special.gammaincc, torch.special.zeta, torch.heaviside, torch.isclose, torch.ldexp, torch.float_power,
     )  # fmt: skip
     found = [Sample(function, positive, other=later) for function in functions]
-    found += [Sample(function, (SPECIAL[:, None], SPECIAL)) for function in (torch.fmax, torch.fmin, torch.fmod, torch.xlogy, torch.special.xlog1py, torch.heaviside, torch.isclose)]
-    found += [Sample(function, (ints(2, 3, low=-40, high=40), ints(3, low=1, high=30))) for function in (torch.gcd, torch.lcm, torch.fmod, torch.fmax, torch.xlogy, torch.ldexp)]
+    found += [
+        Sample(function, (SPECIAL[:, None], SPECIAL))
+        for function in (torch.fmax, torch.fmin, torch.fmod, torch.xlogy, torch.special.xlog1py, torch.heaviside, torch.isclose)
+    ]
+    found += [
+        Sample(function, (ints(2, 3, low=-40, high=40), ints(3, low=1, high=30)))
+        for function in (torch.gcd, torch.lcm, torch.fmod, torch.fmax, torch.xlogy, torch.ldexp)
+    ]
     return [
         *found,
         Sample(torch.xlogy, (2, POSITIVE)),

@@ -6,8 +6,10 @@ from ....ops.dtypes import is_complex, is_floating, is_integer
 from ...rows import Operand
 from .table import rows
 
-_LAX = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "sign", "sin", "sinh")
-_LAX += ("sqrt", "tan", "tanh")
+_LAX = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "sign", "sin",
+    "sinh", "sqrt", "tan", "tanh",
+)  # fmt: skip
 _JNP = ("isfinite", "isinf", "isnan", "log10", "round", "signbit", "trunc")
 _JNP_BINARY = ("copysign", "hypot", "logaddexp", "maximum", "minimum", "nextafter")
 _OPERATORS = {
@@ -67,7 +69,7 @@ def power(x1: Operand, x2: Operand) -> str:
         return f"integer_power({x1}, {x2})"
     exponent = None if x2.dtype else _number(x2)
     if exponent in (0.5, -0.5) and is_floating(dtype):
-        return f"lax.{'sqrt' if exponent > 0 else 'rsqrt'}({x1})"  # type: ignore[operator]
+        return f"lax.{'sqrt' if exponent > 0 else 'rsqrt'}({x1})"
     if exponent is not None and exponent.is_integer() and abs(exponent) <= 16:
         return f"{x1} ** {f'({exponent:.0f})' if exponent < 0 else f'{exponent:.0f}'}"
     return f"power({x1}, {x2})" if x1.dtype and x2.dtype and is_floating(dtype) else f"{x1} ** {x2}"

@@ -50,7 +50,7 @@ def scatter_nd(x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...]
     reduce = _reduction(x, reduce)
     if _has_method(reduce, include_self):
         return f"{x}.at{arrays_text(indices, axes, x.ndim)}.{_METHODS[reduce]}({values})"
-    at = dict(zip(axes, indices))
+    at = dict(zip(axes, indices, strict=False))
     key = ", ".join(str(at.get(axis, "slice(None)")) for axis in range(axes[-1] + 1))
     return _helper(x, f"({key},)", values, reduce, include_self)
 

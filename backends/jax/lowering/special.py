@@ -7,7 +7,19 @@ from ...rows import Operand
 from .table import rows
 
 _SPECIAL = ("entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtri")
-_HELPERS = ("airy_ai", "bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "digamma", "i0")
+_HELPERS = (
+    "airy_ai",
+    "bessel_j0",
+    "bessel_j1",
+    "bessel_k0",
+    "bessel_k0e",
+    "bessel_k1",
+    "bessel_k1e",
+    "bessel_y0",
+    "bessel_y1",
+    "digamma",
+    "i0",
+)
 _HELPERS_OF_TWO = ("fmax", "fmin", "gammainc", "gammaincc", "xlog1py", "xlogy", "zeta")
 
 rows.table({name: f"special.{name}({{x}})" for name in _SPECIAL})

@@ -6,6 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+# One coefficient a line would make this file four times as long.
+# fmt: off
+
 
 def chebyshev_sum(t: jax.Array, coefficients: tuple[float, ...]) -> jax.Array:
     """The series ``sum(c[k] * T_k(t))``."""

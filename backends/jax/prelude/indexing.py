@@ -20,7 +20,9 @@ def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_sel
     count = jnp.zeros(x.shape, jnp.int32).at[key].add(1)
     if not include_self:
         floating = jnp.issubdtype(x.dtype, jnp.inexact)
-        lowest, highest = (-jnp.inf, jnp.inf) if floating else (False, True) if x.dtype == bool else (jnp.iinfo(x.dtype).min, jnp.iinfo(x.dtype).max)
+        lowest, highest = (
+            (-jnp.inf, jnp.inf) if floating else (False, True) if x.dtype == bool else (jnp.iinfo(x.dtype).min, jnp.iinfo(x.dtype).max)
+        )
         neutral = {"sum": 0, "mean": 0, "prod": 1, "max": lowest, "min": highest}[reduce]
         x = jnp.where(count > 0, jnp.asarray(neutral, x.dtype), x)
     if reduce == "prod":
@@ -46,7 +48,9 @@ def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
 
     def change(factor: jax.Array, fixed: jax.Array, zeros: jax.Array, nonzero: jax.Array) -> jax.Array:
         """0, whose derivative by ``factor`` is the product of the other factors."""
-        others = jnp.where(fixed == 0, jnp.where(zeros == 1, nonzero, 0), jnp.where(zeros == 0, nonzero / jnp.where(fixed == 0, 1, fixed), 0))
+        others = jnp.where(
+            fixed == 0, jnp.where(zeros == 1, nonzero, 0), jnp.where(zeros == 0, nonzero / jnp.where(fixed == 0, 1, fixed), 0)
+        )
         change = others * (factor - fixed)
         return jnp.where(jnp.isfinite(change), change, 0)
 

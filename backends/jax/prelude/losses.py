@@ -23,7 +23,13 @@ def nll_loss(
 
 
 def cross_entropy(
-    logits: jax.Array, target: jax.Array, weight: jax.Array | None = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
+    logits: jax.Array,
+    target: jax.Array,
+    weight: jax.Array | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
 ) -> jax.Array:
     """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all classes alike."""
     axis = min(1, logits.ndim - 1)
@@ -44,14 +50,28 @@ def cross_entropy(
 
 def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array:
     """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100, with finite gradients."""
-    sure, never = probability >= 1, probability <= 0
-    yes = jnp.where(never, -100, jnp.maximum(jnp.log(jnp.where(never, 1, probability)), -100))
-    no = jnp.where(sure, -100, jnp.maximum(jnp.log1p(-jnp.where(sure, 0, probability)), -100))
-    return (target - 1) * no - target * yes
+
+    @jax.custom_jvp
+    def cross_entropy(p: jax.Array, t: jax.Array) -> jax.Array:
+        return (t - 1) * jnp.maximum(jnp.log1p(-p), -100) - t * jnp.maximum(jnp.log(p), -100)
+
+    @cross_entropy.defjvp
+    def slopes(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        p, t = primals
+        by_p = (p - t) / jnp.maximum(p * (1 - p), 1e-12)
+        by_t = jnp.maximum(jnp.log1p(-p), -100) - jnp.maximum(jnp.log(p), -100)
+        return cross_entropy(p, t), by_p * tangents[0] + by_t * tangents[1]
+
+    return cross_entropy(probability, target)
 
 
-def ctc_loss(log_probabilities: jax.Array, targets: jax.Array, input_lengths: jax.Array, target_lengths: jax.Array, blank: int = 0) -> jax.Array:
-    """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion."""
+def ctc_loss(
+    log_probabilities: jax.Array, targets: jax.Array, input_lengths: jax.Array, target_lengths: jax.Array, blank: int = 0
+) -> jax.Array:
+    """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
+
+    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that.
+    """
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]
     places = jnp.arange(2 * length + 1)

@@ -20,7 +20,7 @@ def sliding_window(x: jax.Array, axis: int, size: int, step: int = 1) -> jax.Arr
 def as_strided(x: jax.Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0) -> jax.Array:
     """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
     positions = np.full((1,) * len(shape), offset)
-    for axis, (size, stride) in enumerate(zip(shape, strides)):
+    for axis, (size, stride) in enumerate(zip(shape, strides, strict=False)):
         positions = positions + np.arange(size).reshape((-1,) + (1,) * (len(shape) - axis - 1)) * stride
     return x.reshape(-1)[positions]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 
@@ -97,7 +98,7 @@ def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k
     wide = widened(x)
     window = (1, size) + (1,) * (x.ndim - 2)
     padding = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
-    total = lax.reduce_window(wide * wide, jnp.zeros((), wide.dtype), lax.add, window, (1,) * x.ndim, padding)
+    total = lax.reduce_window(wide * wide, np.zeros((), wide.dtype), lax.add, window, (1,) * x.ndim, padding)
     return (wide / (k + total * (alpha / size)) ** beta).astype(x.dtype)
 
 

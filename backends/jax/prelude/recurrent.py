@@ -93,7 +93,7 @@ def scan_sequence(
         if length is None:
             return new, new[0]
         inside = (at[1] < length)[:, None]
-        return tuple(jnp.where(inside, a, b) for a, b in zip(new, state)), jnp.where(inside, new[0], 0)
+        return tuple(jnp.where(inside, a, b) for a, b in zip(new, state, strict=True)), jnp.where(inside, new[0], 0)
 
     last, outputs = lax.scan(guarded, state, (inputs, jnp.arange(inputs.shape[0])), reverse=reverse)
     return outputs, last

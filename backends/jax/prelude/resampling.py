@@ -132,7 +132,7 @@ def interpolate(
         before = (slice(None),) * axis
         if nearest:
             result = result[(*before, nearest_places(x.shape[axis], out, scale, method == "nearest-exact"))]
-        elif antialias or out != x.shape[axis] or scale not in (None, 1):
+        elif out != x.shape[axis] or (method == "cubic" and not antialias and scale):  # torch leaves other axes as they are
             taps = antialias_taps if antialias else sample_taps
             places, weights = taps(x.shape[axis], out, method, scale, align_corners, real)
             result = (result[(*before, places)] * weights.reshape(weights.shape + (1,) * (x.ndim - axis - 1))).sum(axis + 1)

@@ -20,5 +20,6 @@ from . import searching as searching
 from . import slicing as slicing
 from . import special as special
 from . import views as views
+from . import windows as windows
 from .table import TorchBuilder as TorchBuilder
 from .table import rows as rows

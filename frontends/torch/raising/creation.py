@@ -55,7 +55,7 @@ def ones(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any:
 
 
 def _size(size: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
-    """The shape among ``*size`` or in the keyword ``size=``; a second tuple (strides, an order of axes, names) says nothing of the numbers."""
+    """The shape among ``*size`` or in the keyword ``size=``; a second tuple (an order of axes, names) says nothing of the numbers."""
     if not size:
         return shape_from((options["size"],))
     return shape_from(size[:1]) if isinstance(size[0], (tuple, list)) else shape_from(size)
@@ -160,7 +160,7 @@ def linspace(b: TorchBuilder, start: Any, end: Any, steps: Any, *, dtype: Any = 
 
 @rows.row("logspace")
 def logspace(b: TorchBuilder, start: Any, end: Any, steps: Any, base: Any = 10.0, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.logspace: ``base ** linspace(start, end)``; integers are counted by torch itself, for half a unit in the last place decides there."""
+    """torch.logspace: ``base ** linspace(start, end)``; integers are computed by torch itself, for there the last digit decides."""
     name = _inexact(dtype, start, end)
     if is_integer(name) and not any(isinstance(item, (Value, Size)) for item in (start, end, steps, base)):
         return _constant(b, torch.logspace(start, end, steps, base, dtype=torch_dtype(name)), name)

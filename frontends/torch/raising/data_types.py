@@ -10,13 +10,14 @@ from ....ops.dtypes import is_inexact
 from .table import TorchBuilder, rows
 
 _METHODS = {
-    "bfloat16": "bfloat16", "bool": "bool", "byte": "uint8", "cdouble": "complex128", "cfloat": "complex64", "char": "int8", "double": "float64",
-    "float": "float32", "half": "float16", "int": "int32", "long": "int64", "short": "int16",
+    "bfloat16": "bfloat16", "bool": "bool", "byte": "uint8", "cdouble": "complex128", "cfloat": "complex64", "char": "int8",
+    "double": "float64", "float": "float32", "half": "float16", "int": "int32", "long": "int64", "short": "int16",
 }  # fmt: skip
 # Functions that give the same numbers, wherever and however they lie in memory.
 _SAME = (
-    "alias", "alias_copy", "clone", "contiguous", "cpu", "cuda", "ipu", "lift", "lift_fresh", "lift_fresh_copy", "mps", "mtia", "pin_memory", "positive",
-    "__pos__", "requires_grad_", "resolve_conj", "resolve_neg", "share_memory_", "to_dense", "xpu",
+    "alias", "alias_copy", "clone", "contiguous", "cpu", "cuda", "ipu", "lift", "lift_fresh", "lift_fresh_copy", "mps", "mtia",
+    "pin_memory", "positive", "__pos__", "requires_grad_", "resolve_conj", "resolve_neg",
+    "share_memory", "share_memory_", "to_dense", "xpu",
 )  # fmt: skip
 
 

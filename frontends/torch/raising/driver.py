@@ -25,7 +25,9 @@ from .table import TorchBuilder, rows
 from .steps import Step
 
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input"}
-_RESHAPING = frozenset({"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_", "as_strided_"})
+_RESHAPING = frozenset(
+    {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_", "as_strided_"}
+)
 
 
 def raise_graph(graph: Graph) -> Graph:
@@ -41,6 +43,7 @@ class _Raiser:
         self.held: dict[Value, Any] = {}
         self.stamp: dict[Value, int] = {}
         self.written: dict[Value, int] = {}
+        self.made: set[Node] = set()
         self.problems: list[str] = []
 
     def run(self) -> Graph:
@@ -169,6 +172,8 @@ class _Raiser:
         key = pure_key(key)
         if node.op.startswith("torch.nn.functional."):
             return rows.get(f"nn.functional.{key}") or rows.get(key)
+        if node.op.startswith("torch.Tensor."):  # x.where(condition, y) has another order than torch.where(condition, x, y)
+            return rows.get(f"Tensor.{key}") or rows.get(key)
         return rows.get(key)
 
     def _call(self, node: Node) -> Any:
@@ -181,8 +186,10 @@ class _Raiser:
         return row(self.b, *args, **_renamed(row, kwargs))
 
     def _node(self, node: Node) -> None:
+        before = len(self.result.nodes)
         try:
             result = self._call(node)
+            self.made = set(self.result.nodes[before:])
             self._bind(node, result)
             self._writes(node, result)
         except NotImplementedError as problem:
@@ -190,7 +197,9 @@ class _Raiser:
         except GraphCompilerError as problem:
             self._problem(node, str(problem))
         except Exception as problem:
-            raise UnsupportedOperation(f"{self.recorded.name}: {node.op} could not be translated ({type(problem).__name__}: {problem})\n  {node.origin}") from problem
+            raise UnsupportedOperation(
+                f"{self.recorded.name}: {node.op} could not be translated ({type(problem).__name__}: {problem})\n  {node.origin}"
+            ) from problem
 
     def _problem(self, node: Node, why: str) -> None:
         self.problems.append(f"{node.op}: {why}\n    {node.origin}")
@@ -213,12 +222,14 @@ class _Raiser:
     def _hold(self, value: Value, new: Value) -> None:
         self.held[value] = new
         self.stamp[value] = self.written.get(self.aliases.base_of(value), 0)
-        if new.node is not None and new.name == new.node.op:
+        if new.node is not None and new.node in self.made:
             new.name = value.name
 
     def _check(self, value: Value, new: Any) -> None:
         if new.dtype != value.dtype or new.spec.hints != value.spec.hints:
-            raise UnsupportedOperation(f"its row gives {new.dtype}{list(new.spec.hints)} where torch gave {value.dtype}{list(value.spec.hints)}")
+            raise UnsupportedOperation(
+                f"its row gives {new.dtype}{list(new.spec.hints)} where torch gave {value.dtype}{list(value.spec.hints)}"
+            )
 
     def _writes(self, node: Node, result: Any) -> None:
         written: tuple[Value, ...] = node.facts.get("writes", ())
@@ -268,5 +279,3 @@ def _report(name: str, problems: list[str]) -> str:
         f"{name} makes {len(dict.fromkeys(problems))} call(s) that cannot be translated:\n{lines}\n"
         "Replace these calls, or add a row for each (docs/adding_an_operation.md)."
     )
-
-

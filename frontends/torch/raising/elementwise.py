@@ -9,20 +9,21 @@ from ..dtypes import dtype_name, result_type
 from .table import TorchBuilder, rows
 
 # torch's names -> operation, of functions that compute on floats: integers and bools become the default float type.
-_FLOAT_UNARY = {
+_FLOAT_UNARY: dict[tuple[str, ...], str] = {
     ("acos", "arccos"): "acos", ("acosh", "arccosh"): "acosh", ("asin", "arcsin"): "asin", ("asinh", "arcsinh"): "asinh",
     ("atan", "arctan"): "atan", ("atanh", "arctanh"): "atanh", ("cos",): "cos", ("cosh",): "cosh", ("exp",): "exp",
     ("expm1", "special_expm1"): "expm1", ("log",): "log", ("log10",): "log10", ("log1p", "special_log1p"): "log1p", ("log2",): "log2",
     ("reciprocal",): "reciprocal", ("sin",): "sin", ("sinh",): "sinh", ("sqrt",): "sqrt", ("tan",): "tan", ("tanh",): "tanh",
 }  # fmt: skip
 # Rounding of integers changes nothing.
-_ROUNDING = {("ceil",): "ceil", ("floor",): "floor", ("trunc", "fix"): "trunc"}
-_KEEPING = {("neg", "negative", "__neg__"): "negative", ("bitwise_not", "__invert__"): "bitwise_invert"}
-_PREDICATES = {("isfinite",): "isfinite", ("isinf",): "isinf", ("isnan",): "isnan", ("signbit",): "signbit"}
+_ROUNDING: dict[tuple[str, ...], str] = {("ceil",): "ceil", ("floor",): "floor", ("trunc", "fix"): "trunc"}
+_KEEPING: dict[tuple[str, ...], str] = {("neg", "negative", "__neg__"): "negative", ("bitwise_not", "__invert__"): "bitwise_invert"}
+_PREDICATES: dict[tuple[str, ...], str] = {("isfinite",): "isfinite", ("isinf",): "isinf", ("isnan",): "isnan", ("signbit",): "signbit"}
 # Functions of two operands of one type.
-_BINARY = {
+_BINARY: dict[tuple[str, ...], str] = {
     ("mul", "multiply", "__mul__", "__rmul__"): "multiply",
-    ("eq", "__eq__"): "equal", ("ne", "not_equal", "__ne__"): "not_equal", ("lt", "less", "__lt__"): "less", ("le", "less_equal", "__le__"): "less_equal",
+    ("eq", "__eq__"): "equal", ("ne", "not_equal", "__ne__"): "not_equal",
+    ("lt", "less", "__lt__"): "less", ("le", "less_equal", "__le__"): "less_equal",
     ("gt", "greater", "__gt__"): "greater", ("ge", "greater_equal", "__ge__"): "greater_equal",
     ("bitwise_and", "__and__", "__rand__"): "bitwise_and", ("bitwise_or", "__or__", "__ror__"): "bitwise_or",
     ("bitwise_xor", "__xor__", "__rxor__"): "bitwise_xor",
@@ -30,7 +31,7 @@ _BINARY = {
     ("floor_divide", "__floordiv__"): "floor_divide", ("remainder", "__mod__"): "remainder", ("pow", "__pow__"): "pow",
     ("maximum",): "maximum", ("minimum",): "minimum", ("hypot",): "hypot", ("nextafter",): "nextafter", ("logaddexp",): "logaddexp",
 }  # fmt: skip
-_FLOAT_BINARY = {("atan2", "arctan2"): "atan2", ("copysign",): "copysign"}
+_FLOAT_BINARY: dict[tuple[str, ...], str] = {("atan2", "arctan2"): "atan2", ("copysign",): "copysign"}
 _REFLECTED = {
     "__rfloordiv__": "floor_divide", "__rmod__": "remainder", "__rpow__": "pow", "__rlshift__": "bitwise_left_shift",
     "__rrshift__": "bitwise_right_shift",

@@ -32,14 +32,14 @@ class Selection:
         selected = b.getitem(x, key=self.key)
         for axis in self.empty:
             selected = b.getitem(selected, key=along(axis, (None, 0, 1)))
-        return selected  # type: ignore[no-any-return]
+        return selected
 
 
 # ---------------------------------------------------------------------------------------------- taking an index apart
 def select(b: TorchBuilder, x: Value, index: Any) -> Selection:
     """The selection that ``index`` means on ``x``."""
     items = [_plain(b, item) for item in _expanded(x.ndim, _items(index))]
-    several = any(isinstance(item, Value) and item.ndim or isinstance(item, tuple) for item in items)
+    several = any((isinstance(item, Value) and item.ndim) or isinstance(item, tuple) for item in items)
     key: list[Any] = []
     result = Selection((), [], [])
     axis = place = 0  # the next axis of x, and of the selection
@@ -136,7 +136,7 @@ def _listed(b: TorchBuilder, item: Any) -> Any:
 
 def _entry(b: TorchBuilder, part: Any) -> Value:
     entry = _listed(b, part) if isinstance(part, (list, tuple)) else b.array(part, "int64")
-    return b.cast(entry, "int64")  # type: ignore[no-any-return]
+    return b.cast(entry, "int64")
 
 
 def nested_tuple(array: Any) -> Any:
@@ -174,11 +174,11 @@ def read_arrays(b: TorchBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...
         x = b.take(x, array, axis=axis)
     if len(arrays) == 1 and arrays[0][1].dtype == "bool":
         axis, mask = arrays[0]
-        return b.boolean_mask(x, mask, axis=axis, hint=hints[axis] if hints else 0)  # type: ignore[no-any-return]
+        return b.boolean_mask(x, mask, axis=axis, hint=hints[axis] if hints else 0)
     axes, indices = _integers(b, arrays, hints)
     if len(axes) > 1:
-        return b.gather_nd(x, *indices, axes=axes)  # type: ignore[no-any-return]
-    return b.take(x, indices[0], axis=axes[0]) if axes else x  # type: ignore[no-any-return]
+        return b.gather_nd(x, *indices, axes=axes)
+    return b.take(x, indices[0], axis=axes[0]) if axes else x
 
 
 def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
@@ -221,10 +221,10 @@ def write_key(b: TorchBuilder, x: Value, key: tuple[Any, ...], value: Any) -> Va
     """``x`` with ``value`` in the place of ``x[key]``."""
     if all(item == WHOLE for item in key):
         if not isinstance(value, Value):
-            return b.full(shape=x.shape, fill_value=value, dtype=x.dtype)  # type: ignore[no-any-return]
-        return b.broadcast_to(without_leading_ones(b, value, x.ndim), shape=x.shape)  # type: ignore[no-any-return]
+            return b.full(shape=x.shape, fill_value=value, dtype=x.dtype)
+        return b.broadcast_to(without_leading_ones(b, value, x.ndim), shape=x.shape)
     rank = x.ndim + sum((item is None) - (item is not None and not isinstance(item, tuple)) for item in key)
-    return b.setitem(x, without_leading_ones(b, value, rank), key=key)  # type: ignore[no-any-return]
+    return b.setitem(x, without_leading_ones(b, value, rank), key=key)
 
 
 def without_leading_ones(b: TorchBuilder, value: Any, rank: int) -> Any:
@@ -242,12 +242,12 @@ def write_arrays(b: TorchBuilder, x: Value, arrays: Arrays, value: Any, reduce: 
         rest = [(a - (a > axis), other) for a, other in arrays if a != axis]
         if rest:
             value, reduce = write_arrays(b, b.take(x, array, axis=axis), rest, value, reduce), None
-        return b.scatter_nd(x, without_leading_ones(b, value, x.ndim - 1), array, axes=(axis,), reduce=reduce)  # type: ignore[no-any-return]
+        return b.scatter_nd(x, without_leading_ones(b, value, x.ndim - 1), array, axes=(axis,), reduce=reduce)
     if len(others) == 1 and others[0][1].dtype == "bool":
         return write_mask(b, x, *others[0], value, reduce)
     axes, indices = _integers(b, others, ())
     rank = x.ndim - len(axes) + max(index.ndim for index in indices)
-    return b.scatter_nd(x, without_leading_ones(b, value, rank), *indices, axes=axes, reduce=reduce)  # type: ignore[no-any-return]
+    return b.scatter_nd(x, without_leading_ones(b, value, rank), *indices, axes=axes, reduce=reduce)
 
 
 def write_mask(b: TorchBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
@@ -257,10 +257,10 @@ def write_mask(b: TorchBuilder, x: Value, axis: int, mask: Value, value: Any, re
     value = without_leading_ones(b, value, x.ndim - mask.ndim + 1)
     spread = _spread(b, x, axis, mask, value, behind)
     if spread is not None:
-        return b.where(aligned, spread if reduce is None else b.add(x, spread), x)  # type: ignore[no-any-return]
+        return b.where(aligned, spread if reduce is None else b.add(x, spread), x)
     if reduce is not None:
         places = b.nonzero(mask, hint=hint_of(value.shape[-1 - behind]))
-        return b.scatter_nd(x, value, *places, axes=tuple(range(axis, axis + mask.ndim)), reduce=reduce)  # type: ignore[no-any-return]
+        return b.scatter_nd(x, value, *places, axes=tuple(range(axis, axis + mask.ndim)), reduce=reduce)
     return _write_in_order(b, x, axis, mask, value, behind)
 
 
@@ -271,8 +271,9 @@ def _spread(b: TorchBuilder, x: Value, axis: int, mask: Value, value: Any, behin
     place = value.ndim - behind - 1
     made = value.node
     if made is not None and made.op == "boolean_mask" and made.inputs[1] is mask and made.params["axis"] == axis:
-        if made.inputs[0].shape == x.shape and value.ndim == x.ndim - mask.ndim + 1:
-            return made.inputs[0]  # x[mask] = y[mask]
+        source = made.inputs[0]
+        if source.shape == x.shape and value.ndim == x.ndim - mask.ndim + 1:
+            return source  # x[mask] = y[mask]
     if hint_of(value.shape[place]) != 1:
         return None
     b.fix(value.shape[place])
@@ -290,7 +291,7 @@ def _write_in_order(b: TorchBuilder, x: Value, axis: int, mask: Value, value: Va
     source = b.permute_dims(whole, axes=(axis, *(i for i in range(whole.ndim) if i != axis)))
     everywhere = b.broadcast_to(b.reshape(mask, shape=(*mask.shape, *(1,) * len(others))), shape=moved.shape)
     back = tuple(order.index(i) for i in range(x.ndim))
-    return b.permute_dims(b.masked_scatter(moved, everywhere, source), axes=back)  # type: ignore[no-any-return]
+    return b.permute_dims(b.masked_scatter(moved, everywhere, source), axes=back)
 
 
 @rows.row("index_put", "_unsafe_index_put", "_index_put_impl")

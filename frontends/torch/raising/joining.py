@@ -106,7 +106,9 @@ def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
 
 
 @rows.row("split", "unsafe_split", "split_with_sizes", "unsafe_split_with_sizes", "split_with_sizes_copy", "split_copy")
-def split(b: TorchBuilder, tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None, split_sizes: Any = None) -> Any:
+def split(
+    b: TorchBuilder, tensor: Any, split_size_or_sections: Any = None, dim: int = 0, *, split_size: Any = None, split_sizes: Any = None
+) -> Any:
     """torch.split: parts of one size, or of given sizes."""
     sections = next(s for s in (split_size_or_sections, split_size, split_sizes) if s is not None)
     place = axis(dim, tensor.ndim)
@@ -132,7 +134,9 @@ def chunk(b: TorchBuilder, input: Any, chunks: int, dim: int = 0) -> Any:
 
 
 @rows.row("tensor_split")
-def tensor_split(b: TorchBuilder, input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None) -> Any:
+def tensor_split(
+    b: TorchBuilder, input: Any, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
+) -> Any:
     """torch.tensor_split: so many parts of as equal size as can be, or cut at these indices."""
     where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
     place = axis(dim, input.ndim)
@@ -143,14 +147,14 @@ def tensor_split(b: TorchBuilder, input: Any, indices_or_sections: Any = None, d
         raise UnsupportedOperation("torch.tensor_split with an array of indices: the sizes of the parts would depend on data")
     if isinstance(where, (tuple, list)):
         bounds = [None, *where, None]
-        return tuple(cut(b, input, place, start, stop) for start, stop in zip(bounds, bounds[1:]))
+        return tuple(cut(b, input, place, start, stop) for start, stop in itertools.pairwise(bounds))
     return parted(b, input, [(size + where - 1 - i) // where for i in range(where)], place)
 
 
 def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
     """``x`` in so many parts of one size, or cut at these indices."""
     if isinstance(where, (tuple, list, Value)):
-        return tensor_split(b, x, where, place)  # type: ignore[no-any-return]
+        return tensor_split(b, x, where, place)
     b.guard(apply("eq", x.shape[place] % where, 0))
     return parted(b, x, [x.shape[place] // where] * where, place)
 

@@ -209,7 +209,7 @@ def moved_axes(rank: int, source: tuple[int, ...], destination: tuple[int, ...])
     """
     sources = [axis(s, rank) for s in source]
     order = [i for i in range(rank) if i not in sources]
-    for place, moved in sorted(zip((axis(d, rank) for d in destination), sources)):
+    for place, moved in sorted(zip((axis(d, rank) for d in destination), sources, strict=False)):
         order.insert(place, moved)
     return tuple(order)
 
@@ -220,7 +220,7 @@ def expand(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, implicit:
     """torch.Tensor.expand: -1 keeps a size."""
     wanted = given(sizes, size)
     have = (None,) * (len(wanted) - input.ndim) + input.shape
-    return b.broadcast_to(input, shape=tuple(h if isinstance(w, int) and w == -1 else w for h, w in zip(have, wanted)))
+    return b.broadcast_to(input, shape=tuple(h if isinstance(w, int) and w == -1 else w for h, w in zip(have, wanted, strict=False)))
 
 
 @rows.row("expand_as")
@@ -268,8 +268,8 @@ def meshgrid(b: TorchBuilder, *tensors: Any, indexing: str | None = None) -> Any
     if indexing == "xy" and len(vectors) > 1:
         places[:2] = 1, 0
     shape = tuple(vectors[places.index(i)].shape[0] for i in range(len(vectors)))
-    spread = ((1,) * place + x.shape + (1,) * (len(vectors) - place - 1) for place, x in zip(places, vectors))
-    return tuple(b.broadcast_to(b.reshape(x, shape=dims), shape=shape) for x, dims in zip(vectors, spread))
+    spread = ((1,) * place + x.shape + (1,) * (len(vectors) - place - 1) for place, x in zip(places, vectors, strict=False))
+    return tuple(b.broadcast_to(b.reshape(x, shape=dims), shape=shape) for x, dims in zip(vectors, spread, strict=False))
 
 
 # ---------------------------------------------------------------------------------------------- repetition and order of elements
@@ -306,7 +306,7 @@ def repeat_interleave(b: TorchBuilder, input: Any, repeats: Any = None, dim: int
 def roll(b: TorchBuilder, input: Any, shifts: Any, dims: Any = None) -> Any:
     """torch.roll; without ``dims`` the flattened array is rolled."""
     moves = _tuple(shifts)
-    if dims is None or dims == () or dims == []:
+    if dims is None or dims in ((), []):
         return b.reshape(b.roll(ravel(b, input), shift=moves[0], axis=0), shape=input.shape)
     if input.ndim == 0:
         return input

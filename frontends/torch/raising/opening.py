@@ -48,7 +48,9 @@ def _trace(function: Callable[..., Any], values: list[Value], args: list[Any], k
     try:
         return make_fx(call, decomposition_table=core_aten_decompositions(), tracing_mode="symbolic")(*examples)
     except Exception as problem:
-        raise UnsupportedOperation(f"no row for it, and torch cannot open it ({type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''})") from problem
+        raise UnsupportedOperation(
+            f"no row for it, and torch cannot open it ({type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''})"
+        ) from problem
 
 
 def _number(item: Any) -> Any:

@@ -14,7 +14,7 @@ _MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "ci
 def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
     """torch.nn.functional.pad: pairs of (before, after), the last axis first; negative numbers cut off."""
     amounts = given((pad,))
-    pairs = tuple(zip(amounts[::2], amounts[1::2]))[::-1]
+    pairs = tuple(zip(amounts[::2], amounts[1::2], strict=False))[::-1]
     padding = ((0, 0),) * (input.ndim - len(pairs)) + pairs
     return b.pad(input, padding=padding, mode=_MODES[mode], value=b.operand(value or 0, input.dtype))
 

@@ -68,8 +68,10 @@ def randperm(b: TorchBuilder, n: Any, *, dtype: Any = None, **_: Any) -> Any:
 
 
 @rows.row("normal")
-def normal(b: TorchBuilder, mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, **_: Any) -> Any:
-    """torch.normal with numbers and a size, or with arrays; Tensor.normal_ fills an array."""
+def normal(
+    b: TorchBuilder, mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, **_: Any
+) -> Any:
+    """torch.normal with numbers and a size, or with arrays."""
     if size is not None:
         return _scaled(b, b.random_normal(b.next_key(), shape=tuple(size), dtype=dtype_name(dtype)), mean, std)
     like = b.promote(*(item for item in (mean, std) if hasattr(item, "ndim")))
@@ -88,7 +90,7 @@ def _is(number: Any, value: float) -> bool:
     return isinstance(number, (int, float)) and number == value
 
 
-# ---------------------------------------------------------------------------------------------- fills: x.uniform_() is written as uniform(x)
+# ---------------------------------------------------------------------------------------------- fills: x.uniform_() is uniform(x)
 def _float(x: Any) -> str:
     return x.dtype if "float" in x.dtype or "complex" in x.dtype else "float32"
 

@@ -18,6 +18,12 @@ def where(b: TorchBuilder, condition: Any, input: Any = None, other: Any = None)
     return b.where(b.cast(condition, "bool"), x, y)
 
 
+@rows.row("Tensor.where")
+def where_method(b: TorchBuilder, input: Any, condition: Any, other: Any) -> Any:
+    """Tensor.where: ``x.where(condition, other)``."""
+    return where(b, condition, input, other)
+
+
 @rows.row("nonzero")
 def nonzero(b: TorchBuilder, input: Any, *, as_tuple: bool = False) -> Any:
     """torch.nonzero."""
@@ -99,7 +105,9 @@ def kthvalue(b: TorchBuilder, input: Any, k: Any, dim: int = -1, keepdim: bool =
 
 # ---------------------------------------------------------------------------------------------- unique elements
 @rows.row("unique")
-def unique(b: TorchBuilder, input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
+def unique(
+    b: TorchBuilder, input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: Any = None
+) -> Any:
     """torch.unique; the result is sorted in any case."""
     x, place = _slices(b, input, dim)
     hint = b.recorded[0].shape[place or 0]

@@ -79,19 +79,19 @@ def along(axis: int, item: Any) -> tuple[Any, ...]:
 
 def cut(b: TorchBuilder, x: Value, axis: int, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
     """``x[start:stop:step]`` along one axis, with bounds as torch and Python take them."""
-    return b.getitem(x, key=along(axis, slice_inside(b, start, stop, step, x.shape[axis])))  # type: ignore[no-any-return]
+    return b.getitem(x, key=along(axis, slice_inside(b, start, stop, step, x.shape[axis])))
 
 
 def pick(b: TorchBuilder, x: Value, axis: int, index: Any) -> Value:
     """The slice of ``x`` at one index along an axis, without that axis; the index is a number, a size or a 0-d array."""
     if isinstance(index, Value):
-        return b.take(x, index, axis=axis)  # type: ignore[no-any-return]
-    return b.getitem(x, key=along(axis, index_inside(b, index, x.shape[axis])))  # type: ignore[no-any-return]
+        return b.take(x, index, axis=axis)
+    return b.getitem(x, key=along(axis, index_inside(b, index, x.shape[axis])))
 
 
 def fitted(b: TorchBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
     """``x`` cut to ``shape`` on all axes but one; where the sizes were equal while recording they are taken to be, under a guard."""
-    for axis, (have, want) in enumerate(zip(x.shape, shape)):
+    for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:
             continue
         if hint_of(have) == hint_of(want):

@@ -11,10 +11,11 @@ from .elementwise import div, floats, scaled
 from .table import TorchBuilder, rows
 
 # torch's names -> operation, of functions that compute on floats.
-_FLOAT_UNARY = {
+_FLOAT_UNARY: dict[tuple[str, ...], str] = {
     ("digamma", "special_digamma", "special_psi", "psi"): "digamma", ("erf", "special_erf"): "erf", ("erfc", "special_erfc"): "erfc",
     ("erfinv", "special_erfinv"): "erfinv", ("exp2", "special_exp2"): "exp2", ("i0", "special_i0"): "i0",
-    ("lgamma", "special_gammaln"): "lgamma", ("rsqrt",): "rsqrt", ("sigmoid", "special_expit", "expit"): "sigmoid", ("sinc", "special_sinc"): "sinc",
+    ("lgamma", "special_gammaln"): "lgamma", ("rsqrt",): "rsqrt",
+    ("sigmoid", "special_expit", "expit"): "sigmoid", ("sinc", "special_sinc"): "sinc",
     ("special_modified_bessel_i0",): "i0", ("special_modified_bessel_i1",): "i1",
     ("special_modified_bessel_k0",): "bessel_k0", ("special_modified_bessel_k1",): "bessel_k1",
     ("special_scaled_modified_bessel_k0",): "bessel_k0e", ("special_scaled_modified_bessel_k1",): "bessel_k1e",
@@ -24,7 +25,7 @@ _FLOAT_UNARY = {
     )},
 }  # fmt: skip
 _BINARY = {"fmax": "fmax", "fmin": "fmin", "fmod": "fmod", "gcd": "gcd", "lcm": "lcm", "logaddexp2": "logaddexp2"}
-_FLOAT_BINARY = {
+_FLOAT_BINARY: dict[tuple[str, ...], str] = {
     ("xlogy", "special_xlogy"): "xlogy", ("special_xlog1py",): "xlog1py", ("special_zeta",): "zeta",
     ("igamma", "special_gammainc"): "gammainc", ("igammac", "special_gammaincc"): "gammaincc",
 }  # fmt: skip

@@ -21,7 +21,7 @@ Replay = Union[Callable[[Any], Any], Sequence[Callable[[Any], Any]]]
 
 
 def replayed(b: TorchBuilder, chain: Chain) -> Callable[[Any], Any]:
-    """The function that takes the views of ``chain``: (name of the row, arguments after the array, keywords[, which of several outputs])."""
+    """The function that takes the views of ``chain``: (name of the row, arguments after the array, keywords[, which output])."""
 
     def replay(array: Any) -> Any:
         for name, args, kwargs, *output in chain:
@@ -53,7 +53,7 @@ def write_through(b: TorchBuilder, base: Value, replay: Replay, value: Any) -> V
     positions = _taken(replay, places)
     flat = b.reshape(base, shape=(product(base.shape),))
     written = b.scatter_nd(flat, without_leading_ones(b, value, positions.ndim), positions, axes=(0,))
-    return b.reshape(written, shape=base.shape)  # type: ignore[no-any-return]
+    return b.reshape(written, shape=base.shape)
 
 
 def _taken(replay: Replay, array: Any) -> Any:
@@ -62,8 +62,8 @@ def _taken(replay: Replay, array: Any) -> Any:
 
 def _whole(b: TorchBuilder, value: Any, base: Value) -> Value:
     if isinstance(value, Value):
-        return b.broadcast_to(value, shape=base.shape)  # type: ignore[no-any-return]
-    return b.full(shape=base.shape, fill_value=value, dtype=base.dtype)  # type: ignore[no-any-return]
+        return b.broadcast_to(value, shape=base.shape)
+    return b.full(shape=base.shape, fill_value=value, dtype=base.dtype)
 
 
 def _steps(base: Value, view: Value) -> list[Value] | None:

@@ -122,5 +122,5 @@ declare_binary(
 
 @declare(_SECTION)
 def clip(x: Input, min: Input = None, max: Input = None, /) -> ArraySpec:
-    """``x`` kept between ``min`` and ``max``, numbers or arrays, either may be None; ``max`` wins over ``min``; at a bound the gradient is that of ``x``."""
+    """``x`` kept between ``min`` and ``max``, numbers or arrays or None; ``max`` wins. At a bound the gradient is that of ``x``."""
     return elementwise(*(operand for operand in (x, min, max) if operand is not None))

@@ -37,7 +37,7 @@ def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:
             raise InvalidGraph(f"{key} has more items than the shape {shape} has axes")
         size, axis = shape[axis], axis + 1
         if isinstance(item, tuple):
-            selected.append(length(*item, size))
+            selected.append(length(item[0], item[1], item[2], size))
             inside = _inside(position(item[0], size, 0), size, selected[-1])
         else:
             inside = _inside(item if not isinstance(item, int) or item >= 0 else position(item, size, 0), size, 1)
@@ -50,7 +50,7 @@ def _inside(first: Any, size: Any, count: Any) -> bool:
     """False only where it is sure that the bounds leave the axis."""
     if not (isinstance(first, int) and isinstance(size, int) and isinstance(count, int)):
         return True
-    return 0 <= first and count >= 0 and (count == 0 or first < size)
+    return first >= 0 and count >= 0 and (count == 0 or first < size)
 
 
 @declare(_SECTION)
@@ -79,7 +79,10 @@ def take(x: ArraySpec, indices: ArraySpec, /, *, axis: int) -> ArraySpec:
 
 @declare(_SECTION)
 def take_along_axis(x: ArraySpec, indices: ArraySpec, /, *, axis: int = -1) -> ArraySpec:
-    """``indices`` has the axes of ``x`` and picks from each row along ``axis``; the other axes broadcast. Negative indices count from the end."""
+    """``indices`` has the axes of ``x`` and picks from each row along ``axis``; the other axes broadcast.
+
+    Negative indices count from the end.
+    """
     if x.ndim != indices.ndim:
         raise InvalidGraph(f"indices {indices} must have the axes of {x}")
     axis = axis % x.ndim

@@ -38,7 +38,7 @@ def broadcast_to(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
     """``x`` repeated along new leading axes, and along axes of size 1, up to ``shape``."""
     if x.ndim > len(shape):
         raise InvalidGraph(f"{x} has more axes than the shape {shape}")
-    for have, want in zip(x.shape, shape[len(shape) - x.ndim :]):
+    for have, want in zip(x.shape, shape[len(shape) - x.ndim :], strict=False):
         if isinstance(have, int) and have != 1 and have != hint_of(want):
             raise InvalidGraph(f"{x} cannot be broadcast to {shape}")
     return ArraySpec(shape, x.dtype)
@@ -50,7 +50,7 @@ def concat(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
     first = arrays[0]
     if any(array.ndim != first.ndim for array in arrays) or not 0 <= axis < first.ndim:
         raise InvalidGraph(f"arrays of as many axes as axis {axis} needs are to be joined, got {', '.join(map(str, arrays))}")
-    shape = tuple(sum(dims) if i == axis else _agreed(dims) for i, dims in enumerate(zip(*(array.shape for array in arrays))))
+    shape = tuple(sum(dims) if i == axis else _agreed(dims) for i, dims in enumerate(zip(*(array.shape for array in arrays), strict=False)))
     return ArraySpec(shape, dtype_of(*arrays))
 
 
@@ -67,7 +67,7 @@ def stack(*arrays: ArraySpec, axis: int = 0) -> ArraySpec:
     """Arrays of one shape side by side along a new axis."""
     if len({array.ndim for array in arrays}) != 1:
         raise InvalidGraph(f"arrays of one shape are to be stacked, got {', '.join(map(str, arrays))}")
-    shape = tuple(map(_agreed, zip(*(array.shape for array in arrays))))
+    shape = tuple(map(_agreed, zip(*(array.shape for array in arrays), strict=False)))
     return ArraySpec((*shape[:axis], len(arrays), *shape[axis:]), dtype_of(*arrays))
 
 
@@ -117,7 +117,7 @@ def tile(x: ArraySpec, /, *, repetitions: tuple[Dim, ...]) -> ArraySpec:
     rank = max(x.ndim, len(repetitions))
     shape = (1,) * (rank - x.ndim) + x.shape
     counts = (1,) * (rank - len(repetitions)) + repetitions
-    return ArraySpec(tuple(dim * count for dim, count in zip(shape, counts)), x.dtype)
+    return ArraySpec(tuple(dim * count for dim, count in zip(shape, counts, strict=False)), x.dtype)
 
 
 @declare(_SECTION)
@@ -127,7 +127,7 @@ def pad(x: ArraySpec, /, *, padding: tuple[tuple[Dim, Dim], ...], mode: str = "c
     ``mode`` says what comes in: ``"constant"`` the ``value``, ``"reflect"`` the inside mirrored at the last element,
     ``"edge"`` the last element, ``"wrap"`` the other end of what was not cut off.
     """
-    return ArraySpec(tuple(size + before + after for size, (before, after) in zip(x.shape, padding)), x.dtype)
+    return ArraySpec(tuple(size + before + after for size, (before, after) in zip(x.shape, padding, strict=False)), x.dtype)
 
 
 @declare(_SECTION)

@@ -35,5 +35,5 @@ def bilinear(x1: ArraySpec, x2: ArraySpec, weight: ArraySpec, bias: ArraySpec | 
 
 @declare(_SECTION)
 def grouped_matmul(x: ArraySpec, weight: ArraySpec, offsets: ArraySpec, /) -> ArraySpec:
-    """Rows ``offsets[g - 1]:offsets[g]`` of x [rows, in] times matrix ``g`` of weight [groups, in, out]; rows after the last offset give 0."""
+    """Rows ``offsets[g - 1]:offsets[g]`` of x [rows, in] times matrix ``g`` of weight [groups, in, out]; rows after all of them give 0."""
     return ArraySpec((x.shape[0], weight.shape[2]), dtype_of(x, weight))

@@ -14,7 +14,13 @@ def _by_reduction(shape: tuple[object, ...], dtype: str, reduction: str) -> Arra
 
 @declare(_SECTION)
 def nll_loss(
-    log_probabilities: ArraySpec, target: ArraySpec, weight: ArraySpec | None = None, /, *, ignore_index: int = -100, reduction: str = "mean"
+    log_probabilities: ArraySpec,
+    target: ArraySpec,
+    weight: ArraySpec | None = None,
+    /,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
 ) -> ArraySpec:
     """Negative log-likelihood of class indices: ``-weight[target] * log_probabilities[target]``.
 
@@ -35,7 +41,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> ArraySpec:
-    """Cross entropy of ``softmax(logits)`` against class indices as in ``nll_loss``; a share ``label_smoothing`` falls on all classes alike."""
+    """Cross entropy of ``softmax(logits)`` against class indices as in ``nll_loss``; ``label_smoothing`` falls on all classes alike."""
     return _by_reduction(target.shape, dtype_of(logits, weight), reduction)
 
 

@@ -54,7 +54,7 @@ def max_pool_with_indices(
     dilation: tuple[int, ...],
     ceil_mode: bool = False,
 ) -> tuple[ArraySpec, ArraySpec]:
-    """:func:`max_pool`, and where each largest element stands in the pooled axes laid out in row-major order."""
+    """:func:`max_pool`, and where each largest element (the first of equals) stands in the pooled axes in row-major order."""
     values = _pooled(x, kernel, strides, padding, dilation, ceil_mode)
     return values, ArraySpec(values.shape, "int64")
 

@@ -1,4 +1,4 @@
-"""Embeddings in JAX. ``jnp.take`` gives NaN for an index that is too large, at the cost of a plain ``weight[indices]``, which would clamp it."""
+"""Embeddings in JAX. ``jnp.take`` gives NaN for an index that is too large; ``weight[indices]`` costs the same and would clamp it."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _projected(b: TorchBuilder, arrays: tuple[Any, ...], weights: Any, bias: Any
             return tuple(b.unstack(b.reshape(packed, shape=(*packed.shape[:2], 3, width)), axis=2, count=3))
         weights = b.unstack(b.reshape(weights, shape=(3, width, weights.shape[1])), axis=0, count=3)
     biases = (None,) * 3 if bias is None else b.unstack(b.reshape(bias, shape=(3, width)), axis=0, count=3)
-    return tuple(b.linear(*optional(x, weight, part)) for x, weight, part in zip(arrays, weights, biases))
+    return tuple(b.linear(*optional(x, weight, part)) for x, weight, part in zip(arrays, weights, biases, strict=True))
 
 
 def _longer(b: TorchBuilder, x: Any, more: Any, axis: int) -> Any:
@@ -138,7 +138,8 @@ def _hidden(b: TorchBuilder, mask: Any, padding: Any, q: Any, columns: int) -> A
     if mask is not None:
         masks.append(mask if mask.ndim == 2 else b.reshape(mask, shape=(batch, heads, *mask.shape[1:])))
     if padding is not None:
-        masks.append(b.reshape(padding, shape=(padding.shape[0], 1, 1, padding.shape[1]) if padding.ndim == 2 else (1, 1, 1, padding.shape[0])))
+        count = padding.shape[0] if padding.ndim == 2 else 1
+        masks.append(b.reshape(padding, shape=(count, 1, 1, padding.shape[-1])))
     if any(item.dtype != "bool" for item in masks):
         masks = [_added(b, item, q.dtype) for item in masks]
     if not masks:

@@ -26,7 +26,9 @@ def functional_embedding(
 
 
 @rows.row("embedding")
-def embedding(b: TorchBuilder, weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
+def embedding(
+    b: TorchBuilder, weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Any:
     """aten::embedding; ``padding_idx`` concerns only gradients."""
     return b.embedding(weight, indices)
 

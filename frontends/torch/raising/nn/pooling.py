@@ -101,18 +101,36 @@ def _known(dim: Any, number: int) -> bool:
     return isinstance(dim, int) and dim == number
 
 
+def _even_kernel(x: Any, size: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """The kernel of the ordinary pooling that an adaptive one is, where that holds for all sizes of ``x``."""
+    space = x.shape[-len(size) :]
+    if all(_known(out, 1) for out in size):
+        return tuple(space)
+    even = all(isinstance(out, int) and out > 0 and _known(n % out, 0) for n, out in zip(space, size))
+    return tuple(n // out for n, out in zip(space, size)) if even else None
+
+
 def adaptive_avg(b: TorchBuilder, x: Any, size: tuple[Any, ...]) -> Any:
     """Means over windows that cover the last axes: a mean, or an ordinary pooling, where that is the same for all sizes."""
     rank = len(size)
-    space = x.shape[-rank:]
     if all(_known(out, 1) for out in size):
         return b.mean(x, axis=tuple(range(x.ndim - rank, x.ndim)), keepdims=True)
-    if space == size:
+    if x.shape[-rank:] == size:
         return x
-    if all(isinstance(out, int) and out > 0 and _known(n % out, 0) for n, out in zip(space, size)):
-        kernel = tuple(n // out for n, out in zip(space, size))
+    kernel = _even_kernel(x, size)
+    if kernel is not None:
         return b.avg_pool(x, kernel=kernel, strides=kernel, padding=both_sides(0, rank))
     return b.adaptive_avg_pool(x, size=size)
+
+
+def _adaptive_max(b: TorchBuilder, x: Any, size: tuple[Any, ...], return_indices: bool) -> Any:
+    """Not ``max`` where ``size`` is 1: the gradient of a pooling goes to one of equal elements, that of a maximum to all."""
+    kernel = _even_kernel(x, size)
+    if kernel is None:
+        return b.adaptive_max_pool_with_indices(x, size=size) if return_indices else b.adaptive_max_pool(x, size=size)
+    rank = len(size)
+    options = {"kernel": kernel, "strides": kernel, "padding": both_sides(0, rank), "dilation": (1,) * rank}
+    return b.max_pool_with_indices(x, **options) if return_indices else b.max_pool(x, **options)
 
 
 def _adaptive(rank: int) -> None:
@@ -124,17 +142,12 @@ def _adaptive(rank: int) -> None:
     @rows.row(f"adaptive_max_pool{rank}d", f"adaptive_max_pool{rank}d_with_indices")
     def adaptive_max_pool_with_indices(b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = True) -> Any:
         """torch.adaptive_max_pool1d, aten::adaptive_max_pool2d, aten::adaptive_max_pool3d: values and indices."""
-        return b.adaptive_max_pool_with_indices(input, size=_adaptive_size(input, rank, output_size))
+        return _adaptive_max(b, input, _adaptive_size(input, rank, output_size), True)
 
     @rows.row(f"nn.functional.adaptive_max_pool{rank}d")
     def adaptive_max_pool(b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = False) -> Any:
         """torch.nn.functional.adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d."""
-        size = _adaptive_size(input, rank, output_size)
-        if return_indices:
-            return b.adaptive_max_pool_with_indices(input, size=size)
-        if all(_known(out, 1) for out in size):
-            return b.max(input, axis=tuple(range(input.ndim - rank, input.ndim)), keepdims=True)
-        return b.adaptive_max_pool(input, size=size)
+        return _adaptive_max(b, input, _adaptive_size(input, rank, output_size), return_indices)
 
 
 # ---------------------------------------------------------------------------------------------- unpooling

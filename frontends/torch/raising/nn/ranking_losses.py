@@ -88,7 +88,9 @@ def multi_margin_loss(
 
 
 @rows.row("multi_margin_loss")
-def aten_multi_margin_loss(b: TorchBuilder, input: Any, target: Any, p: int = 1, margin: float = 1, weight: Any = None, reduction: int = 1) -> Any:
+def aten_multi_margin_loss(
+    b: TorchBuilder, input: Any, target: Any, p: int = 1, margin: float = 1, weight: Any = None, reduction: int = 1
+) -> Any:
     """aten::multi_margin_loss."""
     return multi_margin_loss(b, input, target, p, margin, weight, reduction=_ATEN[reduction])
 

@@ -15,7 +15,7 @@ from .dropout import drop
 def _row(name: str, op: str, **options: Any) -> None:
     @rows.row(name)
     def row(b: TorchBuilder, input: Any, second: Any, third: Any, *rest: Any) -> Any:
-        if len(rest) and isinstance(rest[0], (tuple, list)):
+        if rest and isinstance(rest[0], (tuple, list)):
             return _packed(b, op, options, input, second, third, *rest)
         return _padded(b, op, options, input, second, third, *rest)
 
@@ -94,7 +94,8 @@ def _layers(
     """(outputs of the last layer, last states of all layers and directions stacked)."""
     directions = 2 if bidirectional else 1
     count = num_layers * directions
-    initial = list(zip(*(b.unstack(state, axis=0, count=count) for state in (hx if isinstance(hx, (tuple, list)) else (hx,)))))
+    states = hx if isinstance(hx, (tuple, list)) else (hx,)
+    initial = list(zip(*(b.unstack(state, axis=0, count=count) for state in states), strict=True))
     weights = _grouped(list(params), count, has_biases, op)
     final = []
     for layer in range(num_layers):
@@ -108,7 +109,7 @@ def _layers(
         x = outputs[0] if directions == 1 else b.concat(*outputs, axis=2)
         if layer < num_layers - 1:
             x = drop(b, x, dropout)
-    return x, [b.stack(*states, axis=0) for states in zip(*final)]
+    return x, [b.stack(*states, axis=0) for states in zip(*final, strict=True)]
 
 
 def _grouped(params: list[Any], count: int, has_biases: bool, op: str) -> list[list[Any]]:

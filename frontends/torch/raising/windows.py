@@ -1,0 +1,75 @@
+"""Window functions of torch, as sums of cosines over ``arange``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..dtypes import dtype_name
+from .table import TorchBuilder, rows
+
+
+def _cosines(b: TorchBuilder, length: Any, periodic: bool, dtype: Any, *weights: float) -> Any:
+    """``weights[0] + sum(weights[k] * cos(2 pi k n / period))``."""
+    name = dtype_name(dtype)
+    if length in (0, 1):
+        return b.ones(shape=(length,), dtype=name)
+    counted = b.arange(stop=length, dtype=name)
+    total: Any = weights[0]
+    for order, weight in enumerate(weights[1:], 1):
+        angle = b.multiply(counted, 2 * math.pi * order / _period(length, periodic))
+        total = b.add(b.multiply(b.cos(angle), weight), total)
+    return total
+
+
+def _period(length: Any, periodic: bool) -> Any:
+    return length if periodic else length - 1
+
+
+@rows.row("hann_window")
+def hann_window(b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.hann_window."""
+    return _cosines(b, window_length, periodic, dtype, 0.5, -0.5)
+
+
+@rows.row("hamming_window")
+def hamming_window(
+    b: TorchBuilder,
+    window_length: Any,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Any = None,
+    **_options: Any,
+) -> Any:
+    """torch.hamming_window."""
+    return _cosines(b, window_length, periodic, dtype, alpha, -beta)
+
+
+@rows.row("blackman_window")
+def blackman_window(b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.blackman_window."""
+    return _cosines(b, window_length, periodic, dtype, 0.42, -0.5, 0.08)
+
+
+@rows.row("bartlett_window")
+def bartlett_window(b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any) -> Any:
+    """torch.bartlett_window: ``1 - abs(2 n / period - 1)``."""
+    if window_length in (0, 1):
+        return b.ones(shape=(window_length,), dtype=dtype_name(dtype))
+    counted = b.arange(stop=window_length, dtype=dtype_name(dtype))
+    return b.subtract(1.0, b.abs(b.subtract(b.multiply(counted, 2 / _period(window_length, periodic)), 1.0)))
+
+
+@rows.row("kaiser_window")
+def kaiser_window(
+    b: TorchBuilder, window_length: Any, periodic: bool = True, beta: float = 12.0, *, dtype: Any = None, **_options: Any
+) -> Any:
+    """torch.kaiser_window: ``i0(beta * sqrt(1 - (2 n / period - 1) ** 2)) / i0(beta)``."""
+    name = dtype_name(dtype)
+    if window_length in (0, 1):
+        return b.ones(shape=(window_length,), dtype=name)
+    place = b.subtract(b.multiply(b.arange(stop=window_length, dtype=name), 2 / _period(window_length, periodic)), 1.0)
+    inside = b.clip(b.subtract(1.0, b.square(place)), 0.0)
+    return b.divide(b.i0(b.multiply(b.sqrt(inside), beta)), b.i0(b.array(float(beta), name)))
