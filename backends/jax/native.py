@@ -86,9 +86,21 @@ class JaxTarget:
 
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-        """``jax.jit``."""
-        compiled: Callable[..., Any] = jax.jit(function, **options)
-        return compiled
+        """``jax.jit``; a function whose sizes depend on elements, which XLA cannot compile, runs as it is, and a log line says so."""
+        compiled = jax.jit(function, **options)
+        chosen: list[Callable[..., Any]] = [compiled]
+
+        def call(*args: Any) -> Any:
+            try:
+                return chosen[0](*args)
+            except (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError) as problem:
+                if chosen[0] is function:
+                    raise
+                log.warning("%s is not compiled: a size in it depends on the elements of an array (%s)", function.__name__, str(problem).splitlines()[0])
+                chosen[0] = function
+                return function(*args)
+
+        return call
 
     def seed(self, number: int) -> None:
         """Restarts the sequence of keys that calls of graphs draw from."""

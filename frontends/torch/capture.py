@@ -153,6 +153,7 @@ class Capture(TorchFunctionMode):
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
+        args, kwargs = self._numbers_read(key, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self._save_written(key, args, kwargs)
@@ -163,6 +164,24 @@ class Capture(TorchFunctionMode):
         if made or written:
             self._add_node(name, key, inputs, params, operands, result, made, written)
         return result
+
+    def _numbers_read(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Tensors that stand where torch wants an int (bounds of slices, sizes) are read by it: as if the code had called ``int``."""
+
+        def number(item: Any) -> Any:
+            is_number = isinstance(item, torch.Tensor) and item.ndim == 0 and not item.is_floating_point() and item.dtype != torch.bool
+            return _elements(self, torch.Tensor.item, (item,), {}) if is_number else item
+
+        def bounds(item: Any) -> Any:
+            return slice(number(item.start), number(item.stop), number(item.step)) if isinstance(item, slice) else item
+
+        if key in ("__getitem__", "__setitem__"):
+            index = tuple(map(bounds, args[1])) if isinstance(args[1], tuple) else bounds(args[1])
+            return (args[0], index, *args[2:]), kwargs
+        if key not in _TAKES_SIZES:
+            return args, kwargs
+        first = 0 if key in _CREATES else 1
+        return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
 
     def _add_node(self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any) -> None:
         origin = self.locator.locate(name, 4)
@@ -386,6 +405,11 @@ _ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **dict.fromkeys(reads.FOREIGN, _foreign),
 }
 
+_CREATES = frozenset({"arange", "zeros", "ones", "full", "empty", "eye", "linspace"})
+_TAKES_SIZES = _CREATES | {
+    "split", "split_with_sizes", "tensor_split", "chunk", "view", "reshape", "expand", "repeat", "narrow", "new_zeros", "new_ones", "new_full",
+    "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu",
+}  # fmt: skip
 _DATA_SIZED = frozenset({"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"})
 _MAY_COPY = frozenset({"contiguous", "reshape"})  # give back the tensor itself or a copy, depending on its strides
 _CUT = frozenset({"detach", "data"})

@@ -25,9 +25,9 @@ def _check_reduce(reduce: str | None) -> None:
 
 @declare(_SECTION)
 def gather_nd(x: ArraySpec, /, *indices: ArraySpec, axes: tuple[int, ...]) -> ArraySpec:
-    """``x[.., indices[0], .., indices[1], ..]``: integer arrays, broadcast against each other, at the ascending ``axes``, all of the other axes.
+    """``x[.., indices[0], .., indices[1], ..]``: integer arrays at the ascending ``axes``, all of the other axes.
 
-    Their common axes stand where the indexed axes stood if those are neighbours, otherwise in front. Negative indices count
+    The arrays broadcast; their axes stand where the indexed axes stood if those are neighbours, otherwise in front. Negative indices count
     from the end.
     """
     return ArraySpec(gathered_shape(x, indices, axes), x.dtype)

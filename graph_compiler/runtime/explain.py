@@ -53,7 +53,7 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         native = variant.target.convert(leaf)
         if len(native.shape) != value.ndim:
             yield f"{path[1]!r} has {len(native.shape)} axes and was recorded with {value.ndim}"
-        elif str(native.dtype).rpartition(".")[2] != value.dtype:
+        elif not eval(f"dtype == {variant.target.dtype_text(value.dtype)}", {"dtype": native.dtype, "dtypes": variant.target.dtypes()}):
             yield f"{path[1]!r} is {str(native.dtype).rpartition('.')[2]} and was recorded as {value.dtype}"
 
 

@@ -29,7 +29,7 @@ def _searchsorted(x1: Operand, x2: Operand, sorter: Operand | None = None, *, si
     function = "jnp.searchsorted" if x1.ndim == 1 else "searchsorted_rows"
     sorted_by = "" if sorter is None else f", sorter={sorter}"
     right = "" if side == "left" else f", side={side!r}"
-    return f"{function}({x1}, {x2}{sorted_by}{right})"
+    return f"{function}({x1}, {x2}{sorted_by}{right}).astype(int)"  # its own dtype is int32 for short sequences
 
 
 @rows.row("unique_values")

@@ -51,28 +51,27 @@ def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
     return f"jax.nn.logsumexp({x}{_axes(axis, keepdims)})"
 
 
-def _running(function: str, x: Operand, axis: int, dtype: Any = None) -> str:
+def _running(function: str, x: Operand, axis: int, dtype: str | None, cast: Any = None) -> str:
     """Half precision is summed in float32, as torch sums it."""
-    if dtype is not None:
-        x = f"{x}.astype({dtype!r})"  # type: ignore[assignment]
-    elif x.dtype in ("float16", "bfloat16"):
-        return f"{function}({x}.astype(jnp.float32), axis={axis}).astype({x}.dtype)"
-    return f"{function}({x}, axis={axis})"
+    if dtype in ("float16", "bfloat16"):
+        return f"{function}({x}.astype(jnp.float32), axis={axis}).astype({cast or f'{x}.dtype'})"
+    given = x if dtype == x.dtype or cast is None else f"{x}.astype({cast!r})"
+    return f"{function}({given}, axis={axis})"
 
 
 @rows.row("cumulative_sum")
-def _cumulative_sum(x: Operand, *, axis: int, dtype: Any) -> str:
-    return _running("lax.cumsum", x, axis, dtype)
+def _cumulative_sum(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
+    return _running("lax.cumsum", x, axis, out[0].dtype, dtype)
 
 
 @rows.row("cumulative_prod")
-def _cumulative_prod(x: Operand, *, axis: int, dtype: Any) -> str:
-    return _running("lax.cumprod", x, axis, dtype)
+def _cumulative_prod(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
+    return _running("lax.cumprod", x, axis, out[0].dtype, dtype)
 
 
 @rows.row("logcumsumexp")
 def _logcumsumexp(x: Operand, *, axis: int) -> str:
-    return _running("lax.cumlogsumexp", x, axis)
+    return _running("lax.cumlogsumexp", x, axis, x.dtype)
 
 
 @rows.row("quantile")

@@ -211,7 +211,8 @@ rows.row("nanquantile")(_quantile(skip_nan=True))
 def _running(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: int, *, dtype: Any = None) -> Any:
         x = b.cast(input, _accumulator(input.dtype) if dtype is None else dtype)
-        return getattr(b, name)(x, axis=axis(dim, x.ndim), dtype=x.dtype) if x.ndim else x
+        kind = None if accumulated(x.dtype) == x.dtype else x.dtype
+        return getattr(b, name)(x, axis=axis(dim, x.ndim), dtype=kind) if x.ndim else x
 
     row.__doc__ = f"torch: {name}."
     return row
