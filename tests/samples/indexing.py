@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from typing import Any
 
 import torch
@@ -188,6 +189,22 @@ def _gathers() -> list[Sample]:
     ]
 
 
+def scatter_with(x: torch.Tensor, dim: int, index: torch.Tensor, source: Any, reduce: str) -> torch.Tensor:
+    """torch.scatter with ``reduce``, whose warning that it is deprecated is no matter here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.scatter(x, dim, index, source, reduce=reduce)
+
+
+def index_reduce(
+    x: torch.Tensor, dim: int, index: torch.Tensor, source: torch.Tensor, reduce: str, *, include_self: bool = True
+) -> torch.Tensor:
+    """torch.index_reduce, whose warning that it may change is no matter here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.index_reduce(x, dim, index, source, reduce, include_self=include_self)
+
+
 def _scatters() -> list[Sample]:
     x, i, src = array(4, 5), ints(2, 3, low=0, high=4), array(2, 3)
     distinct = torch.tensor([[0, 2, 1], [3, 0, 2]])
@@ -196,9 +213,9 @@ def _scatters() -> list[Sample]:
         Sample(torch.scatter, (x, 1, distinct, array(4, 4))),
         Sample(torch.scatter, (x, 1, i, 2.5)),
         Sample(torch.scatter, (array(3, dtype="int64"), 0, ints(2, low=0, high=3), 7)),
-        Sample(torch.scatter, (x, 0, i, src), {"reduce": "add"}),
-        Sample(torch.scatter, (x, 0, i, src), {"reduce": "multiply"}),
-        Sample(torch.scatter, (x, 0, i, 2.0), {"reduce": "add"}),
+        Sample(scatter_with, (x, 0, i, src, "add")),
+        Sample(scatter_with, (x, 0, i, src, "multiply")),
+        Sample(scatter_with, (x, 0, i, 2.0, "add")),
         Sample(torch.scatter_add, (x, 0, i, src), other=(array(7, 3), 0, ints(2, 3, low=0, high=7), src)),
         Sample(torch.scatter_add, (x, -1, i, array(3, 4))),
         Sample(torch.scatter_add, (array(3, dtype="int64"), 0, ints(6, low=0, high=3), ints(6))),
@@ -211,8 +228,8 @@ def _scatters() -> list[Sample]:
             )
             samples.append(Sample(torch.scatter_reduce, (ints(3), 0, ints(6, low=0, high=3), ints(6)), options))
         if reduce != "sum":
-            samples.append(Sample(torch.index_reduce, (x, 0, ints(3, low=0, high=4), array(3, 5), reduce), {"include_self": False}))
-            samples.append(Sample(torch.index_reduce, (x, 1, ints(3, low=0, high=5), array(4, 3), reduce)))
+            samples.append(Sample(index_reduce, (x, 0, ints(3, low=0, high=4), array(3, 5), reduce), {"include_self": False}))
+            samples.append(Sample(index_reduce, (x, 1, ints(3, low=0, high=5), array(4, 3), reduce)))
     return samples
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import torch
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from ..support.samples import Array, ErrorSample, Sample, array
 
@@ -47,9 +49,33 @@ def _packed(function: Any, sizes: list[int], *, layers: int, both: bool) -> Any:
     return array(sum(sizes), 3), torch.tensor(sizes), hx, *rest[:-1]
 
 
+def projecting_lstm(*args: Any) -> Any:
+    """torch.lstm without the warning that oneDNN knows no projections."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.lstm(*args)
+
+
+def lstm_of_lengths(x: Any, lengths: Any, hx: Any, weights: Any, *, sort: bool) -> Any:
+    """Padded sequences, packed, through torch.lstm, and padded again."""
+    packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=not sort)
+    data, *state = torch.lstm(packed.data, packed.batch_sizes, hx, weights, True, 1, 0.0, False, False)
+    result = PackedSequence(data, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
+    return *pad_packed_sequence(result, batch_first=True, padding_value=-1.0, total_length=7), *state
+
+
+def _lengths(*lengths: int, sort: bool) -> Sample:
+    count = len(lengths)
+    args = (array(count, 6, 3), torch.tensor(lengths), [array(1, count, 4)] * 2, _weights(4, 1, 1, True))
+    return Sample(lstm_of_lengths, args, {"sort": sort})
+
+
 def _layer(function: Any, **options: Any) -> Sample:
     return Sample(
-        function, _arguments(function, 5, 2, **options), other=_arguments(function, 3, 4, **options), name=f"{function.__name__}-{options}"
+        projecting_lstm if "projection" in options else function,
+        _arguments(function, 5, 2, **options),
+        other=_arguments(function, 3, 4, **options),
+        name=f"{function.__name__}-{options}",
     )
 
 
@@ -66,6 +92,8 @@ SAMPLES = [
     *(_layer(function, biases=False) for function in _GATES),
     _layer(torch.lstm, layers=2, both=True, projection=2),
     *(Sample(function, _packed(function, [3, 3, 2, 1], layers=2, both=True), name=f"{function.__name__}-packed") for function in _GATES),
+    _lengths(6, 3, 3, 1, sort=False),
+    _lengths(2, 6, 5, sort=True),
     *(_cell(torch.lstm_cell, 4, biases) for biases in (True, False)),
     *(_cell(torch.gru_cell, 3, biases) for biases in (True, False)),
     *(_cell(function, 1, biases) for function in (torch.rnn_tanh_cell, torch.rnn_relu_cell) for biases in (True, False)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,3 +85,10 @@ def made(structure: Any, seed: int = 0) -> Any:
     """``structure`` with arrays in the place of their descriptions; the same for the same seed."""
     generator = torch.Generator().manual_seed(seed)
     return map_structure(lambda item: item.make(generator) if isinstance(item, Array) else item, structure)
+
+
+def quietly(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)`` without its warnings: for what torch calls deprecated and still has."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*args, **kwargs)

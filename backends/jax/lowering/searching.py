@@ -10,7 +10,6 @@ rows.table(
         "argmax": "jnp.argmax({x}, {axis=}, {keepdims=})",
         "argmin": "jnp.argmin({x}, {axis=}, {keepdims=})",
         "count_nonzero": "jnp.count_nonzero({x}, {axis=}, {keepdims=})",
-        "nonzero": "jnp.nonzero({x})",
         "argwhere": "jnp.argwhere({x})",
         "where": "jnp.where({condition}, {x1}, {x2})",
         "isin": "jnp.isin({x1}, {x2}, {invert=})",
@@ -22,6 +21,11 @@ rows.table(
         "unique_consecutive": "unique_consecutive({x}, {axis=})",
     }
 )
+
+
+@rows.row("nonzero")
+def _nonzero(x: Operand, *, hint: int) -> str:
+    return f"jnp.nonzero({x}){'[0]' if x.ndim == 1 else ''}"  # one output is no tuple
 
 
 @rows.row("searchsorted")

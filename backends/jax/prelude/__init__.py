@@ -8,6 +8,7 @@ from .activations import glu as glu
 from .activations import hard_tanh as hard_tanh
 from .activations import soft_shrink as soft_shrink
 from .activations import softplus as softplus
+from .attention import attention_weights as attention_weights
 from .attention import grouped_query_attention as grouped_query_attention
 from .attention import masked_softmax as masked_softmax
 from .attention import scaled_dot_product_attention as scaled_dot_product_attention
@@ -123,6 +124,7 @@ from .resampling import pixel_unshuffle as pixel_unshuffle
 from .resampling import reflected as reflected
 from .resampling import sample_taps as sample_taps
 from .resampling import source_step as source_step
+from .resampling import weighted_taps as weighted_taps
 from .special import digamma as digamma
 from .special import fmax as fmax
 from .special import fmin as fmin
@@ -143,7 +145,6 @@ from .statistical import cdist as cdist
 from .statistical import cosine_similarity as cosine_similarity
 from .statistical import cummax as cummax
 from .statistical import cummin as cummin
-from .statistical import trapezoid_areas as trapezoid_areas
 from .statistical import histc as histc
 from .statistical import histogram_counts as histogram_counts
 from .statistical import kth_value as kth_value
@@ -159,6 +160,7 @@ from .statistical import searchsorted_rows as searchsorted_rows
 from .statistical import sort_with_indices as sort_with_indices
 from .statistical import standard_deviation as standard_deviation
 from .statistical import top_k as top_k
+from .statistical import trapezoid_areas as trapezoid_areas
 from .statistical import unique_consecutive as unique_consecutive
 from .statistical import variance_over as variance_over
 from .statistical import vector_norm as vector_norm

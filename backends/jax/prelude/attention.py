@@ -6,8 +6,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .random import dropout
-
 
 def scaled_dot_product_attention(
     query: jax.Array,
@@ -17,19 +15,22 @@ def scaled_dot_product_attention(
     *,
     is_causal: bool = False,
     scale: float | None = None,
-    random_key: jax.Array | None = None,
-    dropout_rate: float = 0.0,
 ) -> jax.Array:
     """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
+    weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
+    return weights.astype(value.dtype) @ value
+
+
+def attention_weights(
+    query: jax.Array, key: jax.Array, mask: jax.Array | None = None, *, is_causal: bool = False, scale: float | None = None
+) -> jax.Array:
+    """``softmax(query @ key.T * scale + mask)``, in float32 at least."""
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
     scores *= query.shape[-1] ** -0.5 if scale is None else scale
     if is_causal:
         scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
-    weights = jax.nn.softmax(scores) if mask is None else masked_softmax(scores, mask)
-    if random_key is not None:
-        weights = dropout(random_key, weights, dropout_rate)
-    return weights.astype(value.dtype) @ value
+    return jax.nn.softmax(scores) if mask is None else masked_softmax(scores, mask)
 
 
 def masked_softmax(scores: jax.Array, mask: jax.Array) -> jax.Array:
@@ -49,8 +50,6 @@ def grouped_query_attention(
     *,
     is_causal: bool = False,
     scale: float | None = None,
-    random_key: jax.Array | None = None,
-    dropout_rate: float = 0.0,
 ) -> jax.Array:
     """Attention in which groups of consecutive query heads (axis -3) share a head of key and value."""
     heads, shared = query.shape[-3], key.shape[-3]
@@ -59,7 +58,5 @@ def grouped_query_attention(
         split = (1, 1) if mask.shape[-3] == 1 else (shared, heads // shared)
         mask = mask.reshape(*mask.shape[:-3], *split, *mask.shape[-2:])
     key, value = key[..., None, :, :], value[..., None, :, :]
-    result = scaled_dot_product_attention(
-        groups, key, value, mask, is_causal=is_causal, scale=scale, random_key=random_key, dropout_rate=dropout_rate
-    )
+    result = scaled_dot_product_attention(groups, key, value, mask, is_causal=is_causal, scale=scale)
     return result.reshape(*result.shape[:-4], heads, *result.shape[-2:])

@@ -80,6 +80,17 @@ def antialias_taps(
     return np.minimum(places, size - 1), (weights / weights.sum(1, keepdims=True)).astype(real)
 
 
+def weighted_taps(x: jax.Array, axis: int, places: np.ndarray, weights: np.ndarray) -> jax.Array:
+    """The weighted sums over the elements at ``places`` [out, taps] of ``axis``, which becomes ``out`` long."""
+    out, taps = places.shape
+    if taps > 4:
+        sums = jnp.einsum("...ot,ot->...o", jnp.moveaxis(x, axis, -1)[..., places], weights, precision="highest")
+        return jnp.moveaxis(sums, -1, axis)
+    # one by one: XLA for CPU (jax 0.10) crashes on some gathers of all taps that are summed at once
+    before, after = (slice(None),) * axis, (1,) * (x.ndim - axis - 1)
+    return sum(x[(*before, places[:, tap])] * weights[:, tap].reshape(out, *after) for tap in range(taps))
+
+
 def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
     """``weights`` [out, taps] as integers of ``bits`` bits after the point, those of equal places added up: torch's way with bytes."""
     weights = weights.copy()
@@ -106,8 +117,7 @@ def interpolate_bytes(
             continue
         places, weights = taps(x.shape[axis], out, method, scale, align_corners, np.float64)
         whole, bits = byte_weights(places, weights)
-        elements = x[(slice(None),) * axis + (places,)].astype(jnp.int32)
-        total = (elements * whole.reshape(whole.shape + (1,) * (x.ndim - axis - 1))).sum(axis + 1)
+        total = weighted_taps(x.astype(jnp.int32), axis, places, whole)
         x = jnp.clip((total + (1 << bits - 1)) >> bits, 0, 255).astype(jnp.uint8)
     return x
 
@@ -129,13 +139,12 @@ def interpolate(
     real = np.float64 if x.dtype == np.float64 else np.float32
     result = x if nearest else x.astype(real)
     for axis, (out, scale) in enumerate(zip(size, scales), x.ndim - len(size)):
-        before = (slice(None),) * axis
         if nearest:
-            result = result[(*before, nearest_places(x.shape[axis], out, scale, method == "nearest-exact"))]
+            result = result[(*(slice(None),) * axis, nearest_places(x.shape[axis], out, scale, method == "nearest-exact"))]
         elif out != x.shape[axis] or (method == "cubic" and not antialias and scale):  # torch leaves other axes as they are
             taps = antialias_taps if antialias else sample_taps
             places, weights = taps(x.shape[axis], out, method, scale, align_corners, real)
-            result = (result[(*before, places)] * weights.reshape(weights.shape + (1,) * (x.ndim - axis - 1))).sum(axis + 1)
+            result = weighted_taps(result, axis, places, weights)
     return result.astype(x.dtype)
 
 

@@ -27,7 +27,7 @@ def scaled_dot_product_attention(
     ``mask`` is added to the scores, or, if bool, keeps those where it is True; a row without any kept score gives 0.
     ``is_causal`` keeps scores whose column is at most their row. ``scale`` is 1 / sqrt(features) if None.
     ``enable_gqa`` lets groups of consecutive query heads (axis -3) share a head of key and value.
-    With a ``random_key``, a share ``dropout_rate`` of the weights is dropped before they meet the values.
+    With a ``random_key`` (and no groups), a share ``dropout_rate`` of the weights is dropped before they meet the values.
     """
     if enable_gqa:
         batch = (*broadcast(query.shape[:-3], key.shape[:-3], value.shape[:-3]), query.shape[-3])

@@ -7,6 +7,7 @@ from . import dropout as dropout
 from . import embedding as embedding
 from . import linear as linear
 from . import losses as losses
+from . import packing as packing
 from . import ranking_losses as ranking_losses
 from . import recurrent as recurrent
 from . import normalisation as normalisation

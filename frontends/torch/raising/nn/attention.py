@@ -22,10 +22,21 @@ def scaled_dot_product_attention(
 ) -> Any:
     """torch.nn.functional.scaled_dot_product_attention."""
     mask = attn_mask if attn_mask is None or attn_mask.dtype == "bool" else b.cast(attn_mask, query.dtype)
-    key_of_dropout = b.next_key() if dropout_p > 0 else None
-    options = {"dropout_rate": float(dropout_p)} if dropout_p > 0 else {}
-    inputs = optional(query, key, value, mask, key_of_dropout)
-    return b.scaled_dot_product_attention(*inputs, is_causal=bool(is_causal), scale=scale, enable_gqa=enable_gqa, **options)
+    causal = bool(is_causal)
+    if not dropout_p:
+        inputs = optional(query, key, value, mask)
+        return b.scaled_dot_product_attention(*inputs, is_causal=causal, scale=scale, enable_gqa=enable_gqa)
+    if enable_gqa:
+        key, value = (_head_for_each(b, x, query.shape[-3]) for x in (key, value))
+    random_key = b.next_key()
+    return b.scaled_dot_product_attention(query, key, value, mask, random_key, is_causal=causal, scale=scale, dropout_rate=float(dropout_p))
+
+
+def _head_for_each(b: TorchBuilder, x: Any, heads: Any) -> Any:
+    """Shared heads (axis -3) of keys or values, repeated for each query head of their group."""
+    *batch, shared, tokens, width = x.shape
+    one = b.reshape(x, shape=(*batch, shared, 1, tokens, width))
+    return b.reshape(b.broadcast_to(one, shape=(*batch, shared, heads // shared, tokens, width)), shape=(*batch, heads, tokens, width))
 
 
 @rows.row("_scaled_dot_product_flash_attention_for_cpu")

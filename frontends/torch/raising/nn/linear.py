@@ -27,7 +27,7 @@ def bilinear(b: TorchBuilder, input1: Any, input2: Any, weight: Any, bias: Any =
     return b.bilinear(*optional(input1, input2, weight, bias))
 
 
-@rows.row("grouped_mm", "_grouped_mm")
+@rows.row("grouped_mm", "_grouped_mm", "grouped_mm_fallback")
 def grouped_mm(b: TorchBuilder, mat_a: Any, mat_b: Any, offs: Any = None, bias: Any = None, out_dtype: Any = None) -> Any:
     """torch.nn.functional.grouped_mm: batches of products, or products of groups of rows (of columns) that ``offs`` ends."""
     if mat_a.ndim == 3 and mat_b.ndim == 3:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..table import TorchBuilder, rows
 from .dropout import drop
+from .packing import pack, unpack
 
 
 def _row(name: str, op: str, **options: Any) -> None:
@@ -64,18 +65,9 @@ def _packed(
 ) -> tuple[Any, ...]:
     """Packed rows are laid out as [time, batch, features] with a length for each sequence, and packed again."""
     batch = (hx[0] if isinstance(hx, (tuple, list)) else hx).shape[1]
-    steps, kind = batch_sizes.shape[0], batch_sizes.dtype
-    ends = b.cumulative_sum(batch_sizes, axis=0, dtype=kind)
-    starts = b.subtract(ends, batch_sizes)
-    member = b.arange(stop=batch, dtype=kind)
-    length = b.sum(b.astype(b.greater(b.reshape(batch_sizes, shape=(steps, 1)), b.reshape(member, shape=(1, batch))), dtype=kind), axis=0)
-    place = b.minimum(b.add(b.reshape(starts, shape=(steps, 1)), b.reshape(member, shape=(1, batch))), data.shape[0] - 1)
-    x = b.embedding(data, place)
+    x, length = unpack(b, data, batch_sizes, batch)
     x, states = _layers(b, op, options, x, hx, params, has_biases, num_layers, dropout if train else 0.0, bidirectional, length)
-    row = b.arange(stop=data.shape[0], dtype=kind)
-    step = b.astype(b.searchsorted(ends, row, side="right"), dtype=kind)
-    place = b.add(b.multiply(step, batch), b.subtract(row, b.take(starts, step, axis=0)))
-    return b.embedding(b.reshape(x, shape=(steps * batch, x.shape[2])), place), *states
+    return pack(b, x, batch_sizes, data.shape[0]), *states
 
 
 def _layers(
