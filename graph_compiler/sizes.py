@@ -258,7 +258,8 @@ class Size:
 
     def __pow__(self, other: Scalar) -> Scalar:
         if type(other) is int and 0 < other < 8 and _integral(self):
-            return math.prod([self] * other)
+            power: Scalar = math.prod([self] * other)
+            return power
         return apply("pow", self, other)
 
     def __rpow__(self, other: Scalar) -> Scalar:
@@ -431,4 +432,4 @@ def _substitute_apply(atom: Apply, replace: Callable[[Symbol], Any]) -> Any:
 
 def product(shape: Iterable[Dim]) -> Any:
     """Number of elements of an array of this shape."""
-    return math.prod(shape)  # type: ignore[arg-type]
+    return math.prod(shape)

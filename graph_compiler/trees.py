@@ -98,7 +98,7 @@ def _make_mapping(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> An
     if dataclasses.is_dataclass(cls):
         return cls(**pairs)
     made = cls()
-    made.update(pairs)  # type: ignore[attr-defined]
+    made.update(pairs)
     return made
 
 
@@ -107,7 +107,7 @@ def _make_dataclass(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> 
 
 
 def _make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    made = cls.__new__(cls)
+    made: Any = object.__new__(cls)
     for key, child in zip(keys, children):
         object.__setattr__(made, key, child)
     return made
@@ -139,7 +139,7 @@ def _flatten(value: Any, is_leaf: Callable[[Any], bool], leaves: list[Any], open
     if is_leaf(value):
         leaves.append(value)
         return Leaf()
-    if isinstance(value, _COMPARED_BY_VALUE) or isinstance(value, _NEVER_OPENED) or id(value) in above:
+    if isinstance(value, (*_COMPARED_BY_VALUE, *_NEVER_OPENED)) or id(value) in above:
         return Static(value)
     kind = _kind_of(type(value))
     items = kind[1](value) if kind else (_attributes(value) if open_objects(value) else ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ _METHOD = "torch.Tensor."
 class TorchCalls:
     """The dialect of recorded torch graphs."""
 
-    imports = {"torch": "import torch", "F": "import torch.nn.functional as F"}
+    imports: Mapping[str, str] = {"torch": "import torch", "F": "import torch.nn.functional as F"}
     prelude = None
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:

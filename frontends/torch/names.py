@@ -16,7 +16,7 @@ _PUBLIC: tuple[tuple[str, Any, str], ...] = (
     ("torch.linalg", torch.linalg, "linalg_"),
     ("torch.fft", torch.fft, "fft_"),
     ("torch.special", torch.special, "special_"),
-    ("torch._C._nn", torch._C._nn, ""),  # type: ignore[attr-defined]
+    ("torch._C._nn", torch._C._nn, ""),
     ("torch._VF", torch._VF, ""),
 )
 _names: dict[Any, str] = {}
@@ -31,7 +31,7 @@ def name_of(function: Any) -> str:
 
 
 def _find_name(function: Any) -> str:
-    owner = getattr(function, "__self__", None)
+    owner: Any = getattr(function, "__self__", None)
     if type(function).__name__ == "method-wrapper" and hasattr(owner, "__objclass__"):  # a property of Tensor: T.__get__
         return f"torch.Tensor.{owner.__name__}.{function.__name__}"
     short = getattr(function, "__name__", type(function).__name__)

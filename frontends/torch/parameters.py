@@ -100,7 +100,7 @@ def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
         yield from vars(bound).items() if hasattr(bound, "__dict__") and not isinstance(bound, torch.nn.Module) else ()
     elif hasattr(function, "__dict__") and not isinstance(function, (types.FunctionType, types.MethodType)):
         yield from vars(function).items()
-        function = getattr(type(function), "__call__", function)
+        function = type(function).__call__
     plain = inspect.unwrap(getattr(function, "__func__", function))
     if isinstance(plain, types.FunctionType):
         yield from _variables(plain)

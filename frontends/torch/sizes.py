@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Union
 
 import torch
-import torch.fx.experimental.sym_node  # noqa: F401  (installs the operators of SymInt)
+import torch.fx.experimental.sym_node  # installs the operators of SymInt
 
 from ...sizes import Scalar, Size, apply, hint_of, negate
 
@@ -80,10 +80,10 @@ class SizeNode:
     def clone(self) -> SizeNode:
         return self
 
-    def str(self) -> str:
+    def __repr__(self) -> str:
         return repr(self.expression)
 
-    __repr__ = _graph_repr = str
+    _graph_repr = __repr__
 
     def wrap_int(self, number: int) -> SizeNode:
         return self._new(int(number))
@@ -186,6 +186,7 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 for _name, _function in _FUNCTIONS.items():
     setattr(SizeNode, _name, _named(_function))
 
+setattr(SizeNode, "str", SizeNode.__repr__)  # noqa: B010  (as a method it would hide the type in the annotations above)
 _WRAPPERS: dict[type, Callable[[Any], Any]] = {int: torch.SymInt, float: torch.SymFloat, bool: torch.SymBool}
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 

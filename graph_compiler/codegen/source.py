@@ -78,10 +78,10 @@ class _Writer:
         self.lines: list[str] = []
         self.globals: dict[str, Any] = {}
         self.last_use = _last_uses(graph)
-        self.inner_guards: dict[Value, list[Guard]] = {}
-        for guard in graph.inner_guards():
-            for symbol in guard.condition.symbols():
-                self.inner_guards.setdefault(symbol.source, []).append(guard)
+        self.inner_guards: dict[Value, list[tuple[Guard, Size]]] = {}
+        for guard, condition in graph.inner_guards():
+            for symbol in condition.symbols():
+                self.inner_guards.setdefault(symbol.source, []).append((guard, condition))
         self.module = ""
         self.context = ""
 
@@ -92,6 +92,7 @@ class _Writer:
         self._name_held("parameters", graph.parameters)
         self._name_held("constants", {name: value for name, (value, _) in graph.constants.items()})
         self._read_input_sizes()
+        self._guards_on(graph.sources())
         for node in graph.nodes:
             self._node(node)
         result = result_text(graph, self._literal, self.names)
@@ -189,10 +190,11 @@ class _Writer:
         text = name(node.facts["result"])
         return text[1:-1] if text.startswith("(") else text
 
-    def _guards_on(self, made: tuple[Value, ...]) -> None:
-        guards = dict.fromkeys(guard for value in made for guard in self.inner_guards.get(value, ()))
-        for guard in guards:
-            if all(symbol.source in self.text for symbol in guard.condition.symbols()):
+    def _guards_on(self, made: Iterable[Value]) -> None:
+        """Checks the guards that the values just made are the last part of."""
+        pending = [pair for value in made for pair in self.inner_guards.get(value, ())]
+        for guard, condition in {id(pair): pair for pair in pending}.values():
+            if all(symbol.source in self.text for symbol in condition.symbols()):
                 self.lines.append(f"if not ({self._literal(guard.condition)!r}):")
                 self.lines.append(f'    raise GuardFailed("{self._plain(guard)}")')
 
@@ -259,7 +261,7 @@ def _source_of(function: Any) -> str:
 
 def _symbols(graph: Graph) -> Iterable[Symbol]:
     structures: list[Any] = [graph.outputs, *((node.inputs, node.params) for node in graph.nodes)]
-    structures += [guard.condition for guard in graph.inner_guards()]
+    structures += [condition for _, condition in graph.inner_guards()]
     for item in iterate_structure(structures):
         if isinstance(item, Size):
             yield from item.symbols()

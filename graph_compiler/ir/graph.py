@@ -155,9 +155,10 @@ class Graph:
         """The guards that the sizes of the inputs decide, checked before a call."""
         return [guard for guard in self.guards if isinstance(guard.condition, Size) and self._at_entry(guard.condition)]
 
-    def inner_guards(self) -> list[Guard]:
-        """The guards on sizes of intermediate arrays, checked inside of the function as soon as they are known."""
-        return [guard for guard in self.guards if isinstance(guard.condition, Size) and not self._at_entry(guard.condition)]
+    def inner_guards(self) -> list[tuple[Guard, Size]]:
+        """The guards on sizes of intermediate arrays with their conditions, checked inside of the function as soon as they are known."""
+        sized = ((guard, guard.condition) for guard in self.guards if isinstance(guard.condition, Size))
+        return [(guard, condition) for guard, condition in sized if not self._at_entry(condition)]
 
     def _at_entry(self, condition: Size) -> bool:
         return all(symbol.source.node is None and symbol.kind == "size" for symbol in condition.symbols())

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from ..errors import InvalidGraph
 from .array_api.linear_algebra import least
 from .dtypes import complex_of, real_of
-from .registry import ArraySpec, Unknown, declare
+from .registry import ArraySpec, Unknown, declare, decomposition
 from .rules import broadcast, broadcast_dims, dtype_of
 
 _SECTION = "linalg"
@@ -43,6 +44,11 @@ def inner(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     return ArraySpec(x1.shape[:-1] + x2.shape[:-1], dtype_of(x1, x2))
 
 
+@decomposition("inner")
+def _inner(b: Any, x1: Any, x2: Any) -> Any:
+    return b.tensordot(x1, x2, axes=((x1.ndim - 1,), (x2.ndim - 1,)))
+
+
 @declare(_SECTION)
 def kron(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     """The Kronecker product: blocks of ``x2`` scaled by the elements of ``x1``."""
@@ -56,6 +62,11 @@ def multi_dot(*arrays: ArraySpec) -> ArraySpec:
     """The product of two or more matrices in the cheapest order; the first and the last may be vectors."""
     first, last = arrays[0], arrays[-1]
     return ArraySpec(first.shape[:-1] + last.shape[1:], dtype_of(*arrays))
+
+
+@decomposition("multi_dot")
+def _multi_dot(b: Any, *arrays: Any) -> Any:
+    return reduce(b.matmul, arrays)
 
 
 @declare(_SECTION)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .array_api.statistical import Axis, accumulated
-from .registry import ArraySpec, Unknown, declare
+from .registry import ArraySpec, Unknown, declare, decomposition
 from .rules import Input, broadcast, dtype_of, reduced, shape_of
 
 _SECTION = "statistics"
@@ -22,6 +22,11 @@ def logsumexp(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> 
 def nansum(x: ArraySpec, /, *, axis: Axis = None, dtype: str | None = None, keepdims: bool = False) -> ArraySpec:
     """The sum over ``axis`` with NaN counted as zero."""
     return reduced(x, axis, keepdims, dtype or accumulated(x.dtype))
+
+
+@decomposition("nansum")
+def _nansum(b: Any, x: Any, *, axis: Axis, dtype: str | None, keepdims: bool) -> Any:
+    return b.sum(b.where(b.isnan(x), 0.0, x), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 @declare(_SECTION)
@@ -133,6 +138,14 @@ def corrcoef(x: ArraySpec, /) -> ArraySpec:
 def cosine_similarity(x1: ArraySpec, x2: ArraySpec, /, *, axis: int, epsilon: float = 1e-8) -> ArraySpec:
     """The cosine of the angle between ``x1`` and ``x2`` along ``axis`` of their common shape; norms are at least ``epsilon``."""
     return reduced(ArraySpec(broadcast(x1.shape, x2.shape), dtype_of(x1, x2)), axis, False)
+
+
+@decomposition("cosine_similarity")
+def _cosine_similarity(b: Any, x1: Any, x2: Any, *, axis: int, epsilon: float) -> Any:
+    shape = broadcast(x1.shape, x2.shape)
+    whole = (b.broadcast_to(x, shape=shape) for x in (x1, x2))
+    first, second = (b.divide(x, b.maximum(b.vector_norm(x, axis=axis, keepdims=True), epsilon)) for x in whole)
+    return b.sum(b.multiply(first, second), axis=axis)
 
 
 @declare(_SECTION)

@@ -48,7 +48,7 @@ class Variant:
         """The generated source."""
         return self.program.source
 
-    def _leading_arguments(self) -> Callable[[Mapping[str, Any] | None], tuple[Any, ...]]:
+    def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
         wanted = self.program.arguments
         constants, parameters = self.constants, self.parameters
 

@@ -46,6 +46,8 @@ def _nonzero() -> list[Sample]:
         Sample(torch.nonzero, (array(),)),
         Sample(torch.nonzero, (array(0, 3),)),
         Sample(torch.argwhere, (x,), other=(other,)),
+        Sample(torch.nonzero_static, (x,), {"size": 4}, other=(other,)),
+        Sample(torch.nonzero_static, (x,), {"size": 20, "fill_value": -3}, other=(other,)),
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...rows import Operand
 from .table import rows
 
@@ -10,7 +12,6 @@ rows.table(
         "argmax": "jnp.argmax({x}, {axis=}, {keepdims=})",
         "argmin": "jnp.argmin({x}, {axis=}, {keepdims=})",
         "count_nonzero": "jnp.count_nonzero({x}, {axis=}, {keepdims=})",
-        "argwhere": "jnp.argwhere({x})",
         "where": "jnp.where({condition}, {x1}, {x2})",
         "isin": "jnp.isin({x1}, {x2}, {invert=})",
         "sort": "jnp.sort({x}, {axis=}, {descending=})",
@@ -26,6 +27,11 @@ rows.table(
 @rows.row("nonzero")
 def _nonzero(x: Operand, *, hint: int) -> str:
     return f"jnp.nonzero({x}){'[0]' if x.ndim == 1 else ''}"  # one output is no tuple
+
+
+@rows.row("argwhere")
+def _argwhere(x: Operand, *, hint: int, size: Any, fill_value: int) -> str:
+    return f"jnp.argwhere({x})" if size is None else f"jnp.argwhere({x}, size={size!r}, fill_value={fill_value})"
 
 
 @rows.row("searchsorted")

@@ -39,7 +39,8 @@ def norm_over(x: jax.Array, axis: int | tuple[int, ...] | None, ord: float, keep
     if ord == 2:
         squares = lax.square(x.real) + lax.square(x.imag) if jnp.iscomplexobj(x) else lax.square(x)
         return safe_sqrt(jnp.sum(squares, axis=axis, keepdims=keepdims))
-    size = jnp.abs(x)
+    zero = x == 0
+    size = jnp.where(zero, 0, jnp.abs(jnp.where(zero, 1, x)))  # whose derivative at 0 is 0
     if ord == math.inf:
         return jnp.max(size, axis=axis, keepdims=keepdims, initial=0)
     if ord == -math.inf:

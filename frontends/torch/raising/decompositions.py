@@ -28,6 +28,18 @@ def slogdet(b: TorchBuilder, A: Any) -> Any:
     return b.slogdet(A)
 
 
+@rows.row("_linalg_det")
+def aten_det(b: TorchBuilder, A: Any) -> Any:
+    """aten._linalg_det."""
+    return b.det(A), *b.lu_factor(A)
+
+
+@rows.row("_linalg_slogdet")
+def aten_slogdet(b: TorchBuilder, A: Any) -> Any:
+    """aten._linalg_slogdet."""
+    return *b.slogdet(A), *b.lu_factor(A)
+
+
 @rows.row("logdet")
 def logdet(b: TorchBuilder, input: Any) -> Any:
     """torch.logdet: NaN for a negative determinant."""
@@ -107,6 +119,12 @@ def linalg_solve(b: TorchBuilder, A: Any, B: Any, *, left: bool = True) -> Any:
 def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """torch.linalg.solve_ex."""
     return _solved(b, A, B, left), _status(b, A)
+
+
+@rows.row("_linalg_solve_ex")
+def aten_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
+    """aten._linalg_solve_ex."""
+    return _solved(b, A, B, left), *b.lu_factor(A), _status(b, A)
 
 
 @rows.row("linalg_lstsq")

@@ -87,13 +87,13 @@ def dist(b: TorchBuilder, input: Any, other: Any, p: Any = 2) -> Any:
     return b.vector_norm(b.subtract(x, y), ord=float(p))
 
 
-@rows.row("cdist")
+@rows.row("cdist", "_cdist_forward")
 def cdist(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
     """torch.cdist."""
     return b.cdist(*b.promote(x1, x2), p=float(p))
 
 
-@rows.row("pdist")
+@rows.row("pdist", "_pdist_forward")
 def pdist(b: TorchBuilder, input: Any, p: float = 2) -> Any:
     """torch.nn.functional.pdist."""
     return b.pdist(input, p=float(p))

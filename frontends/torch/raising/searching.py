@@ -33,6 +33,12 @@ def nonzero(b: TorchBuilder, input: Any, *, as_tuple: bool = False) -> Any:
     return b.nonzero(along(b, input, 0)[0], hint=hint)
 
 
+@rows.row("nonzero_static")
+def nonzero_static(b: TorchBuilder, input: Any, *, size: Any, fill_value: int = -1) -> Any:
+    """torch.nonzero_static: a given number of rows."""
+    return b.argwhere(input, size=size, fill_value=fill_value)
+
+
 @rows.row("argwhere")
 def argwhere(b: TorchBuilder, input: Any) -> Any:
     """torch.argwhere."""
@@ -115,6 +121,18 @@ def unique(
         return b.unique_values(x, axis=place, hint=hint)
     values, _, inverse, counts = b.unique_all(x, axis=place, hint=hint)
     return _chosen(b, input, dim, (values, inverse, counts), return_inverse, return_counts)
+
+
+@rows.row("_unique2")
+def unique2(b: TorchBuilder, input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+    """aten._unique2: all three results in any case."""
+    return unique(b, input, return_inverse=True, return_counts=True)
+
+
+@rows.row("unique_dim")
+def unique_dim(b: TorchBuilder, input: Any, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+    """aten.unique_dim: all three results in any case."""
+    return unique(b, input, return_inverse=True, return_counts=True, dim=dim)
 
 
 @rows.row("unique_consecutive")

@@ -5,6 +5,7 @@ How many elements some of these find depends on the data: ``hint`` is the number
 
 from __future__ import annotations
 
+from ...sizes import Dim
 from ..registry import ArraySpec, Unknown, declare
 from ..rules import Input, broadcast, dtype_of, reduced, shape_of
 from .statistical import Axis
@@ -37,9 +38,9 @@ def nonzero(x: ArraySpec, /, *, hint: int = 0) -> tuple[ArraySpec, ...]:
 
 
 @declare(_SECTION)
-def argwhere(x: ArraySpec, /, *, hint: int = 0) -> ArraySpec:
-    """The indices of the elements that are not zero, in row-major order: one row an element."""
-    return ArraySpec((Unknown(hint), x.ndim), "int64")
+def argwhere(x: ArraySpec, /, *, hint: int = 0, size: Dim | None = None, fill_value: int = -1) -> ArraySpec:
+    """The indices of the elements that are not zero, in row-major order: one row an element, or ``size`` rows, cut or filled."""
+    return ArraySpec((Unknown(hint) if size is None else size, x.ndim), "int64")
 
 
 @declare(_SECTION)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...sizes import Dim
-from ..registry import ArraySpec, declare
+from ..registry import ArraySpec, declare, decomposition
 from ..rules import reduced
 
 _SECTION = "sorting"
@@ -25,6 +27,12 @@ def argsort(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable
 def sort_with_indices(x: ArraySpec, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> tuple[ArraySpec, ArraySpec]:
     """``sort`` and ``argsort`` in one."""
     return x, ArraySpec(x.shape, "int64")
+
+
+@decomposition("sort_with_indices")
+def _sort_with_indices(b: Any, x: Any, *, axis: int, descending: bool, stable: bool) -> Any:
+    indices = b.argsort(x, axis=axis, descending=descending, stable=stable)
+    return b.take_along_axis(x, indices, axis=axis), indices
 
 
 @declare(_SECTION)

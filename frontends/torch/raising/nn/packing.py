@@ -51,7 +51,7 @@ def pack_padded_sequence(b: TorchBuilder, input: Any, lengths: Any, batch_first:
 
 @rows.row("_pad_packed_sequence")
 def pad_packed_sequence(
-    b: TorchBuilder, data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any, total_length: int
+    b: TorchBuilder, data: Any, batch_sizes: Any, batch_first: bool, padding_value: Any, total_length: Any
 ) -> tuple[Any, Any]:
     """torch._pad_packed_sequence, within torch.nn.utils.rnn.pad_packed_sequence: (padded array, lengths)."""
     batch = b.recorded[1].shape[0]
