@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import heapq
 import keyword
 import re
 from collections.abc import Iterable
@@ -24,25 +25,37 @@ def legal(text: str) -> str:
 class Namespace:
     """Hands out names for one generated function.
 
-    Three promises: a name is a legal identifier, no name is handed out twice, and none shadows a
+    Three promises: a name is a legal identifier, no name is in use twice, and none shadows a
     builtin, a keyword or a name given as ``reserved`` (modules and helpers the code refers to).
 
     >>> names = Namespace(reserved=["jnp"])
     >>> names.unique("add"), names.unique("add"), names.unique("jnp"), names.unique("list")
     ('add', 'add_1', 'jnp_1', 'list_1')
+    >>> names.release("add")
+    >>> names.unique("add"), names.unique("add")
+    ('add', 'add_2')
     """
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._taken: set[str] = set(reserved)
         self._next: dict[str, int] = {}
+        self._base: dict[str, str] = {}
+        self._free: dict[str, list[tuple[int, str]]] = {}
 
     def unique(self, wanted: str) -> str:
         """A free name as close to ``wanted`` as possible."""
         base = legal(wanted)
+        if self._free.get(base):
+            return heapq.heappop(self._free[base])[1]
         name = base
         while name in self._taken or name in _ALWAYS_RESERVED:
             count = self._next.get(base, 0) + 1
             self._next[base] = count
             name = f"{base}_{count}"
         self._taken.add(name)
+        self._base[name] = base
         return name
+
+    def release(self, name: str) -> None:
+        """The name is no longer in use: it is the next one handed out to who wants its like."""
+        heapq.heappush(self._free.setdefault(self._base[name], []), (len(name), name))

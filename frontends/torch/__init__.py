@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...ir.graph import Graph
+from . import checking as checking
 from .calls import TorchCalls
 from .capture import Recording as Recording
 from .capture import record as record

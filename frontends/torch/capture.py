@@ -157,7 +157,7 @@ class Capture(TorchFunctionMode):
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self._save_written(key, args, kwargs)
-        versions = [_version(tensor) for tensor in operands]
+        versions = [None if reads.is_trained(tensor, key, args, kwargs) else _version(tensor) for tensor in operands]
         result = self.run(function, args, kwargs)
         written = [self.value(t) for t, version in zip(operands, versions) if _version(t) != version or (is_in_place(key) and t is operands[0])]
         made = [result] if key in _MAY_COPY and result is operands[0] else self._new_tensors(result, operands)
@@ -185,7 +185,7 @@ class Capture(TorchFunctionMode):
 
     def _add_node(self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any) -> None:
         origin = self.locator.locate(name, 4)
-        wish = key.strip("_")
+        wish = _WISHES.get(key, key.strip("_"))
         facts: dict[str, Any] = {"key": key}
         if written:
             facts["writes"] = tuple(dict.fromkeys(written))
@@ -411,6 +411,7 @@ _TAKES_SIZES = _CREATES | {
     "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu",
 }  # fmt: skip
 _DATA_SIZED = frozenset({"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"})
+_WISHES = {"scaled_dot_product_attention": "attended", "__getitem__": "part", "matmul": "product", "masked_fill": "masked"}
 _MAY_COPY = frozenset({"contiguous", "reshape"})  # give back the tensor itself or a copy, depending on its strides
 _CUT = frozenset({"detach", "data"})
 _RANDOM = frozenset({

@@ -61,6 +61,11 @@ class Weights:
         """The dict that holds a parameter, and its key there: reading it gives the parameter of the moment."""
         return self._holders[name]
 
+    def buffers(self) -> list[torch.Tensor]:
+        """All tensors that are no trainable parameters, as the modules hold them now."""
+        held = (holder.get(key) for holder, key in self._holders.values())
+        return [tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)]
+
     def path_of(self, module: Any) -> str | None:
         """The path of a module, or None."""
         entry = self._paths.get(id(module))

@@ -24,6 +24,7 @@ from .results import ResultText, result_text
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride", "item": "item"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 _DELETED_FROM_BYTES = 1 << 18
+_STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
 
@@ -160,13 +161,14 @@ class _Writer:
         before = len(self.lines)
         expression = self.dialect.expression(node, self._literal)
         self._open(self.dialect.context(node), continues=len(self.lines) == before)
+        gone = self._release_after(node)
         for value in node.outputs:
             self.text[value] = self.names.unique(value.name)
         targets = self._targets(node)
         self.lines.append(("    " if self.context else "") + (f"{targets} = {expression}" if targets else expression))
         before = len(self.lines)
         self._guards_on(node.outputs)
-        self._delete_after(node)
+        self._delete(node, gone)
         if len(self.lines) != before:
             self.context = ""
 
@@ -201,10 +203,19 @@ class _Writer:
     def _plain(self, guard: Guard) -> str:
         return f"{self._literal(guard.condition)!r}, assumed by {guard.origin}".replace("\\", "/").replace('"', "'")
 
-    def _delete_after(self, node: Node) -> None:
-        gone = [value for value in self.last_use.get(node, ()) if value.node is not None and _bytes(value) >= _DELETED_FROM_BYTES]
-        if gone:
-            self.lines.append(f"del {', '.join(self.text[value] for value in gone)}")
+    def _release_after(self, node: Node) -> list[Value]:
+        """The values that nothing needs after this node. Their names may be used again, which frees their memory."""
+        gone = [value for value in self.last_use.get(node, ()) if value.node is not None and value not in node.outputs]
+        for value in gone:
+            self.names.release(self.text[value])
+        return gone
+
+    def _delete(self, node: Node, gone: list[Value]) -> None:
+        """``del`` for large values that are needed no more and whose names the node's outputs did not take."""
+        taken = {self.text[value] for value in node.outputs}
+        large = [self.text[value] for value in gone if _bytes(value) >= _DELETED_FROM_BYTES]
+        if names := [name for name in large if name not in taken]:
+            self.lines.append(f"del {', '.join(names)}")
 
     def _return(self, result: ResultText, checks: tuple[Guard, ...]) -> None:
         effects = [self.text[effect.value] for effect in self.graph.effects]
@@ -219,7 +230,7 @@ class _Writer:
     # ------------------------------------------------------------------------------ the whole text
     def _module(self, header: str, function: str, result: ResultText) -> str:
         helpers = _helpers(self.dialect.prelude, function)
-        used = set(_IDENTIFIER.findall("\n".join([function, *helpers])))
+        used = set(_identifiers("\n".join([function, *helpers])))
         imports = [line for name, line in self.dialect.imports.items() if name in used]
         if "math" in used:
             imports.insert(0, "import math")
@@ -230,6 +241,11 @@ class _Writer:
         return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
 
 
+def _identifiers(text: str) -> list[str]:
+    """The names that a piece of source uses, those in its strings left out."""
+    return _IDENTIFIER.findall(_STRING.sub('""', text))
+
+
 def _helpers(prelude: ModuleType | None, function: str) -> list[str]:
     """Source of the prelude's functions that the text uses, those that they use first."""
     if prelude is None:
@@ -237,7 +253,7 @@ def _helpers(prelude: ModuleType | None, function: str) -> list[str]:
     found: dict[str, str] = {}
 
     def visit(text: str) -> None:
-        for name in dict.fromkeys(_IDENTIFIER.findall(text)):
+        for name in dict.fromkeys(_identifiers(text)):
             helper = getattr(prelude, name, None)
             if name not in found and inspect.isfunction(helper) and helper.__module__.startswith(prelude.__name__):
                 found[name] = ""

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..sizes import Dim
 from .dtypes import complex_of, real_of
 from .registry import ArraySpec, declare
@@ -13,7 +15,7 @@ _SECTION = "fft"
 Sizes = tuple[Dim, ...] | None
 
 
-def _resized(x: ArraySpec, sizes: Sizes, axes: tuple[int, ...], last: Dim | None = None) -> tuple[Dim, ...]:
+def _resized(x: ArraySpec, sizes: Sizes, axes: tuple[int, ...], last: Any = None) -> tuple[Dim, ...]:
     """The shape with the given sizes at ``axes``, and ``last`` at the last of them."""
     shape = list(x.shape)
     for axis, size in zip(axes, sizes or ()):
@@ -23,8 +25,8 @@ def _resized(x: ArraySpec, sizes: Sizes, axes: tuple[int, ...], last: Dim | None
     return tuple(shape)
 
 
-def _one(x: ArraySpec, n: Dim | None, axis: int) -> Dim:
-    return x.shape[axis] if n is None else n  # type: ignore[no-any-return]
+def _one(x: ArraySpec, n: Dim | None, axis: int) -> Any:
+    return x.shape[axis] if n is None else n
 
 
 @declare(_SECTION)
@@ -129,7 +131,8 @@ def stft(
 ) -> ArraySpec:
     """The Fourier transforms of the parts of ``x`` (last axis) that a window of ``n_fft`` sees: frequencies x parts.
 
-    A shorter ``window`` stands in the middle; ``center`` pads ``x`` by half a window on both sides; ``normalized`` divides by ``sqrt(n_fft)``.
+    A shorter ``window`` stands in the middle; ``center`` pads ``x`` by half a window on both sides; ``normalized`` divides by
+    ``sqrt(n_fft)``.
     """
     size = x.shape[-1] + (2 * (n_fft // 2) if center else 0)
     frequencies = n_fft // 2 + 1 if onesided else n_fft

@@ -52,7 +52,9 @@ def dtype_of(*operands: Input) -> str:
     """The one dtype of all arrays among the operands; raising makes them equal beforehand."""
     found = {operand.dtype for operand in operands if isinstance(operand, ArraySpec)}
     if len(found) != 1:
-        raise InvalidGraph(f"operands of one dtype are needed, got {sorted(found) or 'only numbers'}; raising inserts astype where they differ")
+        raise InvalidGraph(
+            f"operands of one dtype are needed, got {sorted(found) or 'only numbers'}; raising inserts astype where they differ"
+        )
     return found.pop()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -12,8 +12,9 @@ from ..codegen import load, write
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..passes import cache_constants, decompose, drop_snapshots, prune, share
+from ..tracing import Surroundings
 from ..trees import Branch, Tree
-from .variant import Variant
+from .variant import Recorded, Variant
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
 
@@ -40,18 +41,27 @@ class Pipeline:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         recording = self.frontend.record(self.function, args, kwargs, self.name, self.same_framework)
-        recorded = recording.graph
-        graph = self.simplified(recorded)
-        counts = f"{len(recorded.nodes)} calls recorded, {len(graph.nodes)} kept"
+        graph = self.simplified(recording.graph)
+        graph.notes["counts"] = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
+        recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs))
+        return self.written(recorded, recording.surroundings, why)
+
+    def written(self, recorded: Recorded, surroundings: Surroundings, why: str) -> Variant:
+        """A recording in the target framework."""
+        graph = recorded.graph
         if not self.same_framework:
             graph = self.simplified_canonical(self.frontend.raise_graph(graph))
         native = self.target.target
         native.register_classes(_classes(graph.output_tree))
         dialect = self.frontend.dialect if self.same_framework else self.target.dialect
-        program = write(graph, dialect, _header(self, recorded, graph, counts))
+        program = write(graph, dialect, _header(self, recorded.graph, graph, graph.notes.get("counts", "")))
         constants = {key: array if self.same_framework else native.adopt(array) for key, (_, array) in graph.constants.items()}
-        parameters = recording.weights.live(list(graph.parameters)) if self.same_framework else self._converted(recording, graph)
-        return Variant(graph, program, native, parameters, constants, recording.surroundings, why, self.options.compile_options)
+        parameters = recorded.weights.live(list(graph.parameters)) if self.same_framework else self._converted(recorded, graph)
+        return Variant(graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded)
+
+    def for_framework(self, target: ModuleType) -> Pipeline:
+        """The same callable, written for another framework."""
+        return replace(self, target=target, same_framework=target.name == self.frontend.name, _parameters={})
 
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:

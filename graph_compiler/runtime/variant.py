@@ -17,6 +17,19 @@ MISS = object()
 
 
 @dataclass
+class Recorded:
+    """What a variant was written from: enough to write it for another framework, and to check it.
+
+    ``graph`` is in the source framework's calls; ``weights`` tells where the user's model holds its arrays, None where there is no
+    model any more; ``ranges`` are the least and greatest elements of the arrays it was recorded with.
+    """
+
+    graph: IRGraph
+    weights: Any = None
+    ranges: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass
 class Variant:
     """A graph for one signature.
 
@@ -31,6 +44,7 @@ class Variant:
     surroundings: Surroundings = field(default_factory=Surroundings)
     why: str = "first call"
     compile_options: dict[str, Any] | None = None
+    recording: Recorded | None = None
 
     def __post_init__(self) -> None:
         flat = load(self.program)

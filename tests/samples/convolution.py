@@ -17,7 +17,9 @@ SAMPLES = [
         {"stride": (2, 1), "padding": (1, 0), "dilation": (1, 2)},
         other=(array(1, 3, 11, 7), array(4, 3, 3, 2), array(4)),
     ),
-    Sample(F.conv2d, (array(2, 6, 8, 8), array(6, 1, 3, 3)), {"padding": "same", "groups": 6}, other=(array(1, 6, 5, 9), array(6, 1, 3, 3))),
+    Sample(
+        F.conv2d, (array(2, 6, 8, 8), array(6, 1, 3, 3)), {"padding": "same", "groups": 6}, other=(array(1, 6, 5, 9), array(6, 1, 3, 3))
+    ),
     Sample(F.conv2d, (array(2, 3, 8, 8), array(4, 3, 2, 4), None, 1, "same", 2), name="conv2d-same-even"),
     Sample(F.conv2d, (array(2, 3, 8, 8), array(4, 3, 2, 4)), {"padding": "valid"}),
     Sample(F.conv2d, (array(3, 8, 8), array(4, 3, 1, 1), array(4)), name="conv2d-unbatched"),
@@ -35,7 +37,11 @@ SAMPLES = [
     Sample(F.conv_transpose2d, (array(4, 5, 4), array(4, 3, 3, 2), array(3)), name="conv_transpose2d-unbatched"),
     Sample(F.conv_transpose3d, (array(1, 2, 3, 4, 3), array(2, 3, 2, 2, 2), array(3)), {"stride": 2}),
     Sample(torch.convolution, (array(1, 2, 6, 6), array(4, 2, 3, 3), None, [2], [1], [1], False, [0], 1)),
-    Sample(torch.convolution, (array(1, 2, 6, 6), array(2, 4, 3, 3), array(4), [2, 2], [1, 1], [1, 1], True, [1, 0], 1), name="convolution-transposed"),
+    Sample(
+        torch.convolution,
+        (array(1, 2, 6, 6), array(2, 4, 3, 3), array(4), [2, 2], [1, 1], [1, 1], True, [1, 0], 1),
+        name="convolution-transposed",
+    ),
     Sample(torch.conv_tbc, (array(7, 2, 4), array(3, 4, 5), array(5), 1), other=(array(9, 3, 4), array(3, 4, 5), array(5), 1)),
     Sample(F.unfold, (array(2, 3, 6, 7), (2, 3)), {"stride": (1, 2), "padding": 1, "dilation": (2, 1)}, other=(array(1, 3, 9, 8), (2, 3))),
     Sample(F.unfold, (array(3, 6, 7), 2), name="unfold-unbatched"),

@@ -81,11 +81,21 @@ def signal_of(x: torch.Tensor, **options: Any) -> torch.Tensor:
 def _signals() -> list[Sample]:
     x, other, stack, later = array(40), array(57), array(3, 40), array(2, 33)
     samples = []
-    for options in ({}, {"hop_length": 3}, {"center": False}, {"normalized": True}, {"onesided": False}, {"pad_mode": "constant"}, {"win_length": 5}):
+    for options in (
+        {},
+        {"hop_length": 3},
+        {"center": False},
+        {"normalized": True},
+        {"onesided": False},
+        {"pad_mode": "constant"},
+        {"win_length": 5},
+    ):
         given = {"n_fft": 8, "return_complex": True, **options}
         samples.append(Sample(quietly, (torch.stft, stack), given, other=(torch.stft, later)))
     for mode in ("replicate", "circular"):
-        samples.append(Sample(quietly, (torch.stft, stack), {"n_fft": 8, "pad_mode": mode, "return_complex": True}, other=(torch.stft, later)))
+        samples.append(
+            Sample(quietly, (torch.stft, stack), {"n_fft": 8, "pad_mode": mode, "return_complex": True}, other=(torch.stft, later))
+        )
     return samples + [
         Sample(windowed, (torch.stft, x, 6), {"n_fft": 6, "return_complex": True}, other=(torch.stft, other, 6)),
         Sample(windowed, (torch.stft, x, 6), {"n_fft": 9, "win_length": 6, "return_complex": True}, other=(torch.stft, other, 6)),

@@ -68,7 +68,12 @@ def _sums_with_products() -> list[Sample]:
             Sample(torch.addmv, (array(3), x, array(4)), given, other=(array(2), array(2, 6), array(6))),
             Sample(torch.addr, (array(3, 4), array(3), array(4)), given, other=(array(2, 5), array(2), array(5))),
             Sample(torch.addbmm, (array(3, 5), array(2, 3, 4), array(2, 4, 5)), given, other=(array(2, 3), array(6, 2, 1), array(6, 1, 3))),
-            Sample(torch.baddbmm, (array(2, 3, 5), array(2, 3, 4), array(2, 4, 5)), given, other=(array(6, 2, 3), array(6, 2, 1), array(6, 1, 3))),
+            Sample(
+                torch.baddbmm,
+                (array(2, 3, 5), array(2, 3, 4), array(2, 4, 5)),
+                given,
+                other=(array(6, 2, 3), array(6, 2, 1), array(6, 1, 3)),
+            ),
         ]
     return samples + [
         Sample(torch.addmm, (array(5), x, y)),
@@ -98,7 +103,11 @@ def _einsum() -> list[Sample]:
         Sample(torch.einsum, ("ii", array(4, 4))),
         Sample(torch.einsum, ("...ij,...jk->...ik", batch, y), other=("...ij,...jk->...ik", other_batch, other_y)),
         Sample(torch.einsum, ("b...i,ij", batch, array(4, 5))),
-        Sample(torch.einsum, ("bij,bkj,bk->bi", batch, array(2, 5, 4), array(2, 5)), other=("bij,bkj,bk->bi", other_batch, array(5, 3, 6), array(5, 3))),
+        Sample(
+            torch.einsum,
+            ("bij,bkj,bk->bi", batch, array(2, 5, 4), array(2, 5)),
+            other=("bij,bkj,bk->bi", other_batch, array(5, 3, 6), array(5, 3)),
+        ),
         Sample(torch.einsum, (x, [0, 1], y, [1, 2], [0, 2]), other=(other_x, [0, 1], other_y, [1, 2], [0, 2])),
         Sample(torch.einsum, (batch, [Ellipsis, 1], array(4), [1])),
         Sample(torch.einsum, ("ij,jk", array(2, 1), array(3, 4))),
@@ -120,9 +129,24 @@ def positive_definite(function: Any, x: torch.Tensor, *args: Any, **kwargs: Any)
 def _functions() -> list[Sample]:
     x, other, stack, other_stack = array(4, 4), array(3, 3), array(2, 3, 3), array(5, 4, 4)
     samples = []
-    for function in (torch.det, _LINALG.slogdet, _LINALG.inv, _LINALG.inv_ex, torch.logdet, _LINALG.cond, _LINALG.matrix_rank, _LINALG.eigvalsh):
+    for function in (
+        torch.det,
+        _LINALG.slogdet,
+        _LINALG.inv,
+        _LINALG.inv_ex,
+        torch.logdet,
+        _LINALG.cond,
+        _LINALG.matrix_rank,
+        _LINALG.eigvalsh,
+    ):
         for given in (x, stack, array(3, 3, dtype="complex64")):
-            samples.append(Sample(positive_definite, (function, given), other=(function, other if given is x else other_stack if given is stack else given)))
+            samples.append(
+                Sample(
+                    positive_definite,
+                    (function, given),
+                    other=(function, other if given is x else other_stack if given is stack else given),
+                )
+            )
     samples += [Sample(_LINALG.matrix_power, (stack, n), other=(other_stack, n), rtol=1e-3) for n in (0, 1, 2, 5)]
     samples += [Sample(positive_definite, (_LINALG.cond, x, p), other=(_LINALG.cond, other, p)) for p in (2, -2, 1, math.inf, "fro", "nuc")]
     return samples + [

@@ -36,7 +36,11 @@ SAMPLES = [
     Sample(F.layer_norm, (_IMAGE, (6,)), other=(array(3, 2, 9, 6), (6,))),
     Sample(F.layer_norm, (array(2, 5, 6), (5, 6), array(5, 6), array(5, 6)), other=(array(7, 5, 6), (5, 6), array(5, 6), array(5, 6))),
     Sample(F.layer_norm, (array(2, 5, 6), (6,), array(6), None, 1e-2)),
-    Sample(F.layer_norm, (array(2, 6, dtype="bfloat16"), (6,), array(6, dtype="bfloat16"), array(6, dtype="bfloat16")), name="layer_norm-bfloat16"),
+    Sample(
+        F.layer_norm,
+        (array(2, 6, dtype="bfloat16"), (6,), array(6, dtype="bfloat16"), array(6, dtype="bfloat16")),
+        name="layer_norm-bfloat16",
+    ),
     Sample(F.layer_norm, (array(2, 6, dtype="bfloat16"), (6,), array(6), array(6)), name="layer_norm-bfloat16-float32"),
     Sample(F.layer_norm, (array(0, 6), (6,)), name="layer_norm-empty"),
     Sample(torch.layer_norm, (array(2, 6), [6], array(6), array(6), 1e-5, False), name="torch.layer_norm"),

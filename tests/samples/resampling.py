@@ -12,10 +12,16 @@ _BYTES = ints(1, 3, 20, 21, low=0, high=256, dtype="uint8")
 _SAMPLED = [
     Sample(F.interpolate, (_IMAGE,), {"mode": mode, **options}, other=(_OTHER,))
     for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area")
-    for options in ({"size": (4, 9)}, {"scale_factor": 2}, {"scale_factor": (0.6, 1.7)}, {"scale_factor": 1.5, "recompute_scale_factor": True})
+    for options in (
+        {"size": (4, 9)},
+        {"scale_factor": 2},
+        {"scale_factor": (0.6, 1.7)},
+        {"scale_factor": 1.5, "recompute_scale_factor": True},
+    )
 ]
 _ALIGNED = [
-    Sample(F.interpolate, (_IMAGE,), {"mode": mode, "size": (4, 9), "align_corners": True}, other=(_OTHER,)) for mode in ("bilinear", "bicubic")
+    Sample(F.interpolate, (_IMAGE,), {"mode": mode, "size": (4, 9), "align_corners": True}, other=(_OTHER,))
+    for mode in ("bilinear", "bicubic")
 ]
 _ANTIALIASED = [
     Sample(F.interpolate, (_IMAGE,), {"mode": mode, "antialias": True, **options}, other=(_OTHER,))

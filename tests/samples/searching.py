@@ -63,7 +63,10 @@ def by_sorter(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 def _places() -> list[Sample]:
     x, other = ints(7), ints(9)
-    samples = [Sample(in_sorted, (x, ints(3, 4)), given, other=(other, ints(2, 5))) for given in ({}, {"right": True}, {"side": "right"}, {"out_int32": True})]
+    samples = [
+        Sample(in_sorted, (x, ints(3, 4)), given, other=(other, ints(2, 5)))
+        for given in ({}, {"right": True}, {"side": "right"}, {"out_int32": True})
+    ]
     return samples + [
         Sample(in_sorted, (x, 2), other=(other, 2)),
         Sample(in_sorted, (x, 2.5), other=(other, 2.5)),
@@ -98,7 +101,9 @@ def _sorting() -> list[Sample]:
         for few, later in ((ints(4, 9, low=0, high=3), ints(6, 5, low=0, high=3)), (bools(4, 9), bools(3, 8))):
             samples += [Sample(function, (few,), given, other=(later,)) for function in (torch.sort, torch.argsort)]
     for descending in (False, True):
-        samples.append(Sample(with_nan, (torch.sort, array(3, 6)), {"descending": descending, "stable": True}, other=(torch.sort, array(4, 5))))
+        samples.append(
+            Sample(with_nan, (torch.sort, array(3, 6)), {"descending": descending, "stable": True}, other=(torch.sort, array(4, 5)))
+        )
     return samples + [
         Sample(torch.sort, (array(), 0)),
         Sample(torch.argsort, (array(), -1)),

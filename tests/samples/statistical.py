@@ -223,7 +223,9 @@ def _norms() -> list[Sample]:
     x, other = array(3, 4, 5), array(2, 6, 4)
     vector, matrix = torch.linalg.vector_norm, torch.linalg.matrix_norm
     samples = [Sample(vector, (x, order), {"dim": 1}, other=(other, order)) for order in (0, 0.5, 1, 2, 3.5, -1, math.inf, -math.inf)]
-    samples += _over((vector, torch.linalg.norm, torch.norm), x, other, {}, {"keepdim": True}, {"dim": -1}, {"dim": (0, 2), "keepdim": True})
+    samples += _over(
+        (vector, torch.linalg.norm, torch.norm), x, other, {}, {"keepdim": True}, {"dim": -1}, {"dim": (0, 2), "keepdim": True}
+    )
     for order in ("fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf):
         samples.append(Sample(matrix, (x, order), other=(other, order)))
         samples.append(Sample(torch.linalg.norm, (x, order), {"dim": (2, 0), "keepdim": True}, other=(other, order)))

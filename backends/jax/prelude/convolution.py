@@ -90,7 +90,7 @@ def im2col(
 ) -> jax.Array:
     """All windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
     places = column_places(x.shape[2:], kernel, strides, padding, dilation)
-    windows = jnp.pad(x, ((0, 0), (0, 0), *padding))[:, :, *places]
+    windows = jnp.pad(x, ((0, 0), (0, 0), *padding))[(slice(None), slice(None), *places)]
     return windows.reshape(x.shape[0], x.shape[1] * math.prod(kernel), math.prod(windows.shape[2 + len(kernel) :]))
 
 
@@ -108,4 +108,5 @@ def col2im(
     windows = x.reshape(*lead, *np.broadcast_shapes(*(place.shape for place in places)))
     padded = jnp.zeros((*lead, *(n + before + after for n, (before, after) in zip(size, padding))), x.dtype)
     inner = tuple(slice(before, before + n) for n, (before, _) in zip(size, padding))
-    return padded.at[:, :, *places].add(windows)[:, :, *inner]
+    whole = (slice(None), slice(None))
+    return padded.at[(*whole, *places)].add(windows)[(*whole, *inner)]

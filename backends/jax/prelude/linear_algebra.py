@@ -38,14 +38,18 @@ def singular_cutoff(x: jax.Array, largest: jax.Array, rtol: jax.Array | float | 
     return jnp.maximum(0.0 if atol is None else atol, rtol * largest)
 
 
-def matrix_rank(x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False) -> jax.Array:
+def matrix_rank(
+    x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False
+) -> jax.Array:
     """How many singular values are above ``max(atol, rtol * largest)``."""
     values = jnp.abs(jnp.linalg.eigvalsh(x)) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
     return jnp.sum(values > cutoff[..., None], axis=-1)
 
 
-def pinv(x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False) -> jax.Array:
+def pinv(
+    x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False
+) -> jax.Array:
     """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
     if atol is None:
         rtol = max(x.shape[-2:]) * float(jnp.finfo(x.dtype).eps) if rtol is None else rtol

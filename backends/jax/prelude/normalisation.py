@@ -70,9 +70,7 @@ def rms_norm(x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple
     return result.astype(x.dtype)
 
 
-def group_norm(
-    x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, groups: int, epsilon: float
-) -> jax.Array:
+def group_norm(x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, groups: int, epsilon: float) -> jax.Array:
     """Normalises each of ``groups`` groups of channels (axis 1), with all axes after it."""
     grouped = widened(x).reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
     result = standardised(grouped, tuple(range(2, grouped.ndim)), epsilon).reshape(x.shape)

@@ -36,15 +36,13 @@ def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
     return [far(t + 1), near(t), near(1 - t), far(2 - t)]
 
 
-def sample_taps(
-    size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
-) -> tuple[np.ndarray, np.ndarray]:
+def sample_taps(size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
     """Places and weights [out, taps] of the source elements that make each output element; method linear or cubic."""
     step = source_step(size, out, scale, align_corners, real)
-    positions = np.arange(out, dtype=real)
+    positions: np.ndarray = np.arange(out, dtype=real)
     positions = positions * step if align_corners else step * (positions + real(0.5)) - real(0.5)
     if method == "linear":
-        positions = np.maximum(positions, 0)
+        positions = np.maximum(positions, real(0))
     base = np.minimum(np.floor(positions).astype(int), size - 1)
     t = np.clip(positions - base.astype(real), 0, 1)
     weights = [1 - t, t] if method == "linear" else cubic_weights(t)
@@ -64,9 +62,7 @@ def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
     return np.where(x < 1, near, np.where(x < 2, far, 0))
 
 
-def antialias_taps(
-    size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type
-) -> tuple[np.ndarray, np.ndarray]:
+def antialias_taps(size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
     """Places and weights [out, taps] with a filter that is as wide as one output element."""
     step = source_step(size, out, scale, align_corners, real)
     width = max(step, real(1))

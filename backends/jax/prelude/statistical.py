@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -23,7 +24,9 @@ def variance_over(x: jax.Array, axis: int | tuple[int, ...] | None = None, *, co
     return jnp.divide(jnp.var(x, axis=axis, keepdims=keepdims) * count, max(count - correction, 0))
 
 
-def standard_deviation(x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False) -> jax.Array:
+def standard_deviation(
+    x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
+) -> jax.Array:
     """The square root of the variance, with derivative 0 where it is 0."""
     return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
 

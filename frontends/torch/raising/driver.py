@@ -44,6 +44,7 @@ class _Raiser:
         self.stamp: dict[Value, int] = {}
         self.written: dict[Value, int] = {}
         self.made: set[Node] = set()
+        self.raised: dict[Value, Value] = {}  # recorded -> what it held when it was made
         self.problems: list[str] = []
 
     def run(self) -> Graph:
@@ -64,6 +65,7 @@ class _Raiser:
 
     def _finish(self) -> None:
         graph, result = self.recorded, self.result
+        result.notes["raised"] = self.raised
         result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
         for guard in graph.guards:
             condition = self.mapped(guard.condition)
@@ -221,6 +223,7 @@ class _Raiser:
 
     def _hold(self, value: Value, new: Value) -> None:
         self.held[value] = new
+        self.raised.setdefault(value, new)
         self.stamp[value] = self.written.get(self.aliases.base_of(value), 0)
         if new.node is not None and new.node in self.made:
             new.name = value.name

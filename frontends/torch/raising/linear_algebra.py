@@ -178,7 +178,7 @@ def _explicit(equation: str) -> str:
 
 @rows.row("tensordot")
 def tensordot(build: TorchBuilder, a: Any, b: Any, dims: Any = 2, dims_other: Any = None, out: Any = None) -> Any:
-    """torch.tensordot: ``dims`` axes from the end of ``a`` and the front of ``b``, or a list of axes for each; an axis of size 1 broadcasts."""
+    """torch.tensordot: ``dims`` axes from the end of ``a`` and the front of ``b``, or axes of each; an axis of size 1 broadcasts."""
     if isinstance(dims, int):
         left: Any = tuple(range(a.ndim - dims, a.ndim))
         right: Any = tuple(range(dims))

@@ -130,7 +130,9 @@ def unique2(b: TorchBuilder, input: Any, sorted: bool = True, return_inverse: bo
 
 
 @rows.row("unique_dim")
-def unique_dim(b: TorchBuilder, input: Any, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+def unique_dim(
+    b: TorchBuilder, input: Any, dim: int, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> Any:
     """aten.unique_dim: all three results in any case."""
     return unique(b, input, return_inverse=True, return_counts=True, dim=dim)
 

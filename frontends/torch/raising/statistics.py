@@ -8,6 +8,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..reads import statistics_order
+from .nn.normalisation import batch_norm_statistics, instance_norm_statistics
 from .table import TorchBuilder
 
-WRITTEN: dict[str, Callable[[TorchBuilder, list[Any], dict[str, Any]], dict[Any, Any]]] = {}
+Written = Callable[[TorchBuilder, list[Any], dict[str, Any]], dict[Any, Any]]
+Statistics = Callable[[TorchBuilder, Any, Any, Any, Any], tuple[Any, Any]]
+
+
+def _running(key: str, compute: Statistics) -> Written:
+    """The running statistics of a normalisation layer that trains."""
+
+    def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
+        order = statistics_order(key, tuple(args), kwargs)
+        given = {"momentum": 0.1, **dict(zip(order, args)), **kwargs}
+        new = compute(b, given["input"], given["running_mean"], given["running_var"], given["momentum"])
+        places = (order.index(name) if order.index(name) < len(args) else name for name in ("running_mean", "running_var"))
+        return dict(zip(places, new))
+
+    return written
+
+
+WRITTEN: dict[str, Written] = {
+    key: _running(key, instance_norm_statistics if key == "instance_norm" else batch_norm_statistics)
+    for key in ("batch_norm", "instance_norm", "native_batch_norm", "_native_batch_norm_legit")
+}

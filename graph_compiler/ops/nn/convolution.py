@@ -64,9 +64,7 @@ def conv_transpose(
 
 
 @declare(_SECTION)
-def im2col(
-    x: ArraySpec, /, *, kernel: tuple[Dim, ...], strides: tuple[int, ...], padding: Pairs, dilation: tuple[int, ...]
-) -> ArraySpec:
+def im2col(x: ArraySpec, /, *, kernel: tuple[Dim, ...], strides: tuple[int, ...], padding: Pairs, dilation: tuple[int, ...]) -> ArraySpec:
     """All windows of ``[batch, channels, *space]`` as columns: ``[batch, channels * window, windows]`` (torch.nn.functional.unfold)."""
     windows = tuple(map(window_output, x.shape[2:], kernel, strides, padding, dilation))
     return ArraySpec((x.shape[0], x.shape[1] * product(kernel), product(windows)), x.dtype)
@@ -106,5 +104,5 @@ def _check(x: ArraySpec, weight: ArraySpec, channels: Dim, taken: Dim) -> None:
         raise InvalidGraph(f"convolution of {x} with {weight}: the array has {channels} channels, the weight takes {taken}")
 
 
-def _transposed_size(size: Dim, kernel: Dim, stride: int, padding: tuple[Any, Any], output_padding: int, dilation: int) -> Dim:
+def _transposed_size(size: Dim, kernel: Dim, stride: int, padding: tuple[Any, Any], output_padding: int, dilation: int) -> Any:
     return (size - 1) * stride - padding[0] - padding[1] + dilation * (kernel - 1) + output_padding + 1

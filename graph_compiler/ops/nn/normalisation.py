@@ -55,7 +55,7 @@ def rms_norm(x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[in
 def group_norm(
     x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, groups: int, epsilon: float
 ) -> ArraySpec:
-    """Mean and variance over each of ``groups`` groups of the channels in axis 1, and all axes after it (torch.nn.functional.group_norm)."""
+    """Mean and variance over each of ``groups`` groups of channels (axis 1), and the axes after it (torch.nn.functional.group_norm)."""
     if not is_symbolic(x.shape[1], groups) and x.shape[1] % groups:
         raise InvalidGraph(f"group_norm of {x}: {x.shape[1]} channels cannot be parted into {groups} groups")
     return ArraySpec(x.shape, x.dtype)

@@ -71,7 +71,7 @@ def avg_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> ArraySpec:
-    """The mean of each window: its sum by its size, with or without padding, or by ``divisor_override`` (torch.nn.functional.avg_pool2d)."""
+    """The mean of a window: its sum by its size, with or without padding, or by ``divisor_override`` (torch.nn.functional.avg_pool2d)."""
     return _pooled(x, kernel, strides, padding, (1,) * len(kernel), ceil_mode)
 
 

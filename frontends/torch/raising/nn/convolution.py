@@ -102,9 +102,7 @@ def _convolution_mode(b: TorchBuilder, input: Any, weight: Any, bias: Any, strid
 
 
 @rows.row("mkldnn_convolution")
-def mkldnn_convolution(
-    b: TorchBuilder, self: Any, weight: Any, bias: Any, padding: Any, stride: Any, dilation: Any, groups: int
-) -> Any:
+def mkldnn_convolution(b: TorchBuilder, self: Any, weight: Any, bias: Any, padding: Any, stride: Any, dilation: Any, groups: int) -> Any:
     """aten::mkldnn_convolution."""
     return _conv(b, self, weight, bias, stride, padding, dilation, groups)
 
@@ -166,9 +164,7 @@ def unfold(b: TorchBuilder, input: Any, kernel_size: Any, dilation: Any = 1, pad
 
 
 @rows.row("nn.functional.fold", "col2im")
-def fold(
-    b: TorchBuilder, input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Any:
+def fold(b: TorchBuilder, input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """torch.nn.functional.fold."""
     options = {
         "size": spread(output_size, 2),

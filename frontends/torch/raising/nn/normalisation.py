@@ -116,7 +116,7 @@ def native_batch_norm(
 def native_batch_norm_legit(b: TorchBuilder, input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
     """aten::_native_batch_norm_legit, with or without running statistics."""
     *stats, training, _, eps = rest
-    return _native_batch_norm(b, input, weight, bias, tuple(stats) or (None, None), training, eps)  # type: ignore[arg-type]
+    return _native_batch_norm(b, input, weight, bias, tuple(stats) or (None, None), training, eps)
 
 
 @rows.row("_native_batch_norm_legit_functional")

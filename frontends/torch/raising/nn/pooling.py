@@ -8,9 +8,7 @@ from ..table import TorchBuilder, rows
 from .windows import both_sides, spread, strides_or
 
 
-def _max_options(
-    rank: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
-) -> dict[str, Any]:
+def _max_options(rank: int, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> dict[str, Any]:
     kernel = spread(kernel_size, rank)
     return {
         "kernel": kernel,
@@ -79,9 +77,7 @@ def _avg_pool(rank: int) -> None:
 
 def _lp_pool(rank: int) -> None:
     @rows.row(f"lp_pool{rank}d")
-    def lp_pool(
-        b: TorchBuilder, input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
-    ) -> Any:
+    def lp_pool(b: TorchBuilder, input: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
         """torch.nn.functional.lp_pool1d, lp_pool2d, lp_pool3d."""
         kernel = spread(kernel_size, rank)
         if norm_type in (float("inf"), -float("inf")):

@@ -17,7 +17,7 @@ def spread(value: Any, rank: int) -> tuple[Any, ...]:
 
 def strides_or(stride: Any, kernel: tuple[Any, ...]) -> tuple[Any, ...]:
     """The strides of a pooling: where none are given, its kernel."""
-    return kernel if stride is None or stride == [] or stride == () else spread(stride, len(kernel))
+    return kernel if stride in (None, [], ()) else spread(stride, len(kernel))
 
 
 def both_sides(padding: Any, rank: int) -> tuple[tuple[Any, Any], ...]:

@@ -1,0 +1,114 @@
+"""The original function as a reference: fresh inputs for it, runs that leave nothing behind, and what its calls give on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ...ir.graph import Graph, Node, Origin, Value
+from ...trees import Branch, Leaf, flatten, iterate_structure
+from .arguments import is_array, opens, to_tensor
+from .names import name_of
+from .parameters import Weights
+
+Range = tuple[float, float]
+
+
+def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
+    """The least and the greatest element of every array in the arguments: fresh ones are drawn from between."""
+    return tuple(map(_range, flatten((args, kwargs), is_array, opens)[0]))
+
+
+def _range(leaf: Any) -> Range:
+    tensor = to_tensor(leaf).detach()
+    if tensor.numel() == 0 or tensor.dtype.is_complex or tensor.is_meta:
+        return (0.0, 0.0)
+    least, greatest = tensor.double().aminmax()
+    return (least.item(), greatest.item())
+
+
+def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
+    """A random tensor like one that was seen: ints and varied floats from the range seen, of constant floats the neighbourhood.
+
+    >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
+    tensor([3, 3])
+    """
+    generator, wanted = torch.Generator().manual_seed(seed), getattr(torch, dtype)
+    least, greatest = seen
+    if wanted == torch.bool:
+        return torch.rand(tuple(shape), generator=generator) > 0.5
+    if wanted.is_complex:
+        return torch.randn(tuple(shape), generator=generator, dtype=torch.complex128).to(wanted)
+    if not wanted.is_floating_point:
+        return torch.randint(int(least), int(greatest) + 1, tuple(shape), generator=generator).to(wanted)
+    unit = torch.rand(tuple(shape), generator=generator, dtype=torch.float64)
+    if least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30):
+        return (unit + 0.5 if least > 0 else unit * 4 - 2).to(wanted)
+    return (least + unit * (greatest - least)).to(wanted)
+
+
+def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The same elements in memory of their own."""
+    return [leaf.detach().clone() for leaf in leaves]
+
+
+@contextmanager
+def undone(weights: Weights, seed: int) -> Iterator[None]:
+    """Inside of the block torch's generator starts from ``seed``; afterwards it and all buffers are as before."""
+    saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            yield
+    finally:
+        with torch.no_grad():
+            for tensor, before in saved:
+                if not torch.equal(tensor, before):
+                    tensor.copy_(before)
+
+
+def to_numpy(array: Any) -> Any:
+    """The elements as a numpy array; bfloat16, which numpy lacks, as float32."""
+    plain = array.detach().cpu()
+    return (plain.float() if plain.dtype == torch.bfloat16 else plain).resolve_conj().resolve_neg().numpy()
+
+
+class _Observer(TorchFunctionMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, list[torch.Tensor]]] = []
+
+    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        tensors = [item for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
+        if tensors:
+            self.seen.append((name_of(function), copied(tensors)))
+        return result
+
+
+def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[torch.Tensor]]]:
+    """What every public torch call of a run gave, in order."""
+    with _Observer() as observer:
+        function(*args, **kwargs)
+    return observer.seen
+
+
+def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
+    """A recorded graph that returns a copy of what every node gives at its time, and the values that these are."""
+    nodes: list[Node] = []
+    made: list[Value] = []
+    copies: list[Value] = []
+    for node in graph.nodes:
+        nodes.append(node)
+        for value in node.outputs:
+            clone = Node("torch.Tensor.clone", (value,), {}, Origin(), {"key": "clone"})
+            clone.outputs = (Value("seen", value.spec, clone),)
+            nodes.append(clone)
+            made.append(value)
+            copies += clone.outputs
+    tree = Branch(tuple, tuple(range(len(copies))), (Leaf(),) * len(copies))
+    return graph.derive(nodes=nodes, outputs=copies, output_tree=tree, guards=[]), made
