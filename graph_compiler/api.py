@@ -13,6 +13,7 @@ from typing import Any
 from .errors import FrameworkNotInstalled, NotCompilable, SourceNotFound, UnknownFramework, nearest
 from .runtime import Graph, LazyGraph
 from .runtime.pipeline import Options, Pipeline
+from .runtime.static import Statics, StaticGraph
 from .trees import iterate_structure
 
 FRONTENDS = ("torch",)
@@ -35,6 +36,8 @@ def compile(
     source: str | None = None,
     on_miss: str = "retrace",
     max_variants: int = 16,
+    freeze: bool = False,
+    verify: bool = False,
     compile_options: Mapping[str, Any] | None = None,
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
@@ -47,10 +50,14 @@ def compile(
         to: framework to write the graph for (``"torch"``, ``"jax"``); by default the one it is written in.
         array_caching: compute once what is the same at every call; ``False`` keeps it as operations.
         return_backend_compiled_fn: wrap the flat function in ``torch.compile`` or ``jax.jit``, with ``compile_options``.
+        include_generators: ``False`` draws random numbers that depend on no array once, as constants.
+        static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
         args, kwargs: example arguments. Only their structure, dtypes, ranks and Python values matter later; sizes stay symbolic.
         source: framework of the callable, where it cannot be told from the object.
         on_miss: ``"retrace"`` or ``"error"``: what a call does that fits nothing recorded.
         max_variants: how many recordings one graph may hold.
+        freeze: take the weights of the moment for constants and fold them; the graph then has no parameters.
+        verify: compare every recording with the original before it is used, as :meth:`Graph.verify` does.
 
     Raises:
         UnknownFramework, FrameworkNotInstalled: for ``to`` or ``source``.
@@ -63,16 +70,18 @@ def compile(
     tensor(20.)
     """
     _not_yet(
-        stateful=stateful, arg_stateful_idxs=arg_stateful_idxs, kwarg_stateful_idxs=kwarg_stateful_idxs, static_argnums=static_argnums,
-        static_argnames=static_argnames, include_generators=None if include_generators else False,
+        stateful=stateful, arg_stateful_idxs=arg_stateful_idxs, kwarg_stateful_idxs=kwarg_stateful_idxs,
     )  # fmt: skip
-    options = Options(array_caching, dict(compile_options or {}) if return_backend_compiled_fn else None)
+    options = Options(array_caching, include_generators, freeze, verify, dict(compile_options or {}) if return_backend_compiled_fn else None)
 
     def one(obj: Any) -> Graph:
         pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, options)
-        if args is None and kwargs is None:
-            return LazyGraph(pipeline, pipeline.name, on_miss, max_variants)
-        graph = Graph(pipeline, pipeline.name, on_miss, max_variants)
+        is_static, is_lazy = not (static_argnums is None and static_argnames is None), args is None and kwargs is None
+        graph = (StaticGraph if is_static else LazyGraph if is_lazy else Graph)(pipeline, pipeline.name, on_miss, max_variants)
+        if isinstance(graph, StaticGraph):
+            graph.statics = Statics(obj, static_argnums, static_argnames)
+        if is_lazy:
+            return graph
         graph.add_variant(tuple(args or ()), dict(kwargs or {}), "args= given")
         return graph
 

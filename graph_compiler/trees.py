@@ -18,7 +18,21 @@ from typing import Any, Union
 
 Path = tuple[Any, ...]
 
-_COMPARED_BY_VALUE = (bool, int, float, complex, str, bytes, type(None), enum.Enum, slice, range, frozenset)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Fixed:
+    """An argument that is part of the program: compared by value, never opened, never an array."""
+
+    value: Any
+
+
+def unfixed(value: Any) -> Any:
+    """What a :class:`Fixed` holds; anything else as it is."""
+    return value.value if isinstance(value, Fixed) else value
+
+
+_COMPARED_BY_VALUE = (Fixed, bool, int, float, complex, str, bytes, type(None), enum.Enum, slice, range, frozenset)
 _NEVER_OPENED = (str, bytes, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, enum.Enum)
 
 
@@ -70,6 +84,8 @@ def same_static(left: Any, right: Any) -> bool:
         return False
     if isinstance(left, (tuple, list)):
         return len(left) == len(right) and all(map(same_static, left, right))
+    if isinstance(left, Fixed) and same_static(left.value, right.value):
+        return True
     if isinstance(left, float):
         return left == right and str(left) == str(right) or (left != left and right != right)
     return isinstance(left, _COMPARED_BY_VALUE) and bool(left == right)
@@ -162,6 +178,12 @@ def flatten(value: Any, is_leaf: Callable[[Any], bool], open_objects: Callable[[
 def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:
     """The value that ``tree`` describes, with these leaves."""
     return _unflatten(tree, iter(leaves))
+
+
+def call_of(tree: Tree, leaves: Iterable[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Positional and keyword arguments as the function takes them, from the tree of a call."""
+    args, kwargs = unflatten(tree, leaves)
+    return tuple(map(unfixed, args)), {name: unfixed(item) for name, item in kwargs.items()}
 
 
 def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:

@@ -70,6 +70,10 @@ class JaxTarget:
         """``tolist``; waits for the array."""
         return array.tolist()
 
+    def to_numpy(self, array: Any) -> Any:
+        """The elements; bfloat16, which numpy lacks, as float32."""
+        return np.asarray(array.astype(jnp.float32) if array.dtype == jnp.bfloat16 else array)
+
     def copy(self, array: Any) -> Any:
         """JAX arrays never change."""
         return array

@@ -42,6 +42,11 @@ class TorchTarget:
     def register_classes(self, classes: Iterable[type]) -> None:
         """torch.compile looks into containers by itself."""
 
+    def to_numpy(self, array: Any) -> Any:
+        """The elements; bfloat16, which numpy lacks, as float32."""
+        plain = array.detach().cpu()
+        return (plain.float() if plain.dtype == torch.bfloat16 else plain).resolve_conj().resolve_neg().numpy()
+
     def copy(self, array: torch.Tensor) -> torch.Tensor:
         """The elements of now."""
         return array.detach().clone()

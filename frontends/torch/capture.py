@@ -21,7 +21,7 @@ from ...ops.dtypes import is_inexact
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, product
 from ...tracing import Locator, Recorder, Surroundings
-from ...trees import Tree, flatten, iterate_structure, map_structure, unflatten
+from ...trees import Tree, call_of, flatten, iterate_structure, map_structure
 from . import reads
 from .arguments import input_names, is_array, opens, to_tensor
 from .compiling import compiling
@@ -51,7 +51,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     capture = Capture(recorder, weights)
     for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
         capture.add_input(leaf_name, tensor)
-    again_args, again_kwargs = unflatten(tree, tensors)
+    again_args, again_kwargs = call_of(tree, tensors)
     try:
         with capture.isolated(), nullcontext() if for_torch else compiling():
             result = function(*again_args, **again_kwargs)

@@ -11,20 +11,26 @@ from torch.overrides import TorchFunctionMode
 
 from ...ir.graph import Graph, Node, Origin, Value
 from ...trees import Branch, Leaf, flatten, iterate_structure
-from .arguments import is_array, opens, to_tensor
+from .arguments import is_array as is_array
+from .arguments import opens, to_tensor
 from .names import name_of
 from .parameters import Weights
 
 Range = tuple[float, float]
 
 
+def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    """The arrays in the arguments as tensors."""
+    return [to_tensor(leaf) for leaf in flatten((args, kwargs), is_array, opens)[0]]
+
+
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
     """The least and the greatest element of every array in the arguments: fresh ones are drawn from between."""
-    return tuple(map(_range, flatten((args, kwargs), is_array, opens)[0]))
+    return tuple(map(_range, leaves(args, kwargs)))
 
 
-def _range(leaf: Any) -> Range:
-    tensor = to_tensor(leaf).detach()
+def _range(tensor: torch.Tensor) -> Range:
+    tensor = tensor.detach()
     if tensor.numel() == 0 or tensor.dtype.is_complex or tensor.is_meta:
         return (0.0, 0.0)
     least, greatest = tensor.double().aminmax()

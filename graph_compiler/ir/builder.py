@@ -22,7 +22,7 @@ class Builder:
     >>> build = Builder(Graph("f", "canonical"))
     >>> x = build.input("x", ArraySpec((2, 3), "float32"))
     >>> build.sum(build.multiply(x, 2.0), axis=1)
-    %sum: float32[2]
+    %sum: float32[x.shape[0]]
     """
 
     def __init__(self, graph: Graph, origin: Origin = _NOWHERE) -> None:

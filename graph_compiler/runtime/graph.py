@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GuardFailed, TooManyVariants
 from ..trees import flatten
+from .comparison import Tolerance
 from .variant import MISS, Variant
 
 if TYPE_CHECKING:
     import networkx
 
-Trace = Callable[[tuple[Any, ...], dict[str, Any], str], Variant]
+    from .pipeline import Pipeline
+    from .verifying import Verified
+
 log = logging.getLogger("graph_compiler")
 
 
@@ -30,8 +33,8 @@ class Graph:
     (torch.Size([20]), 1)
     """
 
-    def __init__(self, trace: Trace, name: str, on_miss: str = "retrace", max_variants: int = 16) -> None:
-        self._trace, self.name = trace, name
+    def __init__(self, pipeline: Pipeline, name: str, on_miss: str = "retrace", max_variants: int = 16) -> None:
+        self.pipeline, self.name = pipeline, name
         self._on_miss, self._max_variants = on_miss, max_variants
         self._variants: list[Variant] = []
         self.__name__ = name
@@ -70,7 +73,11 @@ class Graph:
 
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
         """Records the original with these arguments and keeps the result."""
-        variant = self._trace(args, kwargs, why)
+        variant = self.pipeline(args, kwargs, why)
+        if self.pipeline.options.verify:
+            from .verifying import verify_variant
+
+            verify_variant(self, variant, args, kwargs)
         if self._variants:
             log.info("%s recorded again: %s", self.name, why)
         self._variants.append(variant)
@@ -121,6 +128,29 @@ class Graph:
         from .explain import explain
 
         return explain(self.name, self._variants)
+
+    def verify(
+        self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None
+    ) -> Verified:
+        """Runs the original and every variant side by side on fresh random inputs, at other sizes and seeds.
+
+        Inputs have the recorded dtypes and ranks and elements from the range that was seen while recording; sizes that were equal stay
+        equal, and sizes that the original refuses or that a guard excludes are skipped. With ``args`` or ``kwargs``, just these are
+        used. Where the graph draws random numbers of another framework only structure, shapes and types are compared.
+        Results, arguments and buffers after the call count. Nothing is changed by it.
+
+        Raises:
+            VerificationFailed: names the difference and the first recorded call where it shows, with its file and line.
+            GuardFailed: no input could be found that the original takes and that meets the guards.
+
+        >>> import torch, graph_compiler
+        >>> graph = graph_compiler.transpile(lambda x: torch.relu(x) + x.shape[0], to="jax", args=(torch.ones(2, 3),))
+        >>> graph.verify().sizes
+        (2, 3)
+        """
+        from .verifying import verify_graph
+
+        return verify_graph(self, runs, Tolerance(rtol, atol), seed, args, kwargs)
 
     # ------------------------------------------------------------------------------ as a pure function
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:

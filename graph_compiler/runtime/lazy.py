@@ -30,4 +30,4 @@ class LazyGraph(Graph):
         return super().__repr__() if self._variants else f"<lazy graph of {self.name}, not called yet>"
 
 
-_NEED_A_VARIANT = frozenset({"source", "parameters", "constants", "guards", "to_networkx", "functional", "explain"})
+_NEED_A_VARIANT = frozenset({"source", "parameters", "constants", "guards", "to_networkx", "functional", "explain", "verify"})

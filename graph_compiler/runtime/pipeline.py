@@ -11,7 +11,7 @@ from typing import Any
 from ..codegen import load, write
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
-from ..passes import cache_constants, decompose, drop_snapshots, prune, share
+from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, prune, share
 from ..tracing import Surroundings
 from ..trees import Branch, Tree
 from .variant import Recorded, Variant
@@ -24,6 +24,9 @@ class Options:
     """What a user can ask of a compilation; see :func:`graph_compiler.compile`."""
 
     array_caching: bool = True
+    include_generators: bool = True
+    freeze: bool = False
+    verify: bool = False
     compile_options: dict[str, Any] | None = None  # None: not wrapped in the target's own compiler
 
 
@@ -41,9 +44,9 @@ class Pipeline:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         recording = self.frontend.record(self.function, args, kwargs, self.name, self.same_framework)
-        graph = self.simplified(recording.graph)
-        graph.notes["counts"] = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
-        recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs))
+        graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
+        counts = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
+        recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)
         return self.written(recorded, recording.surroundings, why)
 
     def written(self, recorded: Recorded, surroundings: Surroundings, why: str) -> Variant:
@@ -54,7 +57,7 @@ class Pipeline:
         native = self.target.target
         native.register_classes(_classes(graph.output_tree))
         dialect = self.frontend.dialect if self.same_framework else self.target.dialect
-        program = write(graph, dialect, _header(self, recorded.graph, graph, graph.notes.get("counts", "")))
+        program = write(graph, dialect, _header(self, recorded.graph, graph, recorded.counts))
         constants = {key: array if self.same_framework else native.adopt(array) for key, (_, array) in graph.constants.items()}
         parameters = recorded.weights.live(list(graph.parameters)) if self.same_framework else self._converted(recorded, graph)
         return Variant(graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded)
@@ -69,7 +72,9 @@ class Pipeline:
         graph = _checked(graph)
         graph = _checked(drop_snapshots(graph)[0])
         graph = _checked(prune(graph)[0])
-        if self.options.array_caching:
+        if not self.options.include_generators:
+            graph = _checked(bake_generators(graph)[0])
+        if self.options.array_caching or not self.options.include_generators:
             graph = _checked(cache_constants(graph, self._evaluate)[0])
         graph = _checked(share(graph)[0])
         return _checked(prune(graph)[0])
@@ -80,6 +85,11 @@ class Pipeline:
         graph = _checked(decompose(graph, self.target.rows, self.target.name)[0])
         graph = _checked(share(graph)[0])
         return _checked(prune(graph)[0])
+
+    def _frozen(self, recording: Any) -> IRGraph:
+        live = recording.weights.live(list(recording.graph.parameters))()
+        names = list(live)
+        return freeze(recording.graph, dict(zip(names, self.frontend.checking.copied([live[name] for name in names]))))[0]
 
     def _evaluate(self, graph: IRGraph) -> list[Any]:
         program = write(graph, self.frontend.dialect, "Constants.")

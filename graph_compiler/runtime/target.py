@@ -33,6 +33,9 @@ class Target(Protocol):
     def write_back(self, array: Any, value: Any) -> None:
         """Puts the elements of ``value`` into a caller's array, as the original function would have done."""
 
+    def to_numpy(self, array: Any) -> Any:
+        """The elements as a numpy array, those of a dtype that numpy lacks as the nearest wider one."""
+
     def copy(self, array: Any) -> Any:
         """The elements of now, whatever is written to ``array`` later."""
 

@@ -27,6 +27,7 @@ class Recorded:
     graph: IRGraph
     weights: Any = None
     ranges: tuple[tuple[float, float], ...] = ()
+    counts: str = ""
 
 
 @dataclass

@@ -19,12 +19,22 @@ def _trained(x: Any, mean: Any, variance: Any) -> Any:
     return output, mean, variance
 
 
+def _trained_instance(x: Any, mean: Any, variance: Any) -> Any:
+    return F.instance_norm(x, running_mean=mean, running_var=variance), mean, variance
+
+
+def _trained_natively(x: Any, mean: Any, variance: Any) -> Any:
+    return torch.batch_norm(x, None, None, mean, variance, True, 0.2, 1e-5, False), mean, variance
+
+
 SAMPLES = [
     Sample(F.batch_norm, (_IMAGE, _VECTOR, _POSITIVE, _VECTOR, _VECTOR), other=(_OTHER, _VECTOR, _POSITIVE, _VECTOR, _VECTOR)),
     Sample(F.batch_norm, (_IMAGE, _VECTOR, _POSITIVE), {"eps": 1e-3}),
     Sample(F.batch_norm, (array(3, 4), _VECTOR, _POSITIVE, None, _VECTOR), name="batch_norm-bias-only"),
     Sample(F.batch_norm, (_IMAGE, None, None, _VECTOR, _VECTOR), {"training": True}, other=(_OTHER, None, None, _VECTOR, _VECTOR)),
     Sample(F.batch_norm, (array(6, 4), None, None), {"training": True}),
+    Sample(_trained_instance, (_IMAGE, _VECTOR, _POSITIVE), other=(_OTHER, _VECTOR, _POSITIVE)),
+    Sample(_trained_natively, (_IMAGE, _VECTOR, _POSITIVE)),
     Sample(_trained, (_IMAGE, _VECTOR, _POSITIVE), other=(_OTHER, _VECTOR, _POSITIVE)),
     Sample(
         F.batch_norm,

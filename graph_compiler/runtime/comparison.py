@@ -1,0 +1,64 @@
+"""Whether two results are the same within rounding, in words where they are not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+# bytes of a real element -> (relative, absolute as a part of the largest element)
+_BY_WIDTH = {2: (2e-2, 2e-2), 4: (1e-4, 2e-5), 8: (1e-7, 1e-9)}
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """``|actual - expected| <= atol + rtol * |expected|``; None: by the narrower of the two dtypes."""
+
+    rtol: float | None = None
+    atol: float | None = None
+
+    def allowed(self, actual: Any, expected: Any) -> Any:
+        """The largest difference for every element."""
+        import numpy as np
+
+        width = min(np.real(array).dtype.itemsize for array in (actual, expected))
+        rtol, part = _BY_WIDTH.get(width, _BY_WIDTH[8])
+        size = np.abs(expected)
+        largest = float(np.max(size, where=np.isfinite(size), initial=0.0))
+        atol = part * largest if self.atol is None else self.atol
+        return atol + (rtol if self.rtol is None else self.rtol) * size
+
+
+def difference(actual: dict[str, Any], expected: dict[str, Any], tolerance: Tolerance, numbers: bool) -> str:
+    """The first part that differs, in words; empty where none does. ``numbers=False`` compares all but the elements."""
+    if actual.keys() != expected.keys():
+        return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
+    for label, wanted in expected.items():
+        found = _part(actual[label], wanted, tolerance, numbers)
+        if found:
+            return f"{label} {found}"
+    return ""
+
+
+def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool) -> str:
+    if not hasattr(expected, "shape"):
+        return "" if actual == expected else f"is {actual!r} where the original gives {expected!r}"
+    if actual.shape != expected.shape:
+        return f"has the shape {list(actual.shape)} where the original gives {list(expected.shape)}"
+    if actual.dtype.kind != expected.dtype.kind:
+        return f"is {actual.dtype} where the original gives {expected.dtype}"
+    return _elements(actual, expected, tolerance) if numbers else ""
+
+
+def _elements(actual: Any, expected: Any, tolerance: Tolerance) -> str:
+    import numpy as np
+
+    if expected.dtype.kind in "biu":
+        wrong = int(np.count_nonzero(actual != expected))
+        return f"differs in {wrong} of {expected.size} elements" if wrong else ""
+    with np.errstate(invalid="ignore"):
+        close = np.abs(actual - expected) <= tolerance.allowed(actual, expected)
+        same = close | (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+        if same.all():
+            return ""
+        largest = np.nanmax(np.abs(actual - expected)[~same], initial=0.0)
+    return f"differs in {int(np.count_nonzero(~same))} of {expected.size} elements, by up to {largest:.3g}"

@@ -1,0 +1,269 @@
+"""Runs the original and a graph side by side on fresh inputs, and finds the first call where they part."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..codegen import load, write
+from ..errors import GuardFailed, NotTraced, VerificationFailed
+from ..ir.graph import Graph as IRGraph
+from ..ir.graph import Node, Value
+from ..trees import Branch, Leaf, call_of, flatten, unflatten
+from .comparison import Tolerance, difference
+from .pipeline import Pipeline
+from .variant import Recorded, Variant
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+log = logging.getLogger("graph_compiler")
+Sizes = dict[int, int]
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a verification did: ``runs`` agreed; ``skipped`` inputs were refused by the original or by the graph's guards.
+
+    ``numbers`` is False where the graph draws random numbers of another framework: then only structure, shapes and types were compared.
+    """
+
+    runs: int
+    skipped: int
+    sizes: tuple[int, ...]
+    numbers: bool
+
+
+class Verification:
+    """The verification of one variant."""
+
+    def __init__(self, name: str, pipeline: Pipeline, variant: Variant, tolerance: Tolerance) -> None:
+        assert variant.recording is not None
+        self.name, self.pipeline, self.variant, self.tolerance = name, pipeline, variant, tolerance
+        self.recording: Recorded = variant.recording
+        self.reference = pipeline.frontend.checking
+        self.runs = self.skipped = 0
+        self.numbers = pipeline.same_framework or not variant.is_random
+
+    # ------------------------------------------------------------------------------ which inputs
+    def run(self, runs: int, seed: int) -> Verified:
+        """Draws inputs of the recorded specs at ``runs`` seeds, and at other sizes as far as the original takes them."""
+        specs = [value.spec.hints for value in self.variant.graph.inputs]
+        known = sorted({size for shape in specs for size in shape})
+        movable = [size for number, size in enumerate(known) if self.try_sizes({size: _other(size, known, 1)}, seed + number)]
+        self.try_sizes({size: size * 2 for size in known}, seed + 1000)
+        draw = random.Random(seed)
+        for number in range(runs):
+            self.try_sizes({}, seed + number)
+            changed = {size: _other(size, known, draw.randint(1, 3)) for size in movable}
+            self.try_sizes(changed, seed + 2000 + number)
+        if not self.runs:
+            raise GuardFailed(f"{self.name} could not be verified: no random input is taken by the original and meets the guards; pass args= to verify with")
+        return Verified(self.runs, self.skipped, tuple(movable), self.numbers)
+
+    def try_sizes(self, sizes: Sizes, seed: int) -> bool:
+        """Verifies at these other sizes; False where the original refuses them or a guard does not hold."""
+        graph, reference = self.variant.graph, self.reference
+        shapes = [tuple(sizes.get(size, size) for size in value.spec.hints) for value in graph.inputs]
+        seen = self.recording.ranges
+        leaves = [reference.fresh(shape, value.dtype, seen[i], seed * 100 + i) for i, (shape, value) in enumerate(zip(shapes, graph.inputs))]
+        fits = self.check(leaves, seed)
+        self.skipped += not fits
+        return fits
+
+    # ------------------------------------------------------------------------------ one run
+    def check(self, leaves: list[Any], seed: int) -> bool:
+        """Compares one run with these arrays."""
+        if self._matched(leaves) is None:
+            return False
+        try:
+            expected = self._original(leaves, seed)
+        except Exception:  # whatever the original says to inputs that it does not take
+            return False
+        try:
+            actual = self._graph(leaves, seed)
+        except GuardFailed:
+            return False
+        except Exception as problem:
+            raise VerificationFailed(f"{self.name}: the graph raises {type(problem).__name__} where the original does not: {problem}\n  with {_described(leaves)}") from problem
+        if actual is None:
+            return False
+        found = difference(actual, expected, self.tolerance, self.numbers)
+        if found:
+            raise VerificationFailed(f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  {self._blame(leaves, seed)}")
+        self.runs += 1
+        return True
+
+    def check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> bool:
+        """Compares a call with just these arguments."""
+        if self.variant.match(args, kwargs) is None:
+            return False
+        return self.check(self.reference.leaves(args, kwargs), seed)
+
+    def _call(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return call_of(self.variant.graph.input_tree, leaves)
+
+    def _matched(self, leaves: list[Any]) -> Any:
+        args, kwargs = unflatten(self.variant.graph.input_tree, leaves)
+        return self.variant.match(args, kwargs)
+
+    def _original(self, leaves: list[Any], seed: int) -> dict[str, Any]:
+        mine = self.reference.copied(leaves)
+        args, kwargs = self._call(mine)
+        with self.reference.undone(self.recording.weights, seed):
+            result = self.pipeline.function(*args, **kwargs)
+            names = list(self.variant.graph.parameters)
+            after = _labelled(mine, self.recording.weights.live(names)())
+            outcome = _Outcome(result, after, self.reference.is_array, self.reference.to_numpy)
+        return outcome.parts
+
+    def _graph(self, leaves: list[Any], seed: int) -> dict[str, Any] | None:
+        variant, target = self.variant, self.variant.target
+        mine = list(self._matched(self.reference.copied(leaves)))
+        parameters, constants = self._held(list(variant.graph.parameters)), self._constants(variant)
+        with self.reference.undone(self.recording.weights, seed):
+            outcome = variant.function(*_leading(variant, parameters, constants), *mine, *([target.next_key()] if variant.is_random else []))
+        plain = not (variant.graph.effects or variant.program.checks)
+        result, effects, checks = (outcome, (), ()) if plain else outcome
+        if any(target.elements(value) != guard.expected for guard, value in zip(variant.program.checks, checks)):
+            return None
+        for effect, value in zip(variant.graph.effects, effects):
+            if effect.kind == "argument":
+                mine[effect.target] = value
+            elif effect.kind == "buffer":
+                parameters[effect.target] = value
+        return _Outcome(result, _labelled(mine, parameters), lambda item: target.convert(item) is not None, target.to_numpy).parts
+
+    def _held(self, names: list[str]) -> dict[str, Any]:
+        """The original's arrays of the moment for the graph; buffers in memory of their own."""
+        live, own = self.recording.weights.live(names)(), {id(tensor) for tensor in self.recording.weights.buffers()}
+        adopt = self.variant.target.adopt
+        return {name: adopt(self.reference.copied([array])[0] if id(array) in own else array) for name, array in live.items()}
+
+    def _constants(self, variant: Variant) -> dict[str, Any]:
+        return {name: variant.target.copy(array) for name, array in variant.constants.items()}
+
+    # ------------------------------------------------------------------------------ where they part
+    def _blame(self, leaves: list[Any], seed: int) -> str:
+        """The first recorded call whose result differs, in words."""
+        try:
+            pairs = self._pairs(leaves, seed)
+            for node, actual, expected, written in pairs:
+                if difference({"it": actual}, {"it": expected}, self.tolerance, self.numbers):
+                    return f"the first call that differs is {node.origin or node.op}{written}"
+        except Exception as problem:  # the message about the mismatch matters more than where it is
+            return f"the call where it begins could not be found ({type(problem).__name__}: {problem})"
+        return "every call agrees by itself: what differs is the result's form, an effect, or a value that was taken over as it was while recording"
+
+    def _pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Node, Any, Any, str]]:
+        if self.pipeline.same_framework:
+            yield from self._observed(leaves, seed)
+        else:
+            yield from self._raised(leaves, seed)
+            yield from self._observed(leaves, seed)
+
+    def _recorded_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
+        """What every call of the recording gives for these arrays, in the source framework."""
+        graph, values = self.reference.with_intermediates(self.recording.graph)
+        program = write(graph, self.pipeline.frontend.dialect, "Intermediate results.")
+        live = self.recording.weights.live(list(graph.parameters))()
+        held = {"parameters": live, "constants": {name: array for name, (_, array) in graph.constants.items()}}
+        with self.reference.undone(self.recording.weights, seed):
+            arrays = load(program)(*(held[name] for name in program.arguments), *self.reference.copied(leaves))
+        return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
+
+    def _raised(self, leaves: list[Any], seed: int) -> Iterator[tuple[Node, Any, Any, str]]:
+        """Recorded calls against what they became, both on the same inputs."""
+        recorded = self._recorded_values(leaves, seed)
+        graph, target = self.variant.graph, self.variant.target
+        raised: dict[Value, Value] = graph.notes.get("raised", {})
+        made = {value for node in graph.nodes for value in node.outputs}
+        wanted = [(old, raised[old]) for old in recorded if raised.get(old) in made]
+        program = write(_returning(graph, [new for _, new in wanted]), self.pipeline.target.dialect, "Intermediate results.")
+        held = {"parameters": self._held(list(graph.parameters)), "constants": self._constants(self.variant)}
+        key = [target.next_key()] if self.variant.is_random else []
+        arrays = load(program)(*(held[name] for name in program.arguments), *self._matched(leaves), *key)
+        for (old, new), array in zip(wanted, arrays):
+            assert old.node is not None
+            ops = dict.fromkeys(node.op for node in graph.nodes if new.node is not None and node.origin == new.node.origin)
+            yield old.node, target.to_numpy(array), recorded[old], f", written as {', '.join(ops)}"
+
+    def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Node, Any, Any, str]]:
+        """Calls of the recording against the calls that the original makes."""
+        recorded = self._recorded_values(leaves, seed)
+        args, kwargs = self._call(self.reference.copied(leaves))
+        with self.reference.undone(self.recording.weights, seed):
+            calls = iter(self.reference.observe(self.pipeline.function, args, kwargs))
+        for node in self.recording.graph.nodes:
+            seen = next((arrays for name, arrays in calls if name == node.op), None)
+            if seen is None:
+                return
+            for value in node.outputs:
+                if value.index < len(seen):
+                    yield node, recorded[value], self.reference.to_numpy(seen[value.index]), ", as it was recorded"
+
+
+def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any) -> Verified:
+    """See :meth:`Graph.verify`."""
+    done = []
+    for variant in graph.variants:
+        if variant.recording is None or variant.recording.weights is None:
+            raise NotTraced(f"{graph.name} was loaded from a file: there is no original to verify it against")
+        verification = Verification(graph.name, graph.pipeline, variant, tolerance)
+        if args is None and kwargs is None:
+            if variant.surroundings.holds():
+                done.append(verification.run(runs, seed))
+        elif verification.check_call(tuple(args or ()), dict(kwargs or {}), seed):
+            done.append(Verified(1, 0, (), verification.numbers))
+    if not done:
+        raise GuardFailed(f"{graph.name} could not be verified: no variant holds for these inputs at the moment")
+    sizes = tuple(sorted({size for one in done for size in one.sizes}))
+    return Verified(sum(one.runs for one in done), sum(one.skipped for one in done), sizes, all(one.numbers for one in done))
+
+
+def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Checks a variant that was just recorded: with the arguments it was recorded with, then with fresh ones where that is possible."""
+    verification = Verification(graph.name, graph.pipeline, variant, Tolerance())
+    verification.check_call(args, kwargs, 0)
+    try:
+        verification.run(1, 0)
+    except GuardFailed:
+        log.info("%s: only the arguments it was recorded with could be verified", graph.name)
+
+
+class _Outcome:
+    """A result and everything that a call may have changed, as numpy arrays by label; containers and plain values by structure."""
+
+    def __init__(self, result: Any, after: dict[str, Any], is_array: Callable[[Any], bool], to_numpy: Callable[[Any], Any]) -> None:
+        leaves, tree = flatten(result, is_array)
+        self.parts: dict[str, Any] = {"structure": tree}
+        self.parts.update((f"result {i}" if len(leaves) > 1 else "the result", to_numpy(leaf).copy()) for i, leaf in enumerate(leaves))
+        self.parts.update((label, to_numpy(array).copy()) for label, array in after.items())
+
+
+def _labelled(leaves: list[Any], parameters: Any) -> dict[str, Any]:
+    return {**{f"argument {i} after the call": leaf for i, leaf in enumerate(leaves)}, **{f"{name} after the call": a for name, a in parameters.items()}}
+
+
+def _leading(variant: Variant, parameters: Any, constants: Any) -> tuple[Any, ...]:
+    held = {"parameters": parameters, "constants": constants}
+    return tuple(held[name] for name in variant.program.arguments)
+
+
+def _returning(graph: IRGraph, values: list[Value]) -> IRGraph:
+    tree = Branch(tuple, tuple(range(len(values))), (Leaf(),) * len(values))
+    return graph.derive(outputs=values, output_tree=tree, guards=[], effects=[])
+
+
+def _other(size: int, known: list[int], step: int) -> int:
+    """A size near ``size`` that no other has."""
+    while size + step in known:
+        step += 1
+    return size + step
+
+
+def _described(leaves: list[Any]) -> str:
+    return ", ".join(f"{str(leaf.dtype).rpartition('.')[2]}{list(leaf.shape)}" for leaf in leaves) or "no arrays"

@@ -1,0 +1,134 @@
+"""``graph.verify()`` agrees with right graphs, at sizes and with state, and finds every row that was broken on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("jax")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.backends.jax.lowering import rows  # noqa: E402
+from graph_compiler.errors import GuardFailed, VerificationFailed  # noqa: E402
+from graph_compiler.frontends.torch.calls import TorchCalls  # noqa: E402
+
+TARGETS = ("torch", "jax")
+
+
+class Normalised(torch.nn.Module):
+    """Weights, statistics that are written, an in-place write, and integers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.norm = torch.nn.Linear(4, 5), torch.nn.BatchNorm1d(5)
+
+    def forward(self, x: Any, ids: Any) -> dict[str, Any]:
+        hidden = self.norm(self.linear(x))
+        hidden[0] = 0
+        return {"weights": torch.softmax(hidden, -1), "next": ids + 1}
+
+
+def branching(x: Any) -> Any:
+    return x.sum() if x.shape[0] > 2 else x.mean()
+
+
+def writing(x: Any) -> Any:
+    x[:, 0] += 1
+    return x.relu()
+
+
+RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "module": (Normalised(), (torch.randn(3, 4), torch.arange(3))),
+    "branch on a size": (branching, (torch.randn(3, 4),)),
+    "write to an argument": (writing, (torch.randn(3, 4),)),
+    "domain": (lambda x: torch.log(x).sum(0), (torch.rand(3, 4) + 1,)),
+    "indices": (lambda table, i: table[i], (torch.randn(9, 2), torch.tensor([0, 8]))),
+    "no arrays": (lambda: torch.arange(4) * 2, ()),
+}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", RIGHT)
+def test_a_right_graph_agrees(name: str, to: str) -> None:
+    function, args = RIGHT[name]
+    done = graph_compiler.compile(function, to=to, args=args).verify()
+    assert done.runs >= 2 and done.numbers
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_it_leaves_everything_as_it_was(to: str) -> None:
+    module = Normalised()
+    graph = graph_compiler.compile(module, to=to, args=(torch.randn(3, 4), torch.arange(3)))
+    before, state = {name: tensor.clone() for name, tensor in module.state_dict().items()}, torch.get_rng_state()
+    graph.verify()
+    assert all(torch.equal(tensor, before[name]) for name, tensor in module.state_dict().items())
+    assert torch.equal(torch.get_rng_state(), state)
+    assert len(graph.variants) == 1
+
+
+def test_sizes_that_may_change_are_changed() -> None:
+    graph = graph_compiler.transpile(lambda x, y: x @ y, args=(torch.randn(2, 3), torch.randn(3, 4)))
+    assert graph.verify().sizes == (2, 3, 4)
+
+
+def test_guards_are_respected() -> None:
+    graph = graph_compiler.compile(branching, args=(torch.randn(3, 2),))
+    assert 3 in graph.verify().sizes
+
+
+def test_own_inputs() -> None:
+    graph = graph_compiler.transpile(branching, args=(torch.randn(3, 2),))
+    assert graph.verify(args=(torch.randn(6, 2),)).runs == 1
+    with pytest.raises(GuardFailed, match="could not be verified"):
+        graph.verify(args=(torch.randn(1, 2),))
+
+
+BROKEN: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "tanh": (lambda x: torch.exp(torch.tanh(x) + 1), "torch.tanh"),
+    "softmax": (lambda x: torch.softmax(x * 2, -1) + x, "softmax"),
+    "exp": (lambda x: torch.sin(torch.exp(x)).sum(), "torch.exp"),
+    "matmul": (lambda x: (x @ x.T).relu(), "matmul"),
+}
+
+
+@pytest.mark.parametrize("op", BROKEN)
+def test_a_row_broken_by_a_tenth_of_a_percent_is_found(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, call = BROKEN[op]
+    whole = rows.expression
+
+    def wrong(name: str, *rest: Any) -> str:
+        text = whole(name, *rest)
+        return f"({text}) * 1.001" if name == op else text
+
+    monkeypatch.setattr(rows, "expression", wrong)
+    graph = graph_compiler.transpile(function, args=(torch.randn(3, 4),))
+    with pytest.raises(VerificationFailed, match=rf"first call that differs is .*{call} at .*test_verify.py:\d+, written as .*{op}"):
+        graph.verify()
+    with pytest.raises(VerificationFailed):
+        graph_compiler.transpile(function, args=(torch.randn(3, 4),), verify=True)
+    with pytest.raises(VerificationFailed):
+        graph_compiler.transpile(function, verify=True)(torch.randn(3, 4))
+
+
+def test_a_recorded_call_that_is_written_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = TorchCalls.expression
+
+    def wrong(self: Any, node: Any, text: Any) -> str:
+        return whole(self, node, text) + (" * 1.001" if node.op == "torch.exp" else "")
+
+    monkeypatch.setattr(TorchCalls, "expression", wrong)
+    graph = graph_compiler.compile(lambda x: torch.exp(x.sin()) - 1, args=(torch.randn(3, 4),))
+    with pytest.raises(VerificationFailed, match=r"first call that differs is torch.exp at .*test_verify.py:\d+"):
+        graph.verify()
+
+
+def test_a_value_that_was_baked_is_found() -> None:
+    scale = [2.0]
+    graph = graph_compiler.transpile(lambda x: x * scale[0], args=(torch.randn(3),))
+    graph.verify()
+    scale[0] = 2.01
+    with pytest.raises(VerificationFailed, match="differ"):
+        graph.verify()
