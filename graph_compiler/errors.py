@@ -60,6 +60,10 @@ class VerificationFailed(GraphCompilerError, AssertionError):
     """The graph and the original function gave different numbers."""
 
 
+class InvalidFile(GraphCompilerError, ValueError):
+    """A saved graph cannot be read (truncated, altered, foreign, of another version), or a graph holds what a file cannot hold."""
+
+
 class InvalidGraph(GraphCompilerError):
     """A graph broke a rule of its form: a bug in a pass or in a row of a table, not in the user's code."""
 

@@ -10,6 +10,7 @@ import torch
 from ...ops.dtypes import DTYPES
 
 _BY_NAME = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
+_OF_PYTHON = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 _NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
 
 
@@ -17,6 +18,8 @@ def dtype_name(dtype: torch.dtype | str | None) -> str:
     """``torch.float32`` -> ``"float32"``; ``None`` is torch's default dtype; names pass through."""
     if isinstance(dtype, str):
         return dtype
+    if isinstance(dtype, type):  # dtype=bool, float and the like
+        return _OF_PYTHON[dtype]
     return _NAMES.get(dtype or torch.get_default_dtype()) or str(dtype).removeprefix("torch.")
 
 

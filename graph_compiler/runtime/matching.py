@@ -6,6 +6,7 @@ The code is straight-line comparisons, specialised to the structure that was rec
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -31,7 +32,7 @@ class _Matcher:
         self.graph, self.target = graph, target
         self.lines: list[str] = []
         self.names: list[str] = []
-        self.bound: dict[str, Any] = {"convert": target.convert, "dtypes": target.dtypes(), "same_static": same_static}
+        self.bound: dict[str, Any] = {"convert": target.convert, "dtypes": target.dtypes(), "same_static": same_static, "math": math}
         for number, cls in enumerate(target.array_types):
             self.bound[f"array_type_{number}"] = cls
 

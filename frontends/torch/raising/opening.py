@@ -89,7 +89,7 @@ class _Opened:
             return next(self.inputs)
         if part.op == "get_attr":
             tensor = getattr(self.traced, str(part.target))
-            from ..capture import spec_of
+            from ..tensors import spec_of
 
             return self.b.constant("constant", spec_of(tensor), tensor)
         args = torch.fx.node.map_arg(part.args, lambda item: self.held[item])

@@ -1,0 +1,108 @@
+"""How reads of a tensor are answered while recording: sizes with symbolic ints, elements with a guard, foreign code with an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ...errors import TracingError
+from ...sizes import Size, Symbol, product
+from . import reads
+from .sizes import symbolic
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+_MOST_ELEMENTS = 4096  # a graph that is tied to more than these is of no use to anybody
+
+
+def _shape(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    return torch.Size(capture.sizes_of(args[0]))
+
+
+def _size(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    dim = args[1] if len(args) > 1 else kwargs.get("dim")
+    sizes = capture.sizes_of(args[0])
+    return torch.Size(sizes) if dim is None else sizes[dim]
+
+
+def _numel(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    value = capture.value(args[0])
+    return symbolic(product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide)
+
+
+def _len(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    length = function(*args)
+    size = capture.size(capture.value(args[0]), 0)
+    return capture.decide(size) if isinstance(size, Size) else length
+
+
+def _stride(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    value, steps = capture.value(args[0]), args[0].stride()
+    if not capture.recorder.varies(value) or capture.is_weight(value):
+        return function(*args, **kwargs)
+    all_steps = tuple(symbolic(Size.of(Symbol(value, axis, step, "stride")), capture.decide) for axis, step in enumerate(steps))
+    dim = args[1] if len(args) > 1 else kwargs.get("dim")
+    return all_steps if dim is None else all_steps[dim]
+
+
+def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """Elements go to Python: guard on a snapshot of them, since the tensor may be written to later."""
+    tensor = args[0]
+    value = capture.value(tensor)
+    seen = capture.run(function, args, kwargs)
+    if capture.recorder.varies(value):
+        if tensor.numel() > _MOST_ELEMENTS:
+            raise TracingError(
+                f"{capture.here()}: {tensor.numel()} elements of a tensor are handed to Python, which would tie the graph to all of them; "
+                "compute with the tensor instead"
+            )
+        with capture:
+            snapshot = tensor.detach().clone()
+        capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), capture.here())
+    return seen
+
+
+def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``torch.equal`` and ``torch.allclose`` answer with a Python bool: recorded as the tensor of the answer, and guarded."""
+    seen = capture.run(function, args, kwargs)
+    left, right, *rest = args
+    with capture:
+        if capture.call.endswith("equal"):
+            answer = torch.eq(left, right).all() if tuple(left.shape) == tuple(right.shape) else None
+        else:
+            answer = torch.isclose(left, right, *rest, **kwargs).all()
+    if answer is not None:
+        capture.recorder.decide_value(capture.value(answer), seen, capture.here())
+    return seen
+
+
+def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    if capture.recorder.varies(capture.value(args[0])):
+        raise TracingError(
+            f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to code that cannot be recorded, "
+            "so its result would be baked in. Compute it with torch, or move this line out of the compiled function"
+        )
+    return capture.run(function, args, kwargs)
+
+
+def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    capture.grad_mode_changed = True
+    capture.grad_enabled = bool(args[0]) or args[0] == capture.ambient_grad
+    return function(*args, **kwargs)
+
+
+ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
+    "shape": _shape,
+    "size": _size,
+    "numel": _numel,
+    "nelement": _numel,
+    "__len__": _len,
+    "stride": _stride,
+    reads.GRAD_MODE: _grad_mode,
+    **dict.fromkeys(reads.VALUES, elements),
+    **dict.fromkeys(reads.QUESTIONS, _question),
+    **dict.fromkeys(reads.FOREIGN, _foreign),
+}

@@ -1,0 +1,20 @@
+"""Kinds of calls that the recording treats in their own way, by bare name."""
+
+from __future__ import annotations
+
+CREATES = frozenset({"arange", "zeros", "ones", "full", "empty", "eye", "linspace"})
+TAKES_SIZES = CREATES | {
+    "split", "split_with_sizes", "tensor_split", "chunk", "view", "reshape", "expand", "repeat", "narrow", "new_zeros", "new_ones", "new_full",
+    "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu",
+}  # fmt: skip
+DATA_SIZED = frozenset({"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"})
+WISHES = {"scaled_dot_product_attention": "attended", "__getitem__": "part", "matmul": "product", "masked_fill": "masked"}
+MAY_COPY = frozenset({"contiguous", "reshape"})  # give back the tensor itself or a copy, depending on its strides
+CUT = frozenset({"detach", "data"})
+RANDOM = frozenset({
+    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "normal", "normal_",
+    "poisson", "uniform_", "exponential_", "geometric_", "cauchy_", "log_normal_", "random_", "dropout", "dropout_", "dropout1d", "dropout2d", "dropout3d",
+    "alpha_dropout", "feature_alpha_dropout", "feature_dropout", "rrelu", "rrelu_", "gumbel_softmax", "native_dropout", "_sample_dirichlet",
+    "_standard_gamma", "binomial", "fractional_max_pool2d", "fractional_max_pool3d", "kaiming_uniform_", "kaiming_normal_", "xavier_uniform_",
+    "xavier_normal_", "trunc_normal_",
+})  # fmt: skip

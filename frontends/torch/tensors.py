@@ -1,0 +1,35 @@
+"""Small facts of tensors that the recording asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ...ops.registry import ArraySpec
+from ...trees import map_structure
+from .dtypes import dtype_name
+from .sizes import is_symbolic
+
+
+def spec_of(tensor: torch.Tensor) -> ArraySpec:
+    """Shape as seen, and dtype."""
+    return ArraySpec(tuple(tensor.shape), dtype_name(tensor.dtype))
+
+
+def hints(structure: Any) -> Any:
+    """Arguments for the real call: symbolic sizes replaced by the numbers seen."""
+    return map_structure(lambda item: item.node.hint if is_symbolic(item) else item, structure)
+
+
+def version(tensor: torch.Tensor) -> int:
+    """The count of writes to the tensor's memory; inference tensors have none."""
+    return -1 if tensor.is_inference() else tensor._version
+
+
+def storage(tensor: torch.Tensor) -> int:
+    """Identity of the tensor's memory."""
+    try:
+        return tensor.untyped_storage()._cdata
+    except (NotImplementedError, RuntimeError):  # sparse and other tensors without one storage
+        return -id(tensor)

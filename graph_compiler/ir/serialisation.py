@@ -1,0 +1,233 @@
+"""Graphs as JSON: everything but the elements of arrays. What is read is checked for form; nothing is executed.
+
+Nested arguments are written with a tag where JSON has no form of its own: ``{"!": "tuple", "v": [...]}``, ``{"!": "value", "v": 3}``,
+``{"!": "size", "v": [...]}``. Values are numbers into the table of values. Objects of a framework (dtypes, devices) go through the
+``spell`` and ``read`` of the caller.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import InvalidFile
+from ..ops.registry import ArraySpec
+from ..sizes import FUNCTIONS, Apply, Size, Symbol
+from .graph import Effect, Graph, Guard, Node, Origin, Value
+from .trees_as_json import tree_from_json, tree_to_json
+
+Spell = Callable[[Any], "str | None"]
+Read = Callable[[str], Any]
+LINE = re.compile(r"[^\"\\\x00-\x1f\x7f\u0085\u2028\u2029]*")  # fit for a comment, a docstring and a quoted message
+NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
+_MOST = 1 << 48
+_FACTS = ("key", "writes", "views", "result", "no_grad", "random")
+_KINDS = ("size", "stride", "item")
+_HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
+
+
+class Encoder:
+    """Writes one graph. ``spell`` gives the text of an object of a framework, or None."""
+
+    def __init__(self, graph: Graph, spell: Spell) -> None:
+        self.graph, self.spell = graph, spell
+        self.numbers: dict[Value, int] = {}
+        self.values: list[Value] = []
+        self.key: Value | None = graph.notes.get("key")
+
+    def graph_json(self) -> dict[str, Any]:
+        """The whole graph."""
+        graph = self.graph
+        for value in (*graph.sources(), *([self.key] if self.key else []), *(v for node in graph.nodes for v in node.outputs)):
+            self.number(value)
+        body = {
+            "name": graph.name,
+            "dialect": graph.dialect,
+            "inputs": [self.number(value) for value in graph.inputs],
+            "input_tree": tree_to_json(graph.input_tree, self.item),
+            "parameters": {name: self.number(value) for name, value in graph.parameters.items()},
+            "constants": {name: self.number(value) for name, (value, _) in graph.constants.items()},
+            "nodes": [self._node(node) for node in graph.nodes],
+            "outputs": self.item(graph.outputs),
+            "output_tree": tree_to_json(graph.output_tree, self.item),
+            "guards": [[self.item(g.condition), self.item(g.expected), self._origin(g.origin)] for g in graph.guards],
+            "effects": [[e.kind, e.target, self.number(e.value)] for e in graph.effects],
+            "key": self.number(self.key) if self.key else None,
+        }
+        body["values"] = [[value.name, value.dtype, [self.item(dim) for dim in value.shape]] for value in self.values]
+        return body
+
+    def number(self, value: Value) -> int:
+        """The value's place in the table."""
+        if value not in self.numbers:
+            self.numbers[value] = len(self.values)
+            self.values.append(value)
+        return self.numbers[value]
+
+    def _node(self, node: Node) -> list[Any]:
+        facts = {name: self.item(node.facts[name]) for name in _FACTS if name in node.facts}
+        outputs = [self.number(value) for value in node.outputs]
+        return [node.op, self.item(tuple(node.inputs)), self.item(dict(node.params)), self._origin(node.origin), facts, outputs]
+
+    def _origin(self, origin: Origin) -> list[Any]:
+        return [_line(origin.file), origin.line, _line(origin.module), _line(origin.call)]
+
+    def item(self, item: Any) -> Any:
+        """One argument, nested or not."""
+        if item is None or type(item) in (bool, int, str) or (type(item) is float and math.isfinite(item)):
+            return item
+        if isinstance(item, Value):
+            return {"!": "value", "v": self.number(item)}
+        if isinstance(item, Size):
+            return {"!": "size", "v": [[[self._atom(atom) for atom in monomial], factor] for monomial, factor in item.terms()]}
+        if isinstance(item, dict):
+            return {"!": "dict", "v": [[self.item(key), self.item(part)] for key, part in item.items()]}
+        if isinstance(item, (tuple, list)):
+            parts = [self.item(part) for part in item]
+            return parts if isinstance(item, list) else {"!": "tuple", "v": parts}
+        return self._tagged(item)
+
+    def _tagged(self, item: Any) -> Any:
+        if isinstance(item, slice):
+            return {"!": "slice", "v": [self.item(part) for part in (item.start, item.stop, item.step)]}
+        if item is Ellipsis:
+            return {"!": "ellipsis", "v": None}
+        if type(item) is float:
+            return {"!": "float", "v": str(item)}
+        if type(item) is complex:
+            return {"!": "complex", "v": [self.item(item.real), self.item(item.imag)]}
+        text = self.spell(item)
+        if text is None:
+            raise InvalidFile(f"{self.graph.name} cannot be saved: it holds an object of type {type(item).__name__} ({item!r:.80}), which a file cannot hold")
+        return {"!": "object", "v": text}
+
+    def _atom(self, atom: Any) -> list[Any]:
+        if isinstance(atom, Symbol):
+            return ["symbol", self.number(atom.source), atom.axis, self.item(atom.hint), atom.kind]
+        return ["apply", atom.function, [self.item(argument) for argument in atom.arguments]]
+
+
+def _line(text: str) -> str:
+    return "".join(char if LINE.fullmatch(char) else "/" for char in text)
+
+
+class Decoder:
+    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants."""
+
+    def __init__(self, data: dict[str, Any], read: Read, arrays: dict[str, Any]) -> None:
+        self.data, self.read, self.arrays = data, read, arrays
+        self.values = [Value(matching(NAME, name), ArraySpec((), matching(NAME, dtype))) for name, dtype, _ in data["values"]]
+        for value, (_, dtype, shape) in zip(self.values, data["values"]):
+            value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
+
+    def graph(self) -> Graph:
+        """The whole graph, not yet verified."""
+        data = self.data
+        graph = Graph(matching(NAME, data["name"]), matching(NAME, data["dialect"]))
+        graph.inputs = [self.value(number) for number in data["inputs"]]
+        graph.input_tree, graph.output_tree = tree_from_json(data["input_tree"], self.item), tree_from_json(data["output_tree"], self.item)
+        graph.parameters = {matching(KEY, name): self.value(number) for name, number in data["parameters"].items()}
+        graph.constants = {matching(KEY, name): (self.value(number), self.arrays[name]) for name, number in data["constants"].items()}
+        if data["key"] is not None:
+            graph.notes["key"] = self.value(data["key"])
+        graph.nodes = [self._node(*node) for node in data["nodes"]]
+        graph.outputs = self.item(data["outputs"])
+        graph.guards = [Guard(self.item(condition), self.item(expected), self._origin(origin)) for condition, expected, origin in data["guards"]]
+        graph.effects = [Effect(_one_of(kind, ("argument", "buffer", "constant")), target, self.value(number)) for kind, target, number in data["effects"]]
+        return graph
+
+    def value(self, number: Any) -> Value:
+        """The value in a place of the table."""
+        if type(number) is not int or not 0 <= number < len(self.values):
+            raise InvalidFile(f"there is no value {number!r}")
+        return self.values[number]
+
+    def _dim(self, data: Any) -> Any:
+        dim = self.item(data)
+        if not isinstance(dim, Size) and (type(dim) is not int or not 0 <= dim < _MOST):
+            raise InvalidFile(f"{dim!r} is no size")
+        return dim
+
+    def _node(self, op: str, inputs: Any, params: Any, origin: Any, facts: dict[str, Any], outputs: list[int]) -> Node:
+        known = {_one_of(name, _FACTS): self.item(fact) for name, fact in facts.items()}
+        inputs, params = self.item(inputs), self.item(params)
+        if not isinstance(op, str) or not isinstance(inputs, tuple) or not isinstance(params, dict):
+            raise InvalidFile("a node is not of the right form")
+        node = Node(op, inputs, {matching(NAME, name): item for name, item in params.items()}, self._origin(origin), known)
+        node.outputs = tuple(self.value(number) for number in outputs)
+        for index, value in enumerate(node.outputs):
+            value.node, value.index = node, index
+        return node
+
+    def _origin(self, data: Any) -> Origin:
+        file, line, module, call = data
+        if type(line) is not int:
+            raise InvalidFile(f"{line!r} is no line number")
+        return Origin(matching(LINE, file), line, matching(LINE, module), matching(LINE, call))
+
+    def item(self, data: Any) -> Any:
+        """One argument, nested or not."""
+        if data is None or isinstance(data, (bool, int, float, str)):
+            return data
+        if isinstance(data, list):
+            return [self.item(part) for part in data]
+        return _READERS[_one_of(data.get("!"), tuple(_READERS))](self, data["v"])
+
+    def _size(self, data: Any) -> Any:
+        total: Any = 0
+        for atoms, factor in data:
+            product: Any = _number(factor)
+            for atom in atoms:
+                product = self._atom(atom) if type(product) is int and product == 1 else product * self._atom(atom)
+            total = product if type(total) is int and total == 0 else total + product
+        if abs(total.hint if isinstance(total, Size) else total) >= _MOST:
+            raise InvalidFile("a size is too large")
+        return total
+
+    def _atom(self, data: Any) -> Size:
+        kind, *rest = data
+        if _one_of(kind, ("symbol", "apply")) == "symbol":
+            number, axis, hint, what = rest
+            return Size.of(Symbol(self.value(number), _number(axis), _number(hint), _one_of(what, _KINDS)))
+        function, arguments = rest
+        arguments = tuple(map(self.item, arguments))
+        if not all(isinstance(argument, (Size, int, float)) for argument in arguments):
+            raise InvalidFile(f"{function} of what is no size")
+        if _one_of(function, tuple(FUNCTIONS)) in _HAS_SMALL_NUMBERS and not (isinstance(arguments[1], (int, float)) and abs(arguments[1]) <= 16):
+            raise InvalidFile(f"{function} with an exponent that is too large")
+        return Size.of(Apply(function, arguments))
+
+
+_READERS: dict[str, Callable[[Decoder, Any], Any]] = {
+    "value": lambda decoder, data: decoder.value(data),
+    "size": lambda decoder, data: decoder._size(data),
+    "tuple": lambda decoder, data: tuple(map(decoder.item, data)),
+    "dict": lambda decoder, data: {decoder.item(key): decoder.item(part) for key, part in data},
+    "slice": lambda decoder, data: slice(*map(decoder.item, data)),
+    "ellipsis": lambda decoder, data: Ellipsis,
+    "float": lambda decoder, data: float(_one_of(data, ("inf", "-inf", "nan"))),
+    "complex": lambda decoder, data: complex(*map(decoder.item, data)),
+    "object": lambda decoder, data: decoder.read(matching(LINE, data)),
+}
+
+
+def _number(item: Any) -> Any:
+    if type(item) not in (int, float, bool) or not abs(item) < _MOST:
+        raise InvalidFile(f"{item!r} is no number of a reasonable size")
+    return item
+
+
+def matching(pattern: re.Pattern[str], text: Any) -> str:
+    """``text`` where all of it matches; otherwise it has no place in generated source."""
+    if not isinstance(text, str) or not pattern.fullmatch(text):
+        raise InvalidFile(f"{text!r:.80} is no legal name here")
+    return text
+
+
+def _one_of(item: Any, known: tuple[str, ...]) -> str:
+    if item not in known:
+        raise InvalidFile(f"{item!r:.80} is none of {', '.join(known)}")
+    return str(item)

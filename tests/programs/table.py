@@ -1,0 +1,81 @@
+"""What a program is, and the comparison of its graph with the original."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+import graph_compiler as gc
+
+from ..support.compare import assert_same
+
+TARGETS = ("torch", "jax")
+
+
+@dataclass(frozen=True)
+class Program:
+    """``make()`` gives a fresh function or model; ``calls`` give the arguments of one call each, the first is recorded.
+
+    ``errors``: target -> words of the message of the error that is right there. ``draws``: whether random numbers differ between targets.
+    ``exact_retraces`` is how many variants there must be after all calls, where it matters.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    calls: tuple[Callable[[], tuple[Any, ...]], ...]
+    errors: dict[str, str] = field(default_factory=dict)
+    variants: int | None = None
+
+
+def state_of(function: Any) -> dict[str, Any]:
+    """What a call may leave behind in a module."""
+    return dict(function.state_dict()) if isinstance(function, torch.nn.Module) else {}
+
+
+def outcome(function: Any, call: tuple[Any, ...]) -> tuple[Any, Any]:
+    """(result or the error's class name, arguments afterwards)."""
+    args, kwargs = (call[:-1], call[-1]) if call and isinstance(call[-1], Keywords) else (call, {})
+    return function(*args, **kwargs), call
+
+
+class Keywords(dict[str, Any]):
+    """The last part of a call that are its keyword arguments."""
+
+
+def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:
+    """The program's graph for a target."""
+    if lazy:
+        return gc.compile(function, to=to)
+    call = copy.deepcopy(program.calls[0]())
+    args, kwargs = (call[:-1], call[-1]) if call and isinstance(call[-1], Keywords) else (call, {})
+    return gc.compile(function, to=to, args=args, kwargs=kwargs)
+
+
+def check(program: Program, to: str, lazy: bool) -> None:
+    """Every call gives what the original gives, changes the arguments as it does, and leaves the same state behind."""
+    original, function = program.make(), program.make()
+    torch.manual_seed(0)
+    graph = compiled(program, function, to, lazy)
+    for make_call in program.calls:
+        ours, theirs = make_call(), make_call()
+        torch.manual_seed(1)
+        expected, changed = outcome(original, theirs)
+        torch.manual_seed(1)
+        found, ours = outcome(graph, ours)
+        assert_same(found, expected)
+        assert_same(ours, changed)
+        assert_same(state_now(graph, function, to), state_of(original))
+    if program.variants is not None:
+        assert len(graph.variants) == program.variants, graph.explain()
+
+
+def state_now(graph: Any, function: Any, to: str) -> dict[str, Any]:
+    """The state after calls of a graph: in torch that of the module itself, elsewhere that of the graph's own arrays."""
+    state = state_of(function)
+    if to != "torch":
+        state.update({name: array for name, array in graph.parameters.items() if name in state})
+    return state
