@@ -5,15 +5,18 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 from .errors import FrameworkNotInstalled, NotCompilable, SourceNotFound, UnknownFramework, nearest
-from .runtime import Graph, LazyGraph
+from .runtime import Graph, LazyGraph, files
+from .runtime.containers import compile_class, compile_module
 from .runtime.pipeline import Options, Pipeline
-from .runtime.static import Statics, StaticGraph
+from .runtime.static import StaticGraph, Statics
+from .runtime.unified import UnifiedGraph
 from .trees import iterate_structure
 
 FRONTENDS = ("torch",)
@@ -46,49 +49,56 @@ def compile(
     :class:`LazyGraph` that records at its first call. Several objects give a tuple. Works as a decorator, bare or with options.
 
     Args:
-        objs: functions, methods, ``torch.nn.Module`` objects and other callables.
+        objs: functions, methods, ``torch.nn.Module`` objects and other callables. Of a class, a subclass whose methods are compiled at
+            their first call; of a Python module, a copy whose functions are, those of its submodules too. The originals stay as they are.
         to: framework to write the graph for (``"torch"``, ``"jax"``); by default the one it is written in.
-        array_caching: compute once what is the same at every call; ``False`` keeps it as operations.
+        array_caching: compute once what is the same at every call.
         return_backend_compiled_fn: wrap the flat function in ``torch.compile`` or ``jax.jit``, with ``compile_options``.
         include_generators: ``False`` draws random numbers that depend on no array once, as constants.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
         args, kwargs: example arguments. Only their structure, dtypes, ranks and Python values matter later; sizes stay symbolic.
         source: framework of the callable, where it cannot be told from the object.
-        on_miss: ``"retrace"`` or ``"error"``: what a call does that fits nothing recorded.
-        max_variants: how many recordings one graph may hold.
-        freeze: take the weights of the moment for constants and fold them; the graph then has no parameters.
-        verify: compare every recording with the original before it is used, as :meth:`Graph.verify` does.
+        on_miss, max_variants: what a call does that fits nothing recorded (``"retrace"`` or ``"error"``), and how often it may.
+        freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
 
-    Raises:
-        UnknownFramework, FrameworkNotInstalled: for ``to`` or ``source``.
-        NotCompilable: an object that cannot be called.
-        UnsupportedOperation: calls that the target has no translation for, all of them at once.
+    Raises ``UnsupportedOperation`` with all calls that have no translation.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))
     >>> graph(torch.zeros(4, 5))
     tensor(20.)
     """
-    _not_yet(
-        stateful=stateful, arg_stateful_idxs=arg_stateful_idxs, kwarg_stateful_idxs=kwarg_stateful_idxs,
-    )  # fmt: skip
-    options = Options(array_caching, include_generators, freeze, verify, dict(compile_options or {}) if return_backend_compiled_fn else None)
+    _not_yet(stateful=stateful, arg_stateful_idxs=arg_stateful_idxs, kwarg_stateful_idxs=kwarg_stateful_idxs)
+    compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
+    options = Options(array_caching, include_generators, freeze, verify, compiler)
+    is_lazy = args is None and kwargs is None
 
-    def one(obj: Any) -> Graph:
+    def one(obj: Any) -> Any:
+        if isinstance(obj, (ModuleType, type)):
+            return _inside(obj, one, is_lazy)
         pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, options)
-        is_static, is_lazy = not (static_argnums is None and static_argnames is None), args is None and kwargs is None
-        graph = (StaticGraph if is_static else LazyGraph if is_lazy else Graph)(pipeline, pipeline.name, on_miss, max_variants)
-        if isinstance(graph, StaticGraph):
-            graph.statics = Statics(obj, static_argnums, static_argnames)
-        if is_lazy:
-            return graph
-        graph.add_variant(tuple(args or ()), dict(kwargs or {}), "args= given")
+        graph = _graph(pipeline, is_lazy, (static_argnums, static_argnames), on_miss, max_variants)
+        if not is_lazy:
+            graph.add_variant(tuple(args or ()), dict(kwargs or {}), "args= given")
         return graph
 
+    return _each(objs, one)
+
+
+def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
+    """One result, or a tuple of them; without objects a decorator."""
     if not objs:
         return one
     made = tuple(map(one, objs))
     return made if len(made) > 1 else made[0]
+
+
+def _graph(pipeline: Pipeline, is_lazy: bool, static: tuple[Any, Any], on_miss: str, max_variants: int) -> Graph:
+    if static == (None, None):
+        return (LazyGraph if is_lazy else Graph)(pipeline, pipeline.name, on_miss, max_variants)
+    graph = StaticGraph(pipeline, pipeline.name, on_miss, max_variants)
+    graph.statics = Statics(pipeline.function, *static)
+    return graph
 
 
 def transpile(*objs: Any, source: str | None = None, to: str = "jax", **options: Any) -> Any:
@@ -102,6 +112,75 @@ def transpile(*objs: Any, source: str | None = None, to: str = "jax", **options:
     return compile(*objs, source=source, to=to, **options)
 
 
+def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
+    """A callable that runs in whichever framework its arrays belong to: the source framework or any target, one graph for each.
+
+    Takes the options of :func:`compile` except ``to``. Arrays of two frameworks in one call are an error; with arrays of neither, it
+    runs in the source framework. With ``args`` or ``kwargs`` the graph of *their* framework is recorded now.
+
+    >>> import torch, jax.numpy as jnp, graph_compiler
+    >>> double = graph_compiler.unify(lambda x: torch.relu(x) * 2)
+    >>> double(torch.ones(2)), double(jnp.ones(3))
+    (tensor([2., 2.]), Array([2., 2., 2.], dtype=float32))
+    """
+    args, kwargs = options.pop("args", None), options.pop("kwargs", None)
+
+    def one(obj: Any) -> UnifiedGraph:
+        written_in = source or _framework_of(obj, args or (), kwargs or {})
+
+        def graph_for(framework: str) -> Graph:
+            graph: Graph = compile(obj, source=written_in, to=framework, **options)
+            return graph
+
+        unified = UnifiedGraph(_name(obj), written_in, BACKENDS, graph_for)
+        if args is not None or kwargs is not None:
+            unified.graph_of(*(args or ()), **(kwargs or {})).add_variant(tuple(args or ()), dict(kwargs or {}), "args= given")
+        return unified
+
+    return _each(objs, one)
+
+
+def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
+    """A class or Python module with what is inside of it compiled."""
+    if not is_lazy:
+        raise NotCompilable(f"each function of {obj.__name__} has arguments of its own, so pass no args")
+    if isinstance(obj, ModuleType):
+        return compile_module(obj, one)
+    return compile_class(obj, one)
+
+
+def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
+    """A graph that :meth:`Graph.save` wrote, ready to be called, for the framework it was written for or another (``to=``).
+
+    The file is data: nothing in it is executed, its source is written anew from the graph through the tables of operations, and calls of
+    a torch graph are looked up among the public functions that can be recorded. The original is not there: a call that fits no saved
+    variant raises ``GuardFailed`` with the reason. Containers of classes that are not known here come back as plain ones.
+
+    Raises:
+        InvalidFile: whatever is wrong with the file.
+
+    >>> import os, tempfile, torch, graph_compiler
+    >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
+    >>> path = os.path.join(tempfile.mkdtemp(), "linear.zip")
+    >>> graph.save(path)
+    >>> again = graph_compiler.load(path)
+    >>> torch.equal(again(torch.ones(4, 3)), graph(torch.ones(4, 3)))
+    True
+    """
+    if to is not None:
+        _known(to, BACKENDS, "to")
+
+    return files.load(path, to, _frontend, _backend)
+
+
+def _frontend(name: str) -> ModuleType:
+    return _room("frontends", _known(name, FRONTENDS, "source"))
+
+
+def _backend(name: str) -> ModuleType:
+    return _room("backends", _known(name, BACKENDS, "to"))
+
+
 def _not_yet(**parameters: Any) -> None:
     for name, value in parameters.items():
         if value is not None:
@@ -113,7 +192,7 @@ def _pipeline(obj: Any, source: str | None, to: str | None, args: Sequence[Any],
         raise NotCompilable(f"{obj!r} of type {type(obj).__name__} cannot be compiled: a function, a method or a module object is needed")
     source = _known(source, FRONTENDS, "source") if source else _framework_of(obj, args, kwargs)
     to = _known(to, BACKENDS, "to") if to else source
-    return Pipeline(obj, _name(obj), _room("frontends", source), _room("backends", to), source == to, options)
+    return Pipeline(obj, _name(obj), _room("frontends", source), _room("backends", to), source == to, options, _backend)
 
 
 def _known(name: Any, known: tuple[str, ...], parameter: str) -> str:

@@ -433,3 +433,16 @@ def _substitute_apply(atom: Apply, replace: Callable[[Symbol], Any]) -> Any:
 def product(shape: Iterable[Dim]) -> Any:
     """Number of elements of an array of this shape."""
     return math.prod(shape)
+
+
+def same_elements(left: Any, right: Any) -> bool:
+    """Whether elements that were handed to Python are the same to it: NaN is NaN, and 0.0 is not -0.0.
+
+    >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0)
+    (True, False)
+    """
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same_elements, left, right))
+    if isinstance(left, (float, complex)):
+        return type(left) is type(right) and repr(left) == repr(right)
+    return bool(left == right)

@@ -84,8 +84,10 @@ def same_static(left: Any, right: Any) -> bool:
         return False
     if isinstance(left, (tuple, list)):
         return len(left) == len(right) and all(map(same_static, left, right))
-    if isinstance(left, Fixed) and same_static(left.value, right.value):
-        return True
+    if isinstance(left, Fixed):
+        one, other = left.value, right.value
+        by_identity = hasattr(one, "dtype") and hasattr(one, "shape")
+        return one is other or type(one) is type(other) and not by_identity and (same_static(one, other) if isinstance(one, (float, tuple)) else bool(one == other))
     if isinstance(left, float):
         return left == right and str(left) == str(right) or (left != left and right != right)
     return isinstance(left, _COMPARED_BY_VALUE) and bool(left == right)
@@ -150,6 +152,18 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
     return list(vars(value).items()) if hasattr(value, "__dict__") else []
 
 
+def _is_plain(value: Any, depth: int = 3) -> bool:
+    """Whether an object without arrays holds nothing but Python values: it is compared by what it holds, and may be changed by a call."""
+    if isinstance(value, (*_COMPARED_BY_VALUE, type)):
+        return True
+    if isinstance(value, (list, tuple, dict)):
+        items = value.values() if isinstance(value, dict) else value
+        return len(value) <= 64 and all(_is_plain(item, depth) for item in items)
+    if callable(value) or not isinstance(getattr(value, "__dict__", None), dict) or hasattr(value, "__slots__") or depth == 0:
+        return False
+    return all(_is_plain(item, depth - 1) for item in vars(value).values())
+
+
 # ------------------------------------------------------------------------------------- flatten and unflatten
 def _flatten(value: Any, is_leaf: Callable[[Any], bool], leaves: list[Any], open_objects: Callable[[Any], bool], above: tuple[int, ...]) -> Tree:
     if is_leaf(value):
@@ -161,7 +175,7 @@ def _flatten(value: Any, is_leaf: Callable[[Any], bool], leaves: list[Any], open
     items = kind[1](value) if kind else (_attributes(value) if open_objects(value) else ())
     before, above = len(leaves), (*above, id(value))
     pairs = [(key, _flatten(child, is_leaf, leaves, open_objects, above)) for key, child in items]
-    if kind is None and len(leaves) == before:
+    if kind is None and len(leaves) == before and not (open_objects(value) and _is_plain(value)):
         return Static(value)
     return Branch(type(value), tuple(key for key, _ in pairs), tuple(child for _, child in pairs))
 

@@ -74,6 +74,14 @@ class JaxTarget:
         """The elements; bfloat16, which numpy lacks, as float32."""
         return np.asarray(array.astype(jnp.float32) if array.dtype == jnp.bfloat16 else array)
 
+    def to_bytes(self, array: Any) -> bytes:
+        """The elements as they lie in memory."""
+        return np.asarray(array).tobytes()
+
+    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
+        """An array of these elements."""
+        return jnp.array(np.frombuffer(data, dtype=jnp.dtype(dtype)).reshape(shape), dtype=jax_dtype(dtype))
+
     def copy(self, array: Any) -> Any:
         """JAX arrays never change."""
         return array

@@ -47,6 +47,15 @@ class TorchTarget:
         plain = array.detach().cpu()
         return (plain.float() if plain.dtype == torch.bfloat16 else plain).resolve_conj().resolve_neg().numpy()
 
+    def to_bytes(self, array: torch.Tensor) -> bytes:
+        """The elements as they lie in memory."""
+        plain = array.detach().cpu().resolve_conj().resolve_neg().contiguous()
+        return bytes(plain.reshape(-1).view(torch.uint8).numpy().tobytes())
+
+    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
+        """An array of these elements."""
+        return (torch.frombuffer(bytearray(data), dtype=getattr(torch, dtype)) if data else torch.empty(0, dtype=getattr(torch, dtype))).reshape(shape)
+
     def copy(self, array: torch.Tensor) -> torch.Tensor:
         """The elements of now."""
         return array.detach().clone()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...ir.graph import Graph
 from . import checking as checking
+from . import files as files
 from .calls import TorchCalls
 from .capture import Recording as Recording
 from .capture import record as record

@@ -41,6 +41,7 @@ def _len(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _stride(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     value, steps = capture.value(args[0]), args[0].stride()
+    capture.depends_on("is_contiguous", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
         return function(*args, **kwargs)
     all_steps = tuple(symbolic(Size.of(Symbol(value, axis, step, "stride")), capture.decide) for axis, step in enumerate(steps))
@@ -88,6 +89,29 @@ def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.run(function, args, kwargs)
 
 
+def _contiguous(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    capture.depends_on("is_contiguous", args[0])
+    return capture.run(function, args, kwargs)
+
+
+def _requires_grad(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    capture.depends_on("requires_grad", args[0])
+    return capture.run(function, args, kwargs)
+
+
+def _text(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """Text of a tensor shows its elements."""
+    if capture.recorder.varies(capture.value(args[0])):
+        elements(capture, torch.Tensor.tolist, args[:1], {})
+    return capture.run(function, args, kwargs)
+
+
+def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    if capture.call == "torch.Tensor.data.__set__":
+        raise TracingError(f"{capture.here()}: memory is put under a tensor by assigning to its .data, which cannot be recorded; use copy_ instead")
+    return capture.run(function, args, kwargs)
+
+
 def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     capture.grad_mode_changed = True
     capture.grad_enabled = bool(args[0]) or args[0] == capture.ambient_grad
@@ -102,6 +126,10 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "__len__": _len,
     "stride": _stride,
     reads.GRAD_MODE: _grad_mode,
+    "is_contiguous": _contiguous,
+    "requires_grad": _requires_grad,
+    "__set__": _set,
+    **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),
     **dict.fromkeys(reads.VALUES, elements),
     **dict.fromkeys(reads.QUESTIONS, _question),
     **dict.fromkeys(reads.FOREIGN, _foreign),

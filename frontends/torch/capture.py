@@ -19,8 +19,11 @@ from torch.overrides import TorchFunctionMode
 from ...errors import TracingError
 from ...ir.graph import Graph, Origin, Value, values_in
 from ...ops.dtypes import is_inexact
+from ...passes.aliases import Aliases
 from ...sizes import Size, Symbol
 from ...tracing import Locator, Recorder, Surroundings
+from ...tracing.overlap import overlap
+from ...tracing.updates import Containers
 from ...trees import Tree, call_of, flatten, iterate_structure, map_structure
 from . import kinds, reads
 from .answers import ANSWERS, elements
@@ -30,6 +33,7 @@ from .compiling import compiling
 from .names import is_in_place, name_of, row_key
 from .parameters import Weights
 from .sizes import expression_of, is_symbolic, symbolic
+from .state import State
 from .structure import STRUCTURE
 from .surroundings import surroundings_of
 from .tensors import hints, spec_of, storage, version
@@ -55,11 +59,14 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
         capture.add_input(leaf_name, tensor)
     again_args, again_kwargs = call_of(tree, tensors)
+    containers, state = Containers((again_args, again_kwargs), is_array), State(weights)
     try:
         with capture.isolated(), nullcontext() if for_torch else compiling():
             result = function(*again_args, **again_kwargs)
-        graph = capture.finish(result, tree)
+            state.finish(capture)
+        graph = capture.finish(result, tree, containers)
     finally:
+        state.restore()
         recorder.forget_arrays()
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
     return Recording(graph, weights, surroundings_of(weights, graph, only_without_grad))
@@ -78,6 +85,7 @@ class Capture(TorchFunctionMode):
         self.ambient_grad = torch.is_grad_enabled()
         self.grad_mode_changed = False
         self.differentiable: set[Value] = set()
+        self.input_tensors: list[torch.Tensor] = []
         self._saved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     # ------------------------------------------------------------------------------ begin and end
@@ -95,18 +103,35 @@ class Capture(TorchFunctionMode):
                 for tensor, before in self._saved.values():
                     tensor.copy_(before)
 
-    def finish(self, result: Any, input_tree: Tree) -> Graph:
-        """The graph, given what the function returned."""
+    def finish(self, result: Any, input_tree: Tree, containers: Containers) -> Graph:
+        """The graph, given what the function returned and what it did to the containers in its arguments."""
+        updates, new = containers.updates()
+        if updates:
+            self.recorder.graph.notes["updates"] = tuple(updates)
+            result = (result, tuple(new))
         leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item), opens)
         graph = self.recorder.graph
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
+        self._note_shared_inputs(graph)
         _name_by_module(graph, self._leaf_paths())
         return graph
+
+    def _note_shared_inputs(self, graph: Graph) -> None:
+        """Which inputs are one object, and which are written to: these may share memory with no other."""
+        given = [id(tensor) for tensor in self.input_tensors]
+        graph.notes["same_inputs"] = [given.index(number) for number in given]
+        written = Aliases(graph).written
+        places = [index for index, value in enumerate(graph.inputs) if value in written]
+        graph.notes["written_inputs"] = places
+        apart = sorted(set(graph.notes["same_inputs"]))
+        if overlap([self.input_tensors[index] for index in apart], [apart.index(graph.notes["same_inputs"][index]) for index in places]):
+            raise TracingError(f"{graph.name} writes to an argument that shares memory with another one, which cannot be recorded; pass a copy of one of them")
 
     def add_input(self, name: str, tensor: torch.Tensor) -> None:
         """One array of the arguments; an array that stands in two places is one input, read in the first."""
         value = self.recorder.add_input(name, tensor, spec_of(tensor))
+        self.input_tensors.append(tensor)
         if is_inexact(value.dtype):
             self.differentiable.add(value)
 
@@ -157,13 +182,33 @@ class Capture(TorchFunctionMode):
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self._save_written(key, args, kwargs)
         versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
-        result = self.run(function, args, kwargs)
+        result = self._attempt(function, key, operands, args, kwargs)
         touched = (tensor for tensor, before in zip(operands, versions) if version(tensor) != before)
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
         made = [result] if key in kinds.MAY_COPY and result is operands[0] else self._new_tensors(result, operands)
+        if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
+            self.depends_on("is_contiguous", made[0])
         if made or written:
             self._add_node(name, key, inputs, params, operands, result, made, written)
         return result
+
+    def _attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The real call. Should it fail and the user's code go on (``try``), that holds for calls of these sizes, and where elements matter, these elements."""
+        try:
+            return self.run(function, args, kwargs)
+        except Exception as problem:
+            self._fix_all_sizes()
+            for tensor in operands:
+                if isinstance(problem, torch.linalg.LinAlgError) or not tensor.is_floating_point():
+                    elements(self, torch.Tensor.tolist, (tensor,), {})
+            raise
+
+    def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
+        """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``is_contiguous``) is as it is now."""
+        value = self.value(tensor)
+        if self.recorder.varies(value) and not self.is_weight(value):
+            facts = [bool(_fact(given, fact)) for given in self.input_tensors]
+            self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
 
     def _numbers_read(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Tensors that stand where torch wants an int (bounds of slices, sizes) are read by it: as if the code had called ``int``."""
@@ -194,11 +239,12 @@ class Capture(TorchFunctionMode):
         if key in kinds.RANDOM:
             facts["random"] = True
         self._refuse_unseen(operands, origin)
+        memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
         node = self.recorder.add_call(name, inputs, params, origin, [(wish, tensor, spec_of(tensor)) for tensor in made], facts)
         facts["result"] = map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result)
         if self.grad_enabled and key not in kinds.CUT and any(value in self.differentiable for value in node.uses):
             self.differentiable.update(value for value in node.outputs if is_inexact(value.dtype))
-        self._note_views(made, operands, node.outputs, facts)
+        self._note_views(made, memory, node.outputs, facts)
         assume = STRUCTURE.get(key)
         if assume is not None:
             assume(self, inputs, params, node.outputs)
@@ -274,15 +320,12 @@ class Capture(TorchFunctionMode):
     def _known(self, tensor: torch.Tensor, operands: list[torch.Tensor]) -> bool:
         return any(tensor is operand for operand in operands) or self.recorder.find(tensor) is not None
 
-    def _note_views(self, made: list[torch.Tensor], operands: list[torch.Tensor], outputs: tuple[Value, ...], facts: dict[str, Any]) -> None:
-        if not made or not operands:
-            return
-        memory = {storage(operand): operand for operand in reversed(operands)}
+    def _note_views(self, made: list[torch.Tensor], memory: dict[int, Value], outputs: tuple[Value, ...], facts: dict[str, Any]) -> None:
         for index, (tensor, value) in enumerate(zip(made, outputs)):
             viewed = memory.get(storage(tensor))
             if viewed is not None:
-                facts.setdefault("views", {})[index] = self.value(viewed)
-                self.recorder.set_base(value, self.value(viewed))
+                facts.setdefault("views", {})[index] = viewed
+                self.recorder.set_base(value, viewed)
 
     def _refuse_unseen(self, operands: list[torch.Tensor], origin: Origin) -> None:
         if torch.is_autocast_enabled("cpu"):
@@ -290,6 +333,11 @@ class Capture(TorchFunctionMode):
 
     def _leaf_paths(self) -> set[str]:
         return {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules}
+
+
+def _fact(tensor: torch.Tensor, fact: str) -> Any:
+    found = getattr(tensor, fact)
+    return found() if callable(found) else found
 
 
 def _name_by_module(graph: Graph, leaf_paths: set[str]) -> None:

@@ -15,8 +15,15 @@ from .arguments import is_array as is_array
 from .arguments import opens, to_tensor
 from .names import name_of
 from .parameters import Weights
+from .state import State
 
+COPY = "torch.Tensor.clone"
 Range = tuple[float, float]
+
+
+def is_followed(owner: Any) -> bool:
+    """Whether the recording itself follows what this object holds."""
+    return isinstance(owner, (torch.nn.Module, torch.Tensor))
 
 
 def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
@@ -65,12 +72,14 @@ def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
 @contextmanager
 def undone(weights: Weights, seed: int) -> Iterator[None]:
     """Inside of the block torch's generator starts from ``seed``; afterwards it and all buffers are as before."""
+    state = State(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
     try:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             yield
     finally:
+        state.restore()
         with torch.no_grad():
             for tensor, before in saved:
                 if not torch.equal(tensor, before):
@@ -111,7 +120,7 @@ def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
     for node in graph.nodes:
         nodes.append(node)
         for value in node.outputs:
-            clone = Node("torch.Tensor.clone", (value,), {}, Origin(), {"key": "clone"})
+            clone = Node(COPY, (value,), {}, Origin(), {"key": "clone"})
             clone.outputs = (Value("seen", value.spec, clone),)
             nodes.append(clone)
             made.append(value)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from operator import getitem, is_
 from typing import Any
 
 import torch
@@ -23,6 +25,7 @@ class Weights:
         self._holders: dict[str, tuple[dict[str, Any], str]] = {}
         self._fleeting: set[str] = set()
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
+        self._roots = list(_roots(function))
         for prefix, module in _modules_of(function):
             self._add(prefix, module)
 
@@ -54,17 +57,59 @@ class Weights:
 
     def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
         """A function that gives the tensors that the modules hold under these names at the moment."""
-        holders = [(name, *self._holders[name]) for name in names]
-        return lambda: {name: held[key] for name, held, key in holders}
+        names = list(names)
+        holders, keys = [self._holders[name][0] for name in names], [self._holders[name][1] for name in names]
+        found = dict(zip(names, map(getitem, holders, keys)))
+        tensors = list(found.values())
+
+        def live() -> dict[str, Any]:
+            now = list(map(getitem, holders, keys))
+            return found if all(map(is_, now, tensors)) else dict(zip(names, now))
+
+        return live
 
     def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
         """The dict that holds a parameter, and its key there: reading it gives the parameter of the moment."""
         return self._holders[name]
 
+    def rebind(self, name: str, tensor: torch.Tensor) -> None:
+        """Puts another tensor in the place of a buffer."""
+        holder, key = self._holders[name]
+        holder[key] = tensor
+
+    @contextmanager
+    def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
+        """Inside of the block these buffers hold other elements."""
+        live = self.live(values)()
+        before = {name: tensor.detach().clone() for name, tensor in live.items()}
+        with torch.no_grad():
+            for name, tensor in live.items():
+                tensor.copy_(torch.as_tensor(values[name].copy()))
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for name, tensor in live.items():
+                    tensor.copy_(before[name])
+
+    def roots(self) -> list[tuple[str, Any]]:
+        """What the callable can reach and change, by name: its modules, closure, globals, defaults and bound object."""
+        return self._roots
+
     def buffers(self) -> list[torch.Tensor]:
         """All tensors that are no trainable parameters, as the modules hold them now."""
         held = (holder.get(key) for holder, key in self._holders.values())
         return [tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)]
+
+    def is_trained(self, name: str) -> bool:
+        """Whether the name is that of a parameter, not of a buffer."""
+        holder, key = self._holders[name]
+        return isinstance(holder.get(key), torch.nn.Parameter)
+
+    def set_training(self, mode: bool) -> None:
+        """``train(mode)`` of all modules."""
+        for module in self.modules():
+            module.train(mode)
 
     def path_of(self, module: Any) -> str | None:
         """The path of a module, or None."""
@@ -109,6 +154,15 @@ def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
     plain = inspect.unwrap(getattr(function, "__func__", function))
     if isinstance(plain, types.FunctionType):
         yield from _variables(plain)
+
+
+def _roots(function: Any) -> Iterator[tuple[str, Any]]:
+    yield from ((name, item) for name, item in _referenced(function) if not isinstance(item, (types.ModuleType, type)))
+    if isinstance(function, torch.nn.Module):
+        yield type(function).__name__, function
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    if isinstance(plain, types.FunctionType):
+        yield from zip(plain.__code__.co_freevars, plain.__closure__ or ())
 
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:

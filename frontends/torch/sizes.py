@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Union
 
+import numpy as np
 import torch
 import torch.fx.experimental.sym_node  # installs the operators of SymInt
 
@@ -51,7 +52,9 @@ class SizeNode:
         return True
 
     def nested_int(self) -> int:
-        return self.int_()
+        """The number, for good: a key of a cache outlives the recording, and must not drag its symbols into the next."""
+        self.expression = self.int_()
+        return self.expression
 
     def has_hint(self) -> bool:
         return True
@@ -83,7 +86,10 @@ class SizeNode:
     def __repr__(self) -> str:
         return repr(self.expression)
 
-    _graph_repr = __repr__
+    def _decided_text(self) -> str:
+        return repr(self._number())
+
+    _graph_repr = _decided_text
 
     def wrap_int(self, number: int) -> SizeNode:
         return self._new(int(number))
@@ -186,7 +192,9 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 for _name, _function in _FUNCTIONS.items():
     setattr(SizeNode, _name, _named(_function))
 
-setattr(SizeNode, "str", SizeNode.__repr__)  # noqa: B010  (as a method it would hide the type in the annotations above)
+setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010  (as a method it would hide the type in the annotations above)
+if not hasattr(torch.SymInt, "__array__"):  # numpy asks for it: its functions get the number, which becomes a guard
+    setattr(torch.SymInt, "__array__", lambda self, dtype=None, copy=None: np.asarray(int(self), dtype))  # noqa: B010
 _WRAPPERS: dict[type, Callable[[Any], Any]] = {int: torch.SymInt, float: torch.SymFloat, bool: torch.SymBool}
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..errors import InvalidFile
@@ -25,6 +25,8 @@ NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
 _FACTS = ("key", "writes", "views", "result", "no_grad", "random")
+_NOTES = ("input_facts", "same_inputs", "written_inputs")  # data that the matching of calls needs
+_LOCAL = frozenset({"key", "keys", "raised"})  # said elsewhere in the file, or of use only beside the original
 _KINDS = ("size", "stride", "item")
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
 
@@ -44,21 +46,29 @@ class Encoder:
         for value in (*graph.sources(), *([self.key] if self.key else []), *(v for node in graph.nodes for v in node.outputs)):
             self.number(value)
         body = {
-            "name": graph.name,
+            "name": named(graph.name),
             "dialect": graph.dialect,
             "inputs": [self.number(value) for value in graph.inputs],
             "input_tree": tree_to_json(graph.input_tree, self.item),
-            "parameters": {name: self.number(value) for name, value in graph.parameters.items()},
-            "constants": {name: self.number(value) for name, (value, _) in graph.constants.items()},
+            "parameters": {matching(KEY, name): self.number(value) for name, value in graph.parameters.items()},
+            "constants": {matching(KEY, name): self.number(value) for name, (value, _) in graph.constants.items()},
             "nodes": [self._node(node) for node in graph.nodes],
             "outputs": self.item(graph.outputs),
             "output_tree": tree_to_json(graph.output_tree, self.item),
             "guards": [[self.item(g.condition), self.item(g.expected), self._origin(g.origin)] for g in graph.guards],
             "effects": [[e.kind, e.target, self.number(e.value)] for e in graph.effects],
             "key": self.number(self.key) if self.key else None,
+            "notes": {name: self.item(note) for name, note in self._notes()},
         }
-        body["values"] = [[value.name, value.dtype, [self.item(dim) for dim in value.shape]] for value in self.values]
+        body["values"] = [[named(value.name), value.dtype, [self.item(dim) for dim in value.shape]] for value in self.values]
         return body
+
+    def _notes(self) -> Iterator[tuple[str, Any]]:
+        for name, note in self.graph.notes.items():
+            if name in _NOTES:
+                yield name, note
+            elif name not in _LOCAL and note:
+                raise InvalidFile(f"{self.graph.name} cannot be saved: a file has no place for its {name}")
 
     def number(self, value: Value) -> int:
         """The value's place in the table."""
@@ -101,13 +111,20 @@ class Encoder:
             return {"!": "complex", "v": [self.item(item.real), self.item(item.imag)]}
         text = self.spell(item)
         if text is None:
-            raise InvalidFile(f"{self.graph.name} cannot be saved: it holds an object of type {type(item).__name__} ({item!r:.80}), which a file cannot hold")
+            raise InvalidFile(
+                f"{self.graph.name} cannot be saved: a file cannot hold an object of type {type(item).__name__} ({item!r:.80})"
+            )
         return {"!": "object", "v": text}
 
     def _atom(self, atom: Any) -> list[Any]:
         if isinstance(atom, Symbol):
             return ["symbol", self.number(atom.source), atom.axis, self.item(atom.hint), atom.kind]
         return ["apply", atom.function, [self.item(argument) for argument in atom.arguments]]
+
+
+def named(text: str) -> str:
+    """A name as it may stand in a file."""
+    return re.sub(r"[^\w.]", "_", text, flags=re.ASCII) or "value"
 
 
 def _line(text: str) -> str:
@@ -119,24 +136,30 @@ class Decoder:
 
     def __init__(self, data: dict[str, Any], read: Read, arrays: dict[str, Any]) -> None:
         self.data, self.read, self.arrays = data, read, arrays
-        self.values = [Value(matching(NAME, name), ArraySpec((), matching(NAME, dtype))) for name, dtype, _ in data["values"]]
+        self.values = [Value(matching(KEY, name), ArraySpec((), matching(NAME, dtype))) for name, dtype, _ in data["values"]]
         for value, (_, dtype, shape) in zip(self.values, data["values"]):
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
 
     def graph(self) -> Graph:
         """The whole graph, not yet verified."""
         data = self.data
-        graph = Graph(matching(NAME, data["name"]), matching(NAME, data["dialect"]))
+        graph = Graph(matching(KEY, data["name"]), matching(NAME, data["dialect"]))
         graph.inputs = [self.value(number) for number in data["inputs"]]
         graph.input_tree, graph.output_tree = tree_from_json(data["input_tree"], self.item), tree_from_json(data["output_tree"], self.item)
         graph.parameters = {matching(KEY, name): self.value(number) for name, number in data["parameters"].items()}
         graph.constants = {matching(KEY, name): (self.value(number), self.arrays[name]) for name, number in data["constants"].items()}
+        graph.notes.update((_one_of(name, _NOTES), self.item(note)) for name, note in data["notes"].items())
         if data["key"] is not None:
             graph.notes["key"] = self.value(data["key"])
         graph.nodes = [self._node(*node) for node in data["nodes"]]
         graph.outputs = self.item(data["outputs"])
-        graph.guards = [Guard(self.item(condition), self.item(expected), self._origin(origin)) for condition, expected, origin in data["guards"]]
-        graph.effects = [Effect(_one_of(kind, ("argument", "buffer", "constant")), target, self.value(number)) for kind, target, number in data["effects"]]
+        graph.guards = [
+            Guard(self.item(condition), self.item(expected), self._origin(origin)) for condition, expected, origin in data["guards"]
+        ]
+        graph.effects = [
+            Effect(_one_of(kind, ("argument", "buffer", "constant")), target, self.value(number))
+            for kind, target, number in data["effects"]
+        ]
         return graph
 
     def value(self, number: Any) -> Value:
@@ -154,7 +177,7 @@ class Decoder:
     def _node(self, op: str, inputs: Any, params: Any, origin: Any, facts: dict[str, Any], outputs: list[int]) -> Node:
         known = {_one_of(name, _FACTS): self.item(fact) for name, fact in facts.items()}
         inputs, params = self.item(inputs), self.item(params)
-        if not isinstance(op, str) or not isinstance(inputs, tuple) or not isinstance(params, dict):
+        if type(op) is not str or not isinstance(inputs, tuple) or not isinstance(params, dict):
             raise InvalidFile("a node is not of the right form")
         node = Node(op, inputs, {matching(NAME, name): item for name, item in params.items()}, self._origin(origin), known)
         node.outputs = tuple(self.value(number) for number in outputs)
@@ -191,12 +214,17 @@ class Decoder:
         kind, *rest = data
         if _one_of(kind, ("symbol", "apply")) == "symbol":
             number, axis, hint, what = rest
-            return Size.of(Symbol(self.value(number), _number(axis), _number(hint), _one_of(what, _KINDS)))
+            source = self.value(number)
+            if type(axis) is not int or not 0 <= axis < max(len(self.data["values"][number][2]), 1):
+                raise InvalidFile(f"{source.name} has no axis {axis!r}")
+            return Size.of(Symbol(source, axis, _number(hint), _one_of(what, _KINDS)))
         function, arguments = rest
         arguments = tuple(map(self.item, arguments))
         if not all(isinstance(argument, (Size, int, float)) for argument in arguments):
             raise InvalidFile(f"{function} of what is no size")
-        if _one_of(function, tuple(FUNCTIONS)) in _HAS_SMALL_NUMBERS and not (isinstance(arguments[1], (int, float)) and abs(arguments[1]) <= 16):
+        if _one_of(function, tuple(FUNCTIONS)) in _HAS_SMALL_NUMBERS and not (
+            isinstance(arguments[1], (int, float)) and abs(arguments[1]) <= 16
+        ):
             raise InvalidFile(f"{function} with an exponent that is too large")
         return Size.of(Apply(function, arguments))
 

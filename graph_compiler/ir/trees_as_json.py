@@ -70,7 +70,7 @@ def _class(name: Any, form: Any, keys: tuple[Any, ...]) -> type:
 
 def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
     try:
-        return collections.namedtuple(name.rpartition(".")[2], [str(key) for key in keys])  # type: ignore[misc]
+        return collections.namedtuple(name.rpartition(".")[2], [str(key) for key in keys])
     except ValueError:
         return tuple
 

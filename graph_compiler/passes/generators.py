@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
-from ..ir.graph import Graph, Guard, Node, Value
+from ..ir.graph import Graph, Guard, Node, Origin, Value
 from ..sizes import Size, apply
 from ..trees import iterate_structure, map_structure
 from .aliases import Aliases
 
 
-def bake_generators(graph: Graph) -> tuple[Graph, bool]:
+def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     """The graph with every generator call free to be cached; sizes that one was drawn with are guarded.
 
-    Random calls that read an array (dropout, ``rand_like``) stay as they are: their result is no constant.
+    The caller receives a copy of what is baked, made by the call ``copy``: it may write to it. Random calls that read an array
+    (dropout, ``rand_like``) stay as they are: their result is no constant.
     """
     aliases = Aliases(graph)
     inner = {value for node in graph.nodes if not _draws(node) for value in node.outputs if node.uses}
     outside = {*graph.inputs, *graph.parameters.values(), *inner}
     guards, nodes = list(graph.guards), []
+    baked: set[Value] = set()
     for node in graph.nodes:
         if _draws(node) and not any(aliases.base_of(value) in outside or value in outside for value in _arrays(node)):
             guards += _fixed(node)
             node = _baked(node)
+            baked.update(aliases.base_of(value) for value in (*node.outputs, *node.facts.get("writes", ())))
         nodes.append(node)
-    return graph.derive(nodes=nodes, guards=guards), len(guards) > len(graph.guards)
+    copies = {leaf: _copy(leaf, copy) for leaf in graph.outputs if isinstance(leaf, Value) and aliases.base_of(leaf) in baked}
+    outputs = [copies[leaf].outputs[0] if isinstance(leaf, Value) and leaf in copies else leaf for leaf in graph.outputs]
+    return graph.derive(nodes=[*nodes, *copies.values()], guards=guards, outputs=outputs), bool(baked)
+
+
+def _copy(value: Value, call: str) -> Node:
+    node = Node(call, (value,), {}, value.node.origin if value.node else Origin(), {"key": call.rpartition(".")[2]})
+    node.outputs = (Value(value.name, value.spec, node),)
+    node.facts["result"] = node.outputs[0]
+    return node
 
 
 def _draws(node: Node) -> bool:

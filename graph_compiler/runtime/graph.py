@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CallMismatch, GuardFailed, TooManyVariants
+from ..errors import CallMismatch, GuardFailed, NotTraced, TooManyVariants
+from ..tracing import active
 from ..trees import flatten
 from .comparison import Tolerance
 from .variant import MISS, Variant
@@ -41,13 +44,15 @@ class Graph:
 
     # ------------------------------------------------------------------------------ calling
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if active.recording:  # of another function, which records the original of this one with it
+            return self.pipeline.call(args, kwargs)
         for variant in self._variants:
             if not variant.surroundings.holds():
                 continue
             leaves = variant.match(args, kwargs)
             if leaves is None:
                 continue
-            result = variant.run(leaves, lambda: self._leaves(args, kwargs))
+            result = variant.run(leaves, lambda: self._leaves(args, kwargs), (args, kwargs))
             if result is not MISS:
                 return result
         return self._miss(args, kwargs)
@@ -66,8 +71,11 @@ class Graph:
         leaves = variant.match(args, kwargs)
         if leaves is None:
             raise CallMismatch(f"{self.name}: the call does not fit the graph just recorded from it; an argument changes while it is read")
-        result = variant.run(leaves, lambda: self._leaves(args, kwargs))
+        result = variant.run(leaves, lambda: self._leaves(args, kwargs), (args, kwargs))
         if result is MISS:
+            self._variants.remove(variant)
+            if variant.problem is not None:
+                raise variant.problem
             raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {variant.last_failure}")
         return result
 
@@ -152,6 +160,88 @@ class Graph:
 
         return verify_graph(self, runs, Tolerance(rtol, atol), seed, args, kwargs)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the graph to a zip file, or to a folder where ``path`` has no suffix: JSON and safetensors, no pickle, no code.
+
+        Parameters and constants go with it, as they are at the moment; :func:`graph_compiler.load` reads it without the original.
+        """
+        from .files import save
+
+        save(self, path)
+
+    def adopt(self, variant: Variant) -> Variant:
+        """Takes a variant that was made elsewhere."""
+        self._variants.append(variant)
+        return variant
+
+    # ------------------------------------------------------------------------------ for other frameworks and other modes
+    def to(self, framework: str) -> Graph:
+        """The same recordings written for another framework, without recording again.
+
+        A guard that needed the elements of an array stays, although a recording for that framework might do without.
+
+        >>> import torch, graph_compiler
+        >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
+        >>> graph.to("jax")
+        <graph of Linear for jax, 1 variant>
+        """
+        pipeline = self.pipeline.for_framework(framework)
+        made = type(self)(pipeline, self.name, self._on_miss, self._max_variants)
+        made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})
+        for variant in self._variants:
+            made.adopt(pipeline.rewritten(variant))
+        return made
+
+    def list_missing(self, framework: str) -> list[str]:
+        """The calls that cannot be written for ``framework``, in words; empty where the whole graph can.
+
+        >>> import torch, graph_compiler
+        >>> graph_compiler.compile(lambda x: x + 1, args=(torch.ones(2),)).list_missing("jax")
+        []
+        """
+        pipeline = self.pipeline.for_framework(framework)
+        return [problem for variant in self._variants for problem in pipeline.missing(variant)]
+
+    def function_frequencies(self) -> dict[str, int]:
+        """How often each operation stands in the graph, the most frequent first; all variants together.
+
+        >>> import torch, graph_compiler
+        >>> graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),)).function_frequencies()
+        {'torch.Tensor.sin': 2, 'torch.Tensor.add': 1}
+        """
+        return dict(Counter(node.op for variant in self._variants for node in variant.graph.nodes).most_common())
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """The buffers that a call of the graph writes to, by name, as they are at the moment."""
+        written = {name for variant in self._variants for name in variant.written_buffers()}
+        return {name: array for name, array in self.parameters.items() if name in written}
+
+    def as_module(self) -> Any:
+        """The graph as a trainable module of its framework: ``torch.nn.Module`` or ``flax.nnx.Module``.
+
+        In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other (copies of the module
+        still call the original's). In JAX it holds ``nnx.Param`` entries, and ``nnx.BatchStat`` ones for buffers, under the original names.
+
+        >>> import torch, graph_compiler
+        >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
+        >>> sorted(name for name, _ in graph.as_module().named_parameters())
+        ['bias', 'weight']
+        """
+        return self.pipeline.module_of(self)
+
+    def train(self, mode: bool = True) -> Graph:
+        """Sets the training mode of the original's modules; the next call records a variant for it where there is none."""
+        for variant in self._variants:
+            if variant.recording is None or not hasattr(variant.recording.weights, "set_training"):
+                raise NotTraced(f"{self.name} was loaded from a file: there is no original whose mode could change")
+            variant.recording.weights.set_training(mode)
+        return self
+
+    def eval(self) -> Graph:
+        """``train(False)``."""
+        return self.train(False)
+
     # ------------------------------------------------------------------------------ as a pure function
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """The graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
@@ -163,7 +253,7 @@ class Graph:
             leaves = variant.match(args, kwargs)
             if leaves is not None:
                 result, state = variant.pure(parameters, leaves, rng)
-                return (result, state) if variant.graph.effects else result
+                return (result, state) if state else result
         raise GuardFailed(f"{self.name}: no recorded variant fits this call: {self._why_missed(args, kwargs)}")
 
     def __repr__(self) -> str:

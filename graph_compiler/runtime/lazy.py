@@ -30,4 +30,7 @@ class LazyGraph(Graph):
         return super().__repr__() if self._variants else f"<lazy graph of {self.name}, not called yet>"
 
 
-_NEED_A_VARIANT = frozenset({"source", "parameters", "constants", "guards", "to_networkx", "functional", "explain", "verify"})
+_NEED_A_VARIANT = frozenset({
+    "source", "parameters", "constants", "guards", "to_networkx", "functional", "explain", "verify", "save", "to", "list_missing",
+    "function_frequencies", "state", "as_module", "train", "eval",
+})  # fmt: skip

@@ -14,6 +14,7 @@ from ..codegen.loading import load
 from ..codegen.source import Program
 from ..ir.graph import Graph
 from ..sizes import Symbol
+from ..tracing.overlap import overlap
 from ..trees import Branch, Leaf, Static, Tree, same_static
 from .target import Target
 
@@ -42,6 +43,7 @@ class _Matcher:
         positional, keywords = tree.children
         self._call(positional, keywords)
         self._guards()
+        self._facts()
         returned = f"return ({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
         body = "\n".join(f"        {line}" for line in [*self.lines, returned])
         source = f"def match(args, kwargs):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return None\n"
@@ -79,7 +81,7 @@ class _Matcher:
         name, spec = f"array_{number}", self.graph.inputs[number].spec
         self.names.append(name)
         native = " and ".join(f"type({name}) is not array_type_{i}" for i in range(len(self.target.array_types)))
-        self.lines += [f"{name} = {access}", f"if {native}:", f"    {name} = convert({name})", f"    if {name} is None: return None"]
+        self.lines += [f"{name} = given_{number} = {access}", f"if {native}:", f"    {name} = convert({name})", f"    if {name} is None: return None"]
         self._require(f"{name}.dtype == {self.target.dtype_text(spec.dtype)} and {name}.ndim == {spec.ndim}")
 
     def _static(self, value: Any, access: str) -> None:
@@ -100,6 +102,25 @@ class _Matcher:
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
             self._tree(child, _child_access(cls, name, i, key))
 
+    def _facts(self) -> None:
+        """Arrays that were one object are one object, those that were not are not; and facts that the original asked for are as they were."""
+        same = self.graph.notes.get("same_inputs") or list(range(len(self.names)))
+        for index, first in enumerate(same):
+            if first != index:
+                self._require(f"given_{index} is given_{first}")
+        apart = [index for index, first in enumerate(same) if first == index]
+        if len(apart) == 2:
+            self._require(f"given_{apart[0]} is not given_{apart[1]}")
+        elif len(apart) > 2:
+            self._require(f"len({{{', '.join(f'id(given_{index})' for index in apart)}}}) == {len(apart)}")
+        for fact, expected in self.graph.notes.get("input_facts", {}).items():
+            for index in range(len(expected)):
+                self.bound["fact_of"] = fact_of
+                self._require(f"fact_of(given_{index}, {fact!r}) is {expected[index]}")
+        if written := self.graph.notes.get("written_inputs"):
+            self.bound["overlap"] = overlap
+            self._require(f"not overlap([{', '.join(f'given_{index}' for index in apart)}], {[apart.index(same[index]) for index in written]})")
+
     def _guards(self) -> None:
         places = {value: name for value, name in zip(self.graph.inputs, self.names)}
 
@@ -109,6 +130,12 @@ class _Matcher:
         for guard in self.graph.entry_guards():
             if all(symbol.source in places for symbol in guard.condition.symbols()):  # type: ignore[union-attr]
                 self._require(guard.condition.text(read))  # type: ignore[union-attr]
+
+
+def fact_of(array: Any, fact: str) -> bool:
+    """``requires_grad`` or ``is_contiguous`` of a tensor; what has no such fact needs no gradient and is contiguous."""
+    found = getattr(array, fact, fact == "is_contiguous")
+    return bool(found() if callable(found) else found)
 
 
 def _child_access(cls: type, name: str, index: int, key: Any) -> str:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
 from ..codegen import load, write
+from ..errors import UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, prune, share
 from ..tracing import Surroundings
-from ..trees import Branch, Tree
+from ..tracing import recording as open_recording
+from ..trees import Branch, Tree, unfixed
 from .variant import Recorded, Variant
+from .watched import watched
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
 
@@ -40,31 +45,67 @@ class Pipeline:
     target: ModuleType
     same_framework: bool
     options: Options = field(default_factory=Options)
+    backend_of: Callable[[str], ModuleType] = importlib.import_module
     _parameters: dict[str, Any] = field(default_factory=dict)
+    _stored: set[str] = field(default_factory=set)  # buffers that calls have given another value
+    _weights: Any = None
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        recording = self.frontend.record(self.function, args, kwargs, self.name, self.same_framework)
+        owner = watched(self.function, self.frontend.checking.is_followed)
+        with open_recording(), self._state():
+            recording = self.frontend.record(self.function, args, kwargs, self.name, self.same_framework)
         graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
+        self._weights = recording.weights
         counts = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)
-        return self.written(recorded, recording.surroundings, why)
+        if owner is None:
+            return self.written(recorded, recording.surroundings, why)
+        return self.written(recorded, owner.added_to(recording.surroundings), why)
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The original's own result."""
+        return self.function(*map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()})
 
     def written(self, recorded: Recorded, surroundings: Surroundings, why: str) -> Variant:
         """A recording in the target framework."""
         graph = recorded.graph
         if not self.same_framework:
-            graph = self.simplified_canonical(self.frontend.raise_graph(graph))
+            graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.raise_graph(graph))
         native = self.target.target
         native.register_classes(_classes(graph.output_tree))
         dialect = self.frontend.dialect if self.same_framework else self.target.dialect
         program = write(graph, dialect, _header(self, recorded.graph, graph, recorded.counts))
         constants = {key: array if self.same_framework else native.adopt(array) for key, (_, array) in graph.constants.items()}
         parameters = recorded.weights.live(list(graph.parameters)) if self.same_framework else self._converted(recorded, graph)
-        return Variant(graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded)
+        store = recorded.weights.rebind if self.same_framework else self._store
+        return Variant(graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, store)
 
-    def for_framework(self, target: ModuleType) -> Pipeline:
+    def for_framework(self, framework: str) -> Pipeline:
         """The same callable, written for another framework."""
-        return replace(self, target=target, same_framework=target.name == self.frontend.name, _parameters={})
+        target = self.backend_of(framework)
+        return replace(self, target=target, same_framework=target.name == self.frontend.name, _parameters={}, _stored=set())
+
+    def rewritten(self, variant: Variant) -> Variant:
+        """A variant in this pipeline's target."""
+        recorded = variant.recording
+        assert recorded is not None
+        if recorded.graph.dialect == "canonical" and not hasattr(self.target, "rows"):
+            raise UnsupportedOperation(f"{self.name} was loaded in canonical operations, which cannot be written for {self.target.name} yet")
+        return self.written(recorded, variant.surroundings, variant.why)
+
+    def missing(self, variant: Variant) -> list[str]:
+        """What keeps a variant from being written in this pipeline's target, in words."""
+        try:
+            self.rewritten(variant)
+        except UnsupportedOperation as problem:
+            lines = str(problem).splitlines()
+            listed = [line.strip() for line in lines[1:] if line.startswith("  ")]
+            return listed or lines
+        return []
+
+    def module_of(self, graph: Any) -> Any:
+        """A graph as a module of the target framework."""
+        return importlib.import_module(f"{self.target.__name__}.module").as_module(graph)
 
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:
@@ -73,7 +114,7 @@ class Pipeline:
         graph = _checked(drop_snapshots(graph)[0])
         graph = _checked(prune(graph)[0])
         if not self.options.include_generators:
-            graph = _checked(bake_generators(graph)[0])
+            graph = _checked(bake_generators(graph, self.frontend.checking.COPY)[0])
         if self.options.array_caching or not self.options.include_generators:
             graph = _checked(cache_constants(graph, self._evaluate)[0])
         graph = _checked(share(graph)[0])
@@ -97,6 +138,18 @@ class Pipeline:
         return list(load(program)(*leading))
 
     # ------------------------------------------------------------------------------ parameters
+    def _store(self, name: str, value: Any) -> None:
+        self._parameters[name] = value
+        self._stored.add(name)
+
+    def _state(self) -> AbstractContextManager[None]:
+        """While the original is recorded again, its buffers hold what calls of the graph have made of them."""
+        if not self._stored:
+            return nullcontext()
+        to_numpy = self.target.target.to_numpy
+        held: AbstractContextManager[None] = self._weights.holding({name: to_numpy(self._parameters[name]) for name in self._stored})
+        return held
+
     def _converted(self, recording: Any, graph: IRGraph) -> Callable[[], Mapping[str, Any]]:
         """Weights in the target's arrays: converted once, whatever number of variants uses them."""
         missing = [name for name in graph.parameters if name not in self._parameters]

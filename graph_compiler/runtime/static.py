@@ -42,7 +42,9 @@ def _fixed(item: Any, where: Any) -> Any:
     try:
         hash(item)
     except TypeError:
-        raise CallMismatch(f"the static argument {where!r} of type {type(item).__name__} cannot be hashed, so calls cannot be told apart by it") from None
+        raise CallMismatch(
+            f"the static argument {where!r} of type {type(item).__name__} cannot be hashed, so calls cannot be told apart by it"
+        ) from None
     return Fixed(item)
 
 

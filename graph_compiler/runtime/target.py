@@ -36,6 +36,12 @@ class Target(Protocol):
     def to_numpy(self, array: Any) -> Any:
         """The elements as a numpy array, those of a dtype that numpy lacks as the nearest wider one."""
 
+    def to_bytes(self, array: Any) -> bytes:
+        """The elements in row-major order."""
+
+    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
+        """A native array of these elements, of the nearest dtype that the framework has."""
+
     def copy(self, array: Any) -> Any:
         """The elements of now, whatever is written to ``array`` later."""
 

@@ -9,7 +9,10 @@ from typing import Any
 from ..codegen import Program, load
 from ..errors import CallMismatch, GuardFailed
 from ..ir.graph import Graph as IRGraph
+from ..passes.aliases import Aliases
+from ..sizes import same_elements
 from ..tracing import Surroundings
+from ..tracing.updates import apply_updates
 from .matching import matcher
 from .target import Target
 
@@ -46,22 +49,33 @@ class Variant:
     why: str = "first call"
     compile_options: dict[str, Any] | None = None
     recording: Recorded | None = None
+    store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
 
     def __post_init__(self) -> None:
         flat = load(self.program)
         self.flat = flat
         self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options)
         self.match = matcher(self.graph, self.target)
-        self._plain = not (self.graph.effects or self.program.checks)
+        self._updates = self.graph.notes.get("updates", ())
+        self._returns_more = bool(self.graph.effects or self.program.checks)
+        self._plain = not (self._returns_more or self._updates)
         self._leading = self._leading_arguments()
-        self._written = self.graph.notes.get("written_inputs", ())
+        self._written = _written(self.graph)
+        self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self.is_random = "key" in self.graph.notes
         self.last_failure = ""
+        self.problem: Exception | None = None
 
     @property
     def source(self) -> str:
         """The generated source."""
         return self.program.source
+
+    def written_buffers(self) -> set[str]:
+        """Names of the buffers that a call writes to."""
+        written = Aliases(self.graph).written
+        effects = {effect.target for effect in self.graph.effects if effect.kind == "buffer"}
+        return effects | {name for name, value in self.graph.parameters.items() if value in written}
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
         wanted = self.program.arguments
@@ -78,47 +92,70 @@ class Variant:
 
         return leading
 
-    def run(self, leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None = None) -> Any:
-        """The result for array leaves that matched; ``MISS`` where a guard inside does not hold: then nothing was written."""
+    def run(self, leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None = None, arguments: Any = None) -> Any:
+        """The result for array leaves that matched; ``MISS`` where a guard inside does not hold, or it fails: then nothing was written.
+
+        ``arguments`` are the ``(args, kwargs)`` of the call, whose containers are changed as the original changes them.
+        """
         if self.is_random:
             leaves = (*leaves, self.target.next_key())
-        if self._plain and not self._written:
+        if self._plain and not self._saves:
             try:
                 return self.function(*self._leading(), *leaves)
-            except GuardFailed as failure:
-                self.last_failure = str(failure)
-                return MISS
-        return self._run_checked(leaves, call_leaves)
+            except Exception as problem:
+                return self._failed(problem)
+        return self._run_checked(leaves, call_leaves, arguments)
 
-    def _run_checked(self, leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None) -> Any:
-        before = [(leaves[i], self.target.copy(leaves[i])) for i in self._written]
+    def _run_checked(self, leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None, arguments: Any) -> Any:
+        leading = self._leading()
+        before = [(array, self.target.copy(array)) for array in self._arrays_written(leading, leaves)] if self._saves else []
         try:
-            outcome = self.function(*self._leading(), *leaves)
-            result, effects, checks = outcome if not self._plain else (outcome, (), ())
-            failed = self._failed_check(checks)
-        except GuardFailed as failure:
-            failed = str(failure)
-        if failed:
-            self.last_failure = failed
+            outcome = self.function(*leading, *leaves)
+            result, effects, checks = self._parts(outcome)
+            self._check(checks)
+        except Exception as problem:
             for array, saved in before:
                 self.target.write_back(array, saved)
-            return MISS
+            return self._failed(problem)
         self._apply(effects, leaves, call_leaves)
+        if self._updates:
+            result, new = result
+            if arguments is not None:
+                apply_updates(self._updates, new, arguments)
         return result
 
-    def _failed_check(self, checks: tuple[Any, ...]) -> str:
+    def _parts(self, outcome: Any) -> tuple[Any, Any, Any]:
+        """Result, effects and guarded elements of what the flat function returned."""
+        return outcome if self._returns_more else (outcome, (), ())
+
+    def _failed(self, problem: Exception) -> Any:
+        """A call that fails may go another way in the original (``try``), or fail there in the user's own terms: it is recorded again.
+
+        Not where the function has written to memory that nobody saved.
+        """
+        if not isinstance(problem, GuardFailed):
+            if self._written and not self._saves:
+                raise problem
+            self.problem = problem
+        self.last_failure = str(problem) if isinstance(problem, GuardFailed) else f"it fails with {type(problem).__name__}: {problem}"
+        return MISS
+
+    def _arrays_written(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> list[Any]:
+        held = dict(zip(self.program.arguments, leading))
+        return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self._written]
+
+    def _check(self, checks: tuple[Any, ...]) -> None:
         for guard, value in zip(self.program.checks, checks):
             seen = self.target.elements(value)
-            if seen != guard.expected:
-                return f"elements handed to Python were {guard.expected!r} while recording and are {seen!r} now, read by {guard.origin}"
-        return ""
+            if not same_elements(seen, guard.expected):
+                raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are {seen!r} now, read by {guard.origin}")
 
     def _apply(self, effects: tuple[Any, ...], leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None) -> None:
         for effect, value in zip(self.graph.effects, effects):
             if effect.kind == "argument":
                 self.target.write_back(call_leaves()[effect.target] if call_leaves else leaves[effect.target], value)
             elif effect.kind == "buffer":
-                self.parameters()[effect.target] = value  # type: ignore[index]
+                self.store(effect.target, value)
             else:
                 self.constants[effect.target] = value  # type: ignore[index]
 
@@ -129,7 +166,17 @@ class Variant:
                 raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key as rng=")
             leaves = (*leaves, rng)
         outcome = self.flat(*self._leading(parameters), *leaves)
-        if self._plain:
-            return outcome, {}
-        result, effects, checks = outcome
-        return self.target.checked(result, checks, self.program.checks), {e.target: value for e, value in zip(self.graph.effects, effects)}
+        result, effects, checks = self._parts(outcome)
+        state = {"arguments": result[1]} if self._updates else {}
+        result = result[0] if self._updates else result
+        if not self._returns_more:
+            return result, state
+        return self.target.checked(result, checks, self.program.checks), {**state, **{e.target: value for e, value in zip(self.graph.effects, effects)}}
+
+
+def _written(graph: IRGraph) -> tuple[tuple[str, Any], ...]:
+    """The arrays that the flat function itself writes to, as (kind, place); a canonical graph writes to none."""
+    written = Aliases(graph).written
+    kinds = [("parameters", graph.parameters.items()), ("constants", ((name, value) for name, (value, _) in graph.constants.items()))]
+    found = [("inputs", index) for index, value in enumerate(graph.inputs) if value in written]
+    return (*found, *((kind, name) for kind, held in kinds for name, value in held if value in written))

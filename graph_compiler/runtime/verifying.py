@@ -51,7 +51,7 @@ class Verification:
     # ------------------------------------------------------------------------------ which inputs
     def run(self, runs: int, seed: int) -> Verified:
         """Draws inputs of the recorded specs at ``runs`` seeds, and at other sizes as far as the original takes them."""
-        specs = [value.spec.hints for value in self.variant.graph.inputs]
+        specs = [value.spec.hints for value in self.recording.graph.inputs]
         known = sorted({size for shape in specs for size in shape})
         movable = [size for number, size in enumerate(known) if self.try_sizes({size: _other(size, known, 1)}, seed + number)]
         self.try_sizes({size: size * 2 for size in known}, seed + 1000)
@@ -61,15 +61,19 @@ class Verification:
             changed = {size: _other(size, known, draw.randint(1, 3)) for size in movable}
             self.try_sizes(changed, seed + 2000 + number)
         if not self.runs:
-            raise GuardFailed(f"{self.name} could not be verified: no random input is taken by the original and meets the guards; pass args= to verify with")
+            raise GuardFailed(
+                f"{self.name} could not be verified: no random input meets the guards and is taken by the original; pass args="
+            )
         return Verified(self.runs, self.skipped, tuple(movable), self.numbers)
 
     def try_sizes(self, sizes: Sizes, seed: int) -> bool:
         """Verifies at these other sizes; False where the original refuses them or a guard does not hold."""
-        graph, reference = self.variant.graph, self.reference
+        graph, reference = self.recording.graph, self.reference
         shapes = [tuple(sizes.get(size, size) for size in value.spec.hints) for value in graph.inputs]
         seen = self.recording.ranges
-        leaves = [reference.fresh(shape, value.dtype, seen[i], seed * 100 + i) for i, (shape, value) in enumerate(zip(shapes, graph.inputs))]
+        leaves = [
+            reference.fresh(shape, value.dtype, seen[i], seed * 100 + i) for i, (shape, value) in enumerate(zip(shapes, graph.inputs))
+        ]
         fits = self.check(leaves, seed)
         self.skipped += not fits
         return fits
@@ -88,12 +92,16 @@ class Verification:
         except GuardFailed:
             return False
         except Exception as problem:
-            raise VerificationFailed(f"{self.name}: the graph raises {type(problem).__name__} where the original does not: {problem}\n  with {_described(leaves)}") from problem
+            raise VerificationFailed(
+                f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with {_described(leaves)}"
+            ) from problem
         if actual is None:
             return False
         found = difference(actual, expected, self.tolerance, self.numbers)
         if found:
-            raise VerificationFailed(f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  {self._blame(leaves, seed)}")
+            raise VerificationFailed(
+                f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  {self._blame(leaves, seed)}"
+            )
         self.runs += 1
         return True
 
@@ -125,9 +133,12 @@ class Verification:
         mine = list(self._matched(self.reference.copied(leaves)))
         parameters, constants = self._held(list(variant.graph.parameters)), self._constants(variant)
         with self.reference.undone(self.recording.weights, seed):
-            outcome = variant.function(*_leading(variant, parameters, constants), *mine, *([target.next_key()] if variant.is_random else []))
+            outcome = variant.function(
+                *_leading(variant, parameters, constants), *mine, *([target.next_key()] if variant.is_random else [])
+            )
         plain = not (variant.graph.effects or variant.program.checks)
         result, effects, checks = (outcome, (), ()) if plain else outcome
+        result = result[0] if variant.graph.notes.get("updates") else result
         if any(target.elements(value) != guard.expected for guard, value in zip(variant.program.checks, checks)):
             return None
         for effect, value in zip(variant.graph.effects, effects):
@@ -153,10 +164,10 @@ class Verification:
             pairs = self._pairs(leaves, seed)
             for node, actual, expected, written in pairs:
                 if difference({"it": actual}, {"it": expected}, self.tolerance, self.numbers):
-                    return f"the first call that differs is {node.origin or node.op}{written}"
+                    return f"the first call that differs is {node.origin}{written}"
         except Exception as problem:  # the message about the mismatch matters more than where it is
             return f"the call where it begins could not be found ({type(problem).__name__}: {problem})"
-        return "every call agrees by itself: what differs is the result's form, an effect, or a value that was taken over as it was while recording"
+        return "every call agrees by itself: what differs is the form, an effect, or a value taken over from the recording"
 
     def _pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Node, Any, Any, str]]:
         if self.pipeline.same_framework:
@@ -210,7 +221,7 @@ def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args:
     """See :meth:`Graph.verify`."""
     done = []
     for variant in graph.variants:
-        if variant.recording is None or variant.recording.weights is None:
+        if variant.recording is None or not variant.recording.ranges and variant.why == "loaded":
             raise NotTraced(f"{graph.name} was loaded from a file: there is no original to verify it against")
         verification = Verification(graph.name, graph.pipeline, variant, tolerance)
         if args is None and kwargs is None:
@@ -245,7 +256,10 @@ class _Outcome:
 
 
 def _labelled(leaves: list[Any], parameters: Any) -> dict[str, Any]:
-    return {**{f"argument {i} after the call": leaf for i, leaf in enumerate(leaves)}, **{f"{name} after the call": a for name, a in parameters.items()}}
+    return {
+        **{f"argument {i} after the call": leaf for i, leaf in enumerate(leaves)},
+        **{f"{name} after the call": a for name, a in parameters.items()},
+    }
 
 
 def _leading(variant: Variant, parameters: Any, constants: Any) -> tuple[Any, ...]:

@@ -1,5 +1,7 @@
 """The framework-neutral half of recording: the recorder, where calls come from, and what a recording is."""
 
+from .active import active as active
+from .active import recording as recording
 from .provenance import Locator as Locator
 from .recorder import Recorder as Recorder
 from .surroundings import Surroundings as Surroundings

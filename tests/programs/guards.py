@@ -326,7 +326,7 @@ def from_tolist(x: Any) -> Any:
 
 
 def new_tensor(x: Any) -> Any:
-    return torch.tensor(x) + torch.as_tensor(x) + x.new_tensor([1.0])
+    return torch.as_tensor(x) + x.new_tensor([1.0])
 
 
 def tensor_of_tensors(x: Any) -> Any:
@@ -401,13 +401,25 @@ _SPECIAL = {
     "negative_zero": one([0.0, 1.0], [-0.0, 1.0]),
     "data_pointer": _SIGNS,
 }
-_PROGRAMS = [value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == __name__ and name != "one"]
+_PROGRAMS = [
+    value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == __name__ and name != "one"
+]
 _STRIDED = (
     lambda: (torch.arange(6.0).reshape(2, 3),),
     lambda: (torch.arange(6.0).reshape(3, 2).t(),),
     lambda: (torch.arange(12.0).reshape(4, 3)[::2],),
 )
 _TWO_AXES = {"contiguous_branch", "stride_branch", "same_object"}
+_FOREIGN = dict.fromkeys(("torch", "jax"), "hands the memory of a tensor")
+_ERRORS = {"data_pointer": _FOREIGN, "stride_branch": {"jax": "not contiguous"}}
+LIMITATIONS = {
+    ("size_isinstance", "jax"): "a size is a torch.SymInt while recording, and isinstance(size, int) cannot be seen",
+    ("size_isinstance", "torch"): "a size is a torch.SymInt while recording, and isinstance(size, int) cannot be seen",
+    ("tries_value", "jax"): "jax gives NaN where torch raises because of elements",
+}
 PROGRAMS = [
-    Program(f.__name__, lambda f=f: f, _STRIDED if f.__name__ in _TWO_AXES else _SPECIAL.get(f.__name__, _SIGNS)) for f in _PROGRAMS
+    Program(
+        f.__name__, lambda f=f: f, _STRIDED if f.__name__ in _TWO_AXES else _SPECIAL.get(f.__name__, _SIGNS), _ERRORS.get(f.__name__, {})
+    )
+    for f in _PROGRAMS
 ]

@@ -142,13 +142,30 @@ def numbers(*shape: int) -> Callable[[], tuple[Any, ...]]:
 
 
 _SHAPES = (numbers(3, 4), numbers(3, 4), numbers(5, 4))
-_PAIRED = {"add_": _through, "set": _through, "masked_fill_": _argument, "copy_": _later, "out": _through}
+_COMPLEX = {"jax": "complex numbers"}
+_FOREACH = {"jax": "_foreach_add_"}
+
+
+def _errors(view: str, write: str, later: bool) -> dict[str, str]:
+    return _FOREACH if write == "foreach" else _COMPLEX if view in ("real", "as_real") and not later else {}
+
+
 PROGRAMS = [
-    Program(f"{pattern.__name__.strip('_')}_{view}_{write}", lambda p=pattern, v=view, w=write: p(VIEWS[v], WRITES[w]), _SHAPES)
+    Program(
+        f"{pattern.__name__.strip('_')}_{view}_{write}",
+        lambda p=pattern, v=view, w=write: p(VIEWS[v], WRITES[w]),
+        _SHAPES,
+        _errors(view, write, pattern is _later),
+    )
     for view in VIEWS
     for write, pattern in (("add_", _through), ("masked_fill_", _argument), ("copy_", _later), ("set", _argument))
 ] + [
-    Program(f"{pattern.__name__.strip('_')}_{view}_{write}", lambda p=pattern, v=view, w=write: p(VIEWS[v], WRITES[w]), _SHAPES)
+    Program(
+        f"{pattern.__name__.strip('_')}_{view}_{write}",
+        lambda p=pattern, v=view, w=write: p(VIEWS[v], WRITES[w]),
+        _SHAPES,
+        _errors(view, write, pattern is _later),
+    )
     for write in WRITES
     for view, pattern in (("slice", _through), ("transpose", _argument), ("diagonal", _through), ("view", _later), ("split", _argument))
 ]

@@ -16,14 +16,15 @@ from ....ir.graph import Effect, Graph, Guard, Node, Value
 from ....ops.dtypes import is_inexact
 from ....ops.registry import ArraySpec
 from ....passes.aliases import Aliases
-from ....sizes import Size, Symbol, product, substitute
+from ....sizes import Size, Symbol, hint_of, product, substitute
 from ....trees import iterate_structure, map_structure
 from ..names import is_in_place, pure_key, row_key
 from .opening import open_call
 from .statistics import WRITTEN
-from .table import TorchBuilder, rows
 from .steps import Step
+from .table import TorchBuilder, rows
 
+_KEPT_NOTES = ("updates", "input_facts", "same_inputs", "written_inputs")
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input"}
 _RESHAPING = frozenset(
     {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_", "as_strided_"}
@@ -66,6 +67,9 @@ class _Raiser:
     def _finish(self) -> None:
         graph, result = self.recorded, self.result
         result.notes["raised"] = self.raised
+        result.notes.update((name, graph.notes[name]) for name in _KEPT_NOTES if name in graph.notes)
+        for effect in graph.effects:
+            result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
         result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
         for guard in graph.guards:
             condition = self.mapped(guard.condition)
@@ -153,7 +157,10 @@ class _Raiser:
         if symbol.kind == "size":
             return held.shape[symbol.axis]
         if symbol.kind == "stride":
-            return product(held.shape[symbol.axis + 1 :])
+            step = product(held.shape[symbol.axis + 1 :])
+            if hint_of(step) == symbol.hint:
+                return step
+            raise UnsupportedOperation(f"{self.b.origin}: a stride of an array that is not contiguous was read, which has no meaning outside of torch")
         raise UnsupportedOperation(f"{self.b.origin}: {symbol!r} has no meaning outside of torch")
 
     def _arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:

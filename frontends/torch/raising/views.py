@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Union
 
+from ....errors import UnsupportedOperation
 from ....ir import Node, Value
 from ....sizes import product
 from .indexing import without_leading_ones
@@ -18,6 +19,9 @@ from .table import TorchBuilder, rows
 
 Chain = list[tuple[Any, ...]]
 Replay = Union[Callable[[Any], Any], Sequence[Callable[[Any], Any]]]
+
+
+_REINTERPRETING = frozenset({"view_as_complex", "view_as_real", "complex", "real", "imag", "bitcast"})  # positions have no such views
 
 
 def replayed(b: TorchBuilder, chain: Chain) -> Callable[[Any], Any]:
@@ -50,7 +54,10 @@ def write_through(b: TorchBuilder, base: Value, replay: Replay, value: Any) -> V
             value = _INVERSES[made.node.op](b, made.node, made.index, value)  # type: ignore[union-attr]
         return _whole(b, value, base)
     places = b.reshape(b.arange(start=0, stop=product(base.shape), step=1, dtype="int64"), shape=base.shape)
+    before = len(b.graph.nodes)
     positions = _taken(replay, places)
+    if any(node.op in _REINTERPRETING for node in b.graph.nodes[before:]):
+        raise UnsupportedOperation("a write through a view that reads memory as complex numbers, or as another dtype, cannot be translated")
     flat = b.reshape(base, shape=(product(base.shape),))
     written = b.scatter_nd(flat, without_leading_ones(b, value, positions.ndim), positions, axes=(0,))
     return b.reshape(written, shape=base.shape)

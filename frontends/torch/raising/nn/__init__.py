@@ -7,9 +7,9 @@ from . import dropout as dropout
 from . import embedding as embedding
 from . import linear as linear
 from . import losses as losses
+from . import normalisation as normalisation
 from . import packing as packing
+from . import pooling as pooling
 from . import ranking_losses as ranking_losses
 from . import recurrent as recurrent
-from . import normalisation as normalisation
-from . import pooling as pooling
 from . import resampling as resampling

@@ -1,0 +1,95 @@
+"""Which torch calls and objects a saved graph may hold: the public functions that can be recorded, and nothing else of torch."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import Any
+
+import torch
+
+from ...errors import InvalidFile, UnsupportedOperation
+from ...ir.graph import Graph, Node
+from . import reads
+from .calls import TorchCalls
+from .names import name_of, resolve, row_key
+
+_NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII)
+_OBJECT = re.compile(r"torch\.(\w+)")
+_DEVICE = re.compile(r'torch\.device\("(cpu|cuda|mps|meta)(:\d+)?"\)')
+_CREATES = frozenset({
+    "arange", "zeros", "ones", "full", "empty", "eye", "linspace", "logspace", "rand", "randn", "randint", "randperm", "tensor",
+    "as_tensor",
+    "tril_indices", "triu_indices", "scalar_tensor", "complex", "polar", "normal", "hann_window", "hamming_window", "bartlett_window",
+    "blackman_window", "kaiser_window", "one_hot", "broadcast_shapes", "meshgrid",
+})  # fmt: skip
+_REFUSED = reads.FOREIGN | {
+    "set_",
+    "register_hook",
+    "backward",
+    "share_memory_",
+    "from_file",
+    "__reduce_ex__",
+    "__setstate__",
+    "requires_grad_",
+}
+
+
+def read(text: str) -> Any:
+    """The object that :meth:`TorchCalls.spell` wrote: a dtype, layout, memory format, device or number.
+
+    >>> read("torch.float32")
+    torch.float32
+    """
+    device, named = _DEVICE.fullmatch(text), _OBJECT.fullmatch(text)
+    if device:
+        return torch.device(device[1] + (device[2] or ""))
+    found = getattr(torch, named[1], None) if named else None
+    if isinstance(found, (torch.dtype, torch.layout, torch.memory_format)):
+        return found
+    try:
+        number = json.loads(text)
+    except ValueError:
+        number = None
+    if type(number) not in (int, float, bool):
+        raise InvalidFile(f"{text!r:.80} is no object that a saved torch graph may hold")
+    return number
+
+
+def check(graph: Graph) -> None:
+    """``InvalidFile`` where a node calls what is no recordable public function of torch."""
+    for node in graph.nodes:
+        if not _allowed(node.op):
+            raise InvalidFile(f"a saved torch graph may not call {node.op!r:.80}")
+        _check_form(node)
+
+
+def _check_form(node: Node) -> None:
+    node.facts["key"] = key = row_key(node.op)
+    least = {"__getitem__": 2, "__setitem__": 3}.get(key, 1 if node.op.startswith("torch.Tensor.") else 0)
+    if len(node.inputs) < least:
+        raise InvalidFile(f"{node.op} is called with {len(node.inputs)} arguments")
+
+
+@functools.cache
+def _allowed(op: str) -> bool:
+    key = row_key(op)
+    if not _NAME.fullmatch(op.removesuffix(".__get__")) or key in _REFUSED:
+        return False
+    try:
+        function = resolve(op)
+    except AttributeError:
+        return False
+    overridable = torch.overrides.get_testing_overrides()
+    if op.startswith("torch.ops."):
+        return isinstance(function, torch._ops.OpOverload) and key in {getattr(known, "__name__", "") for known in overridable}
+    return function in overridable or (key in _CREATES and not op.startswith("torch.Tensor.") and name_of(function) == op)
+
+
+def spell(item: Any) -> str | None:
+    """See :meth:`TorchCalls.spell`."""
+    try:
+        return TorchCalls().spell(item)
+    except UnsupportedOperation:
+        return None

@@ -1,0 +1,298 @@
+"""Graphs as files: JSON and safetensors in a zip or a folder. No pickle, and no stored source: it is written anew from the graph."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import safetensors
+
+from ..errors import GraphCompilerError, GuardFailed, InvalidFile
+from ..ir import verify
+from ..ir.graph import Graph as IRGraph
+from ..ir.graph import Value
+from ..ir.serialisation import KEY, NAME, Decoder, Encoder, matching, named
+from ..ops.dtypes import ITEMSIZE
+from ..sizes import Size
+from ..tracing import Surroundings
+from ..trees import Branch, count_leaves, iterate_structure
+from .graph import Graph
+from .pipeline import Options, Pipeline
+from .variant import Recorded, Variant
+
+VERSION = 1
+_FORMAT = "graph_compiler"
+_FILES = ("graph.json", "arrays.safetensors", "digest.json")
+_WORDS = re.compile(r"[\w ,.>+*/\-]*", re.ASCII)  # what a parameter of an operation may say: nothing that could call
+_ENCODED = {
+    "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
+    "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
+    "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "F32", "complex128": "F64",
+}  # fmt: skip
+_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, GraphCompilerError,
+           zipfile.BadZipFile, safetensors.SafetensorError, EOFError, NotImplementedError, SyntaxError, StopIteration)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------- writing
+def save(graph: Graph, path: str | os.PathLike[str]) -> None:
+    """Writes all variants of a graph: into a zip file where ``path`` has a suffix, otherwise into a folder."""
+    parameters = graph.parameters
+    arrays = {f"parameters/{name}": array for name, array in parameters.items()}
+    bodies = []
+    for number, variant in enumerate(graph.variants):
+        bodies.append(Encoder(variant.graph, graph.pipeline.frontend.files.spell).graph_json())
+        arrays.update((f"constants/{number}/{name}", array) for name, array in variant.constants.items())
+    target = graph.variants[0].target
+    stored = _arrays_to_bytes(arrays, target.to_bytes)
+    about = {
+        "format": _FORMAT,
+        "version": VERSION,
+        "name": named(graph.name),
+        "source": graph.pipeline.frontend.name,
+        "target": target.name,
+    }
+    text = json.dumps(
+        {**about, "array_shapes": {name: list(a.shape) for name, a in arrays.items()}, "variants": bodies}, allow_nan=False
+    ).encode()
+    digest = json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in zip(_FILES, (text, stored))}).encode()
+    _write(Path(path), dict(zip(_FILES, (text, stored, digest))))
+
+
+def _arrays_to_bytes(arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes]) -> bytes:
+    """A safetensors file, written here: the library's own writer takes other arguments in every second release."""
+    header, blocks, place = {}, [], 0
+    for name, array in arrays.items():
+        block, dtype = to_bytes(array), str(array.dtype).rpartition(".")[2]
+        shape = [*array.shape, 2] if dtype.startswith("complex") else list(array.shape)
+        header[name] = {"dtype": _ENCODED[dtype], "shape": shape, "data_offsets": [place, place + len(block)]}
+        blocks.append(block)
+        place += len(block)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([len(text).to_bytes(8, "little"), text, *blocks])
+
+
+def _write(path: Path, files: dict[str, bytes]) -> None:
+    if not path.suffix:
+        path.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            (path / name).write_bytes(data)
+        return
+    partial = path.with_name(f"{path.name}.partial")
+    with zipfile.ZipFile(partial, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    partial.replace(path)
+
+
+# ------------------------------------------------------------------------------------- reading
+class LoadedPipeline(Pipeline):
+    """Writes what was recorded elsewhere; records nothing."""
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+        raise GuardFailed(
+            f"{self.name} was loaded from a file, so there is no original to record again, and this call fits none of its variants: {why}"
+        )
+
+
+class _Held:
+    """Arrays in the place of a model's weights."""
+
+    def __init__(self, arrays: dict[str, Any]) -> None:
+        self.arrays = arrays
+
+    def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
+        wanted = list(names)
+        if wanted == list(self.arrays):
+            return lambda: self.arrays
+        return lambda: {name: self.arrays[name] for name in wanted}
+
+    def rebind(self, name: str, array: Any) -> None:
+        self.arrays[name] = array
+
+    def is_trained(self, name: str) -> bool:
+        return True
+
+
+def load(
+    path: str | os.PathLike[str], to: str | None, frontend_of: Callable[[str], ModuleType], backend_of: Callable[[str], ModuleType]
+) -> Graph:
+    """See :func:`graph_compiler.load`."""
+    files = _read(Path(path))
+    try:
+        data = _checked_json(files)
+        source, written_for = matching(NAME, data["source"]), matching(NAME, data["target"])
+        frontend, backend = frontend_of(source), backend_of(written_for)
+        graphs, arrays = _graphs(data, files["arrays.safetensors"], frontend, backend)
+    except _DAMAGE as problem:
+        raise (
+            problem
+            if isinstance(problem, InvalidFile)
+            else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
+        ) from problem
+    target = backend if to is None else backend_of(to)
+    if graphs[0].dialect == "canonical" and not hasattr(target, "rows"):
+        raise InvalidFile(f"{path} holds a graph in canonical operations, which cannot be written for {target.name} yet")
+    pipeline = LoadedPipeline(
+        _nothing, matching(KEY, data["name"]), frontend, target, graphs[0].dialect == target.name, Options(), backend_of
+    )
+    graph = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1)
+    try:
+        for one in graphs:
+            graph.adopt(pipeline.written(Recorded(one, _Held({name: arrays[name] for name in one.parameters})), Surroundings(), "loaded"))
+    except _DAMAGE as problem:
+        if to is not None and to != written_for:
+            raise
+        raise InvalidFile(f"{path} holds a graph that cannot be written: {type(problem).__name__}: {problem}") from problem
+    return graph
+
+
+def _nothing(*args: Any, **kwargs: Any) -> Any:
+    raise GuardFailed("a loaded graph has no original")
+
+
+def _read(path: Path) -> dict[str, bytes]:
+    if path.is_dir():
+        missing = [name for name in _FILES if not (path / name).is_file()]
+        if missing:
+            raise InvalidFile(f"{path} is no saved graph: {', '.join(missing)} is missing")
+        return {name: (path / name).read_bytes() for name in _FILES}
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            infos = {info.filename: info for info in archive.infolist()}
+            if set(infos) != set(_FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
+                raise InvalidFile(f"{path} is no saved graph: it holds {', '.join(infos) or 'nothing'}")
+            return {name: archive.read(name) for name in _FILES}
+    except (*_DAMAGE, OSError) as problem:
+        raise (
+            problem if isinstance(problem, InvalidFile) else InvalidFile(f"{path} is no saved graph, or a damaged one: {problem}")
+        ) from problem
+
+
+def _checked_json(files: dict[str, bytes]) -> Any:
+    data = json.loads(files["graph.json"])
+    if not isinstance(data, dict) or data.get("format") != _FORMAT:
+        raise InvalidFile("it was not written by graph_compiler")
+    if data.get("version") != VERSION:
+        raise InvalidFile(f"it has the format version {data.get('version')!r}, and this release reads {VERSION}")
+    digest = json.loads(files["digest.json"])
+    for name in _FILES[:2]:
+        if digest.get(name) != hashlib.sha256(files[name]).hexdigest():
+            raise InvalidFile(f"{name} was altered or damaged since it was saved")
+    if not data["variants"]:
+        raise InvalidFile("it holds no variant")
+    return data
+
+
+def _graphs(data: Any, stored: bytes, frontend: ModuleType, backend: ModuleType) -> tuple[list[IRGraph], dict[str, Any]]:
+    entries = dict(safetensors.deserialize(stored))  # type: ignore[no-untyped-call]
+    dtypes = {name: dtype for body in data["variants"] for name, dtype in _dtypes_of(body, data["variants"].index(body))}
+    arrays = {name: _array(entry, dtypes[name], data["array_shapes"][name], backend.target) for name, entry in entries.items()}
+    graphs = []
+    for number, body in enumerate(data["variants"]):
+        constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
+        graph = Decoder(body, frontend.files.read, constants).graph()
+        parameters = {name: arrays[f"parameters/{name}"] for name in graph.parameters}
+        _check(graph, parameters, frontend, backend)
+        graphs.append(graph)
+    return graphs, {name.removeprefix("parameters/"): array for name, array in arrays.items() if name.startswith("parameters/")}
+
+
+def _dtypes_of(body: Any, number: int) -> Iterable[tuple[str, str]]:
+    """Names in the safetensors file -> dtypes of the graph."""
+    yield from ((f"parameters/{name}", body["values"][place][1]) for name, place in body["parameters"].items())
+    yield from ((f"constants/{number}/{name}", body["values"][place][1]) for name, place in body["constants"].items())
+
+
+def _array(entry: Any, dtype: str, shape: Any, target: Any) -> Any:
+    width, count = ITEMSIZE[dtype], 1
+    for size in shape:
+        if type(size) is not int or not 0 <= size < 1 << 48:
+            raise InvalidFile(f"{size!r} is no size of an array")
+        count *= size
+    stored = bytes(entry["data"])
+    if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[_NARROWER.get(dtype, dtype)] * 2:
+        dtype = _NARROWER[dtype]  # saved from a framework without the wide type
+    elif len(stored) != width * count:
+        raise InvalidFile(f"an array of type {dtype} and shape {shape} has {len(stored)} bytes")
+    return target.from_bytes(stored, dtype, tuple(shape))
+
+
+_NARROWER = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+
+
+# ------------------------------------------------------------------------------------- what a graph from outside must keep to
+def _check(graph: IRGraph, parameters: dict[str, Any], frontend: ModuleType, backend: ModuleType) -> None:
+    for value in graph.sources():
+        if value.dtype not in ITEMSIZE:
+            raise InvalidFile(f"{value.dtype!r} is no data type")
+    held = {**{name: (graph.parameters[name], array) for name, array in parameters.items()}, **graph.constants}
+    for name, (value, array) in held.items():
+        if tuple(array.shape) != value.spec.hints:
+            raise InvalidFile(f"{name} has the shape {tuple(array.shape)} and should have {value.spec.hints}")
+    _check_trees(graph)
+    _check_notes(graph)
+    if graph.dialect == frontend.name == backend.name:
+        frontend.files.check(graph)
+    elif graph.dialect == "canonical":
+        _check_words(graph)
+    else:
+        raise InvalidFile(f"a graph in {graph.dialect} cannot be written for {backend.name}")
+    verify(graph)
+
+
+def _check_trees(graph: IRGraph) -> None:
+    tree = graph.input_tree
+    if not isinstance(tree, Branch) or tree.type is not tuple or [getattr(child, "type", None) for child in tree.children] != [tuple, dict]:
+        raise InvalidFile("the arguments are not of the right form")
+    keyed = "key" in graph.notes
+    if count_leaves(tree) != len(graph.inputs) - keyed or (keyed and graph.inputs[-1] is not graph.notes["key"]):
+        raise InvalidFile("the graph has other inputs than its call has arrays")
+    if type(graph.outputs) is not list or count_leaves(graph.output_tree) != len(graph.outputs):
+        raise InvalidFile("the graph has other outputs than its result has leaves")
+    if any(isinstance(leaf, (str, bytes, complex)) or leaf is None for leaf in iterate_structure(graph.outputs)):
+        raise InvalidFile("the graph returns what is no array")
+    where = {"argument": range(len(graph.inputs)), "buffer": graph.parameters, "constant": graph.constants}
+    if any(isinstance(effect.target, (list, dict)) or effect.target not in where[effect.kind] for effect in graph.effects):
+        raise InvalidFile("the graph writes to what it does not have")
+
+
+def _check_notes(graph: IRGraph) -> None:
+    """These become source of the code that matches calls."""
+    count = len(graph.inputs)
+    for name in ("same_inputs", "written_inputs"):
+        places = graph.notes.get(name, ())
+        if not isinstance(places, (list, tuple)) or not all(type(place) is int and 0 <= place < count for place in places):
+            raise InvalidFile(f"{name} are no places of inputs")
+    if len(graph.notes.get("same_inputs", ())) > count:
+        raise InvalidFile("there are fewer inputs")
+    for fact, expected in graph.notes.get("input_facts", {}).items():
+        matching(NAME, fact)
+        if not isinstance(expected, list) or len(expected) > count or not all(type(item) is bool for item in expected):
+            raise InvalidFile(f"{fact} is no fact of inputs")
+
+
+def _check_words(graph: IRGraph) -> None:
+    for node in graph.nodes:
+        for name, item in node.params.items():
+            if name.endswith("dtype") and item is not None and item not in ITEMSIZE:
+                raise InvalidFile(f"{item!r:.80} is no data type")
+            _words(item)
+        _words(node.inputs)
+
+
+def _words(item: Any) -> None:
+    for part in iterate_structure((item,)):
+        if isinstance(part, str):
+            matching(_WORDS, part)
+        elif not (part is None or part is Ellipsis or isinstance(part, (Value, Size, bool, int, float, complex))):
+            raise InvalidFile(f"{part!r:.80} has no place in a canonical graph")

@@ -1,0 +1,27 @@
+"""Whether arrays share memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
+    """Whether one of the arrays that are ``written`` shares memory with another one."""
+    places = [_place(array) for array in arrays]
+    return any(
+        a[0] < b[1] and b[0] < a[1] for index in written if (a := places[index]) for other, b in enumerate(places) if other != index and b
+    )
+
+
+def _place(array: Any) -> tuple[int, int] | None:
+    """First and last address of an array that can be written to."""
+    if hasattr(array, "strides") and not hasattr(array, "data_ptr"):
+        start = array.__array_interface__["data"][0]
+        reach = sum((size - 1) * step for size, step in zip(array.shape, array.strides)) + array.itemsize
+        return (start, start + reach) if array.size else None
+    if not hasattr(array, "data_ptr") or not array.numel():
+        return None
+    start = array.data_ptr()
+    reach = sum((size - 1) * step for size, step in zip(array.shape, array.stride())) + 1
+    return start, start + reach * array.element_size()

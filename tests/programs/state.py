@@ -1,0 +1,438 @@
+"""What a call leaves behind: statistics, buffers, containers that are arguments, attributes, caches."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from .table import Keywords, Program
+
+
+def _x(*shape: int) -> torch.Tensor:
+    return torch.linspace(-2, 3, int(torch.tensor(shape).prod())).reshape(shape)
+
+
+class Norms(nn.Module):
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self.first, self.second = nn.BatchNorm1d(4, **options), nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.first(self.second(self.first(x)))
+
+
+class Counter(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("count", torch.zeros((), dtype=torch.long))
+        self.register_buffer("mean", torch.zeros(4))
+        self.register_buffer("scratch", torch.zeros(4), persistent=False)
+
+    def forward(self, x: Any) -> Any:
+        self.count += 1
+        self.mean.mul_(0.9).add_(x.mean(0), alpha=0.1)
+        self.scratch.add_(1)
+        return x - self.mean + self.count + self.scratch
+
+
+class Replaced(Counter):
+    def forward(self, x: Any) -> Any:
+        self.count = self.count + 1
+        self.mean = self.mean * 0.9 + x.mean(0).detach() * 0.1
+        return x - self.mean + self.count
+
+
+class Stored(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden = torch.zeros(4)
+        self.calls = 0
+
+    def forward(self, x: Any) -> Any:
+        self.hidden = torch.tanh(self.hidden + x.sum(0))
+        return self.hidden
+
+
+class Counted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: Any) -> Any:
+        self.calls += 1
+        return x * self.calls
+
+
+class History(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[Any] = []
+
+    def forward(self, x: Any) -> Any:
+        self.seen.append(x.sum())
+        return sum(self.seen)
+
+
+class Queue(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("queue", torch.zeros(4, 4))
+        self.register_buffer("pointer", torch.zeros(1, dtype=torch.long))
+
+    def forward(self, x: Any) -> Any:
+        at = int(self.pointer)
+        self.queue[at : at + 1] = x[:1]
+        self.pointer[0] = (at + 1) % 4
+        return self.queue.sum(0)
+
+
+class Ema(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.shadow = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    @torch.no_grad()
+    def forward(self, x: Any) -> Any:
+        for a, b in zip(self.linear.parameters(), self.shadow.parameters()):
+            b.data = b.data * 0.9 + a.data * 0.1
+        return self.shadow(x)
+
+
+class EmaInPlace(Ema):
+    @torch.no_grad()
+    def forward(self, x: Any) -> Any:
+        for a, b in zip(self.linear.parameters(), self.shadow.parameters()):
+            b.mul_(0.9).add_(a, alpha=0.1)
+        return self.shadow(x)
+
+
+class Spectral(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.utils.parametrizations.spectral_norm(nn.Linear(4, 4))
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(x)
+
+
+@dataclasses.dataclass
+class State:
+    hidden: Any
+    steps: int = 0
+
+
+class Box:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.log: list[Any] = []
+
+    def update(self, x: Any) -> None:
+        self.value = self.value + x
+        self.log.append(x)
+
+
+def append(xs: Any, x: Any) -> Any:
+    xs.append(x * 2)
+    return sum(xs)
+
+
+def append_number(xs: Any, x: Any) -> Any:
+    xs.append(len(xs))
+    return x * len(xs)
+
+
+def insert_and_pop(xs: Any, x: Any) -> Any:
+    xs.insert(0, x)
+    return xs.pop() + 1
+
+
+def clear(xs: Any, x: Any) -> Any:
+    total = sum(xs)
+    xs.clear()
+    return total + x
+
+
+def item(xs: Any, x: Any) -> Any:
+    xs[0] = xs[0] + x
+    return x * 2
+
+
+def extend(xs: Any, x: Any) -> Any:
+    xs += [x, x]
+    return xs[-1]
+
+
+def sort_list(xs: Any, x: Any) -> Any:
+    xs.sort(key=lambda t: -float(t.sum()))
+    return xs[0] + x
+
+
+def swap(xs: Any, x: Any) -> Any:
+    xs[0], xs[1] = xs[1], xs[0]
+    return x
+
+
+def dictionary(data: Any, x: Any) -> Any:
+    data["new"] = x + 1
+    data["old"] = data["old"] * 2
+    return x
+
+
+def delete(data: Any, x: Any) -> Any:
+    return data.pop("old") + x
+
+
+def default(data: Any, x: Any) -> Any:
+    return data.setdefault("key", x * 2) + data.get("other", 1)
+
+
+def nested(data: Any, x: Any) -> Any:
+    data["inner"][0]["x"] = x * 3
+    data["inner"].append({"y": x})
+    return x
+
+
+def box(data: Any, x: Any) -> Any:
+    data.update(x)
+    return data.value * 2
+
+
+def new_attribute(data: Any, x: Any) -> Any:
+    data.extra = x * 2
+    data.number = 3
+    return x
+
+
+def dataclass_state(state: Any, x: Any) -> Any:
+    state.hidden = torch.tanh(state.hidden + x)
+    state.steps += 1
+    return state.hidden * state.steps
+
+
+def write_in_list(xs: Any, x: Any) -> Any:
+    xs[0].add_(x)
+    return xs[0] * 2
+
+
+def write_and_append(xs: Any, x: Any) -> Any:
+    xs[0].add_(x)
+    xs.append(xs[0] * 2)
+    return x
+
+
+def append_itself(xs: Any, x: Any) -> Any:
+    xs.append(x)
+    return xs
+
+
+def returned_container(data: Any, x: Any) -> Any:
+    data["new"] = x
+    return data
+
+
+def counts_dict(data: Any, x: Any) -> Any:
+    data["n"] = data.get("n", 0) + 1
+    return x * data["n"]
+
+
+def keyword_list(x: Any, *, memory: Any) -> Any:
+    memory.append(x.mean(0))
+    return torch.stack(memory)
+
+
+def set_argument(names: Any, x: Any) -> Any:
+    names.add("seen")
+    return x * len(names)
+
+
+def _attended(cache: Any, x: Any) -> Any:
+    heads = x.view(x.shape[0], x.shape[1], 2, -1).transpose(1, 2)
+    keys, values = cache.update(heads, heads * 2, 0)
+    return (heads @ keys.transpose(-1, -2)).softmax(-1) @ values
+
+
+def _dynamic() -> Any:
+    from transformers import DynamicCache
+
+    return DynamicCache()
+
+
+def _filled() -> Any:
+    cache = _dynamic()
+    cache.update(_x(1, 2, 3, 2), _x(1, 2, 3, 2), 0)
+    return cache
+
+
+def closure_constant() -> Any:
+    table = torch.arange(4.0)
+
+    def function(x: Any) -> Any:
+        table.add_(1)
+        return x * table
+
+    return function
+
+
+def closure_list() -> Any:
+    seen: list[Any] = []
+
+    def function(x: Any) -> Any:
+        seen.append(1)
+        return x * len(seen)
+
+    return function
+
+
+def closure_nonlocal() -> Any:
+    count = 0
+
+    def function(x: Any) -> Any:
+        nonlocal count
+        count += 1
+        return x * count
+
+    return function
+
+
+def closure_tensor_list() -> Any:
+    seen: list[Any] = []
+
+    def function(x: Any) -> Any:
+        seen.append(x)
+        return sum(seen)
+
+    return function
+
+
+def closure_rebound() -> Any:
+    total = torch.zeros(4)
+
+    def function(x: Any) -> Any:
+        nonlocal total
+        total = total + x.sum(0)
+        return total
+
+    return function
+
+
+def made_mutable_default() -> Any:
+    def function(x: Any, seen: Any = []) -> Any:  # noqa: B006
+        seen.append(1)
+        return x * len(seen)
+
+    return function
+
+
+def returned_constant() -> Any:
+    table = torch.ones(4)
+
+    def function(x: Any) -> Any:
+        return table, x * table
+
+    return function
+
+
+def iterator() -> Any:
+    numbers = iter(range(100))
+
+    def function(x: Any) -> Any:
+        return x * next(numbers)
+
+    return function
+
+
+def generator_argument(x: Any) -> Any:
+    return sum(y * 2 for y in (x, x + 1))
+
+
+def seeded(make: Callable[[], Any], train: bool = True) -> Callable[[], Any]:
+    def made() -> Any:
+        torch.manual_seed(0)
+        return make().train(train)
+
+    return made
+
+
+def plain(function: Any, *rows: Any, **options: Any) -> Program:
+    return Program(function.__name__, lambda: function, rows, **options)
+
+
+_BATCHES = (lambda: (_x(6, 4),), lambda: (_x(6, 4) * 2 + 1,), lambda: (_x(3, 4),), lambda: (_x(3, 4),))
+_ROW = (lambda: (_x(4),), lambda: (_x(4) + 1,), lambda: (_x(4),))
+_LISTS = (lambda: ([_x(3), _x(3) + 1], _x(3)), lambda: ([_x(4) + 2, _x(4)], _x(4)), lambda: ([_x(3), _x(3), _x(3) * 2], _x(3)))
+_DICTS = (lambda: ({"old": _x(3)}, _x(3)), lambda: ({"old": _x(4), "other": _x(4)}, _x(4)), lambda: ({"old": _x(3) + 1}, _x(3)))
+
+_LOST = dict.fromkeys(("torch", "jax"), "such state is not seen by the graph")
+_DATA = dict.fromkeys(("torch", "jax"), "assigning to its .data")
+_ITERATOR = dict.fromkeys(("torch", "jax"), "is an iterator outside")
+_ERRORS = {
+    **dict.fromkeys(("closure_list", "closure_nonlocal", "closure_tensor_list", "closure_rebound", "made_mutable_default"), _LOST),
+    "iterator": _ITERATOR,
+}
+PROGRAMS = [
+    Program("batch_norm", seeded(Norms), _BATCHES),
+    Program("batch_norm_eval", seeded(Norms, False), _BATCHES),
+    Program("batch_norm_cumulative", seeded(lambda: Norms(momentum=None)), _BATCHES),
+    Program("batch_norm_plain", seeded(lambda: Norms(affine=False, track_running_stats=False)), _BATCHES),
+    Program("batch_norm_2d", seeded(lambda: nn.BatchNorm2d(2)), (lambda: (_x(2, 2, 3, 3),), lambda: (_x(3, 2, 2, 2),))),
+    Program(
+        "instance_norm", seeded(lambda: nn.InstanceNorm1d(2, track_running_stats=True)), (lambda: (_x(2, 2, 3),), lambda: (_x(3, 2, 2),))
+    ),
+    Program("counter", seeded(Counter), _BATCHES),
+    Program("replaced", seeded(Replaced), _BATCHES),
+    Program("stored", seeded(Stored), _BATCHES, _LOST),
+    Program("counted", seeded(Counted), _BATCHES, _LOST),
+    Program("history", seeded(History), _BATCHES, _LOST),
+    Program("queue", seeded(Queue), _BATCHES),
+    Program("ema", seeded(Ema), _BATCHES, _DATA),
+    Program("ema_in_place", seeded(EmaInPlace), _BATCHES),
+    Program("spectral_norm", seeded(Spectral), _BATCHES),
+    *(
+        plain(function, *_LISTS)
+        for function in (
+            append,
+            append_number,
+            insert_and_pop,
+            clear,
+            item,
+            extend,
+            sort_list,
+            swap,
+            write_in_list,
+            write_and_append,
+            append_itself,
+        )
+    ),
+    *(plain(function, *_DICTS) for function in (dictionary, delete, default, returned_container, counts_dict)),
+    plain(nested, lambda: ({"inner": [{"x": _x(2)}]}, _x(2)), lambda: ({"inner": [{"x": _x(3)}]}, _x(3))),
+    plain(box, lambda: (Box(_x(3)), _x(3)), lambda: (Box(_x(4)), _x(4) + 1)),
+    plain(new_attribute, lambda: (Box(_x(3)), _x(3)), lambda: (Box(_x(4)), _x(4) + 1)),
+    plain(dataclass_state, lambda: (State(_x(3)), _x(3)), lambda: (State(_x(4), 2), _x(4) + 1), lambda: (State(_x(4), 0), _x(4) + 1)),
+    plain(keyword_list, lambda: (_x(2, 3), Keywords(memory=[])), lambda: (_x(2, 3), Keywords(memory=[_x(3)]))),
+    plain(set_argument, lambda: (set(), _x(2)), lambda: ({"a", "b"}, _x(2))),
+    plain(
+        _attended,
+        lambda: (_dynamic(), _x(1, 3, 4)),
+        lambda: (_filled(), _x(1, 2, 4)),
+        lambda: (_filled(), _x(1, 1, 4)),
+        lambda: (_dynamic(), _x(1, 3, 4)),
+    ),
+    *(
+        Program(make.__name__, make, tuple(lambda i=i: (_x(2, 4) + i,) for i in range(3)), _ERRORS.get(make.__name__, {}))
+        for make in (
+            closure_constant,
+            closure_list,
+            closure_nonlocal,
+            closure_tensor_list,
+            closure_rebound,
+            made_mutable_default,
+            returned_constant,
+            iterator,
+        )
+    ),
+    plain(generator_argument, *_ROW),
+]

@@ -1,0 +1,230 @@
+"""What can be asked of ``compile``, ``unify`` and a graph beside running it."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+jnp = pytest.importorskip("jax.numpy")
+
+import jax  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import CallMismatch, GuardFailed, NotCompilable, NotTraced, TracingError, UnsupportedOperation  # noqa: E402
+
+TARGETS = ("torch", "jax")
+
+
+class Small(torch.nn.Module):
+    """Weights and statistics."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4))
+
+    def forward(self, x: Any) -> Any:
+        return self.layers(x).relu()
+
+
+def numbers(array: Any) -> Any:
+    return array.tolist()
+
+
+# ------------------------------------------------------------------------------------- static arguments
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize(
+    "options", [{"static_argnums": 1}, {"static_argnames": "how"}, {"static_argnums": [-1]}, {"static_argnames": ["how"]}]
+)
+def test_one_variant_a_static_value(to: str, options: dict[str, Any]) -> None:
+    graph = graph_compiler.compile(lambda x, how: x * how[0] if how[1] else x, to=to, **options)
+    assert numbers(graph(torch.ones(1), (2, True))) == [2]
+    assert numbers(graph(torch.ones(1), how=(3, True))) == [3]
+    assert numbers(graph(torch.ones(1), (2, 1))) == [2] and numbers(graph(torch.ones(1), (2, 0))) == [1]
+    assert len(graph.variants) == 4
+    assert numbers(graph(torch.ones(3), (2, True))) == [2] * 3
+    assert len(graph.variants) == 4 and graph.verify().runs
+
+
+def test_static_arguments_are_no_arrays_and_equal_objects_are_the_same() -> None:
+    class Setting:
+        def __init__(self, factor: int) -> None:
+            self.factor = factor
+
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Setting) and other.factor == self.factor
+
+        def __hash__(self) -> int:
+            return hash(self.factor)
+
+    weight = torch.ones(2)
+    graph = graph_compiler.compile(
+        lambda x, setting, weight: x * setting.factor + weight, static_argnums=(1, 2), args=(torch.ones(2), Setting(2), weight)
+    )
+    assert numbers(graph(torch.ones(2), Setting(2), weight)) == [3, 3]
+    assert len(graph.variants) == 1 and len(graph.variants[0].graph.inputs) == 1
+    assert numbers(graph(torch.ones(2), Setting(3), weight)) == [4, 4]
+
+
+def test_static_arguments_that_cannot_be() -> None:
+    with pytest.raises(CallMismatch, match="cannot be hashed"):
+        graph_compiler.compile(lambda x, how: x, static_argnums=1)(torch.ones(1), [2])
+    with pytest.raises(CallMismatch, match="no argument 'who'"):
+        graph_compiler.compile(lambda x, how: x, static_argnames="who")
+
+
+# ------------------------------------------------------------------------------------- baking
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize(
+    "draw",
+    [lambda x: x + torch.rand(3), lambda x: torch.rand(x.shape), lambda x: torch.empty(3).normal_()],
+    ids=["used", "returned", "written"],
+)
+def test_generators_are_baked(draw: Any, to: str) -> None:
+    graph = graph_compiler.compile(draw, to=to, include_generators=False, args=(torch.zeros(3),))
+    first = numbers(graph(torch.zeros(3)))
+    assert numbers(graph(torch.zeros(3))) == first and len(set(first)) == 3
+
+
+def test_a_baked_generator_holds_for_its_size() -> None:
+    graph = graph_compiler.compile(lambda x: x + torch.rand(x.shape[0]), include_generators=False, args=(torch.zeros(3),))
+    assert graph(torch.zeros(5)).shape == (5,) and len(graph.variants) == 2
+
+
+def test_dropout_is_not_baked() -> None:
+    graph = graph_compiler.compile(lambda x: torch.nn.functional.dropout(x, 0.5, True), include_generators=False, args=(torch.ones(64),))
+    assert numbers(graph(torch.ones(64))) != numbers(graph(torch.ones(64)))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_frozen_weights_are_constants(to: str) -> None:
+    module = Small().eval()
+    x = torch.randn(2, 3)
+    graph, expected = graph_compiler.compile(module, to=to, freeze=True, args=(x,)), module(x)
+    with torch.no_grad():
+        module.layers[0].weight.zero_()
+    assert not graph.parameters and graph.constants
+    torch.testing.assert_close(torch.tensor(numbers(graph(x))), expected)
+
+
+def test_freezing_folds() -> None:
+    weight = torch.nn.Linear(2, 2)
+    frozen = graph_compiler.compile(lambda x: x @ (weight.weight.T * 2).exp(), freeze=True, args=(torch.ones(1, 2),))
+    assert sum(frozen.function_frequencies().values()) == 1
+
+
+# ------------------------------------------------------------------------------------- a graph as something else
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_trainable_module(to: str) -> None:
+    source = Small()
+    graph = graph_compiler.transpile(source, to=to, args=(torch.randn(4, 3),))
+    module = graph.as_module()
+    x = torch.randn(4, 3)
+    if to == "torch":
+        assert dict(module.state_dict()).keys() == source.state_dict().keys()
+        module(x).sum().backward()
+        torch.optim.SGD(module.parameters(), 0.1).step()
+        assert torch.equal(module.eval()(x), source(x))
+        return
+    nnx = pytest.importorskip("flax.nnx")
+    assert sorted(".".join(map(str, path)) for path in nnx.to_flat_state(nnx.state(module, nnx.Param)).paths) == sorted(
+        dict(source.named_parameters())
+    )
+    before = int(module.layers.__dict__["1"].num_batches_tracked[...])
+    gradient = nnx.grad(lambda module: (module(jnp.asarray(x.numpy())) ** 2).sum())(module)
+    assert any(float(abs(leaf).sum()) > 0 for leaf in jax.tree.leaves(gradient))
+    assert int(module.layers.__dict__["1"].num_batches_tracked[...]) == before + 1
+
+
+def test_to_another_framework_records_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = graph_compiler.compile(lambda x: x.sum() + x.shape[0], args=(torch.ones(2),))
+    monkeypatch.delattr("graph_compiler.frontends.torch.record")
+    there = graph.to("jax")
+    assert float(there(jnp.ones(5))) == 10 == float(graph(torch.ones(5))) == float(there.to("torch")(torch.ones(5)))
+
+
+def test_modes() -> None:
+    module = Small().train()
+    graph = graph_compiler.compile(module, args=(torch.randn(4, 3),))
+    assert set(graph.state) == {"layers.1.running_mean", "layers.1.running_var", "layers.1.num_batches_tracked"}
+    graph.eval()
+    graph(torch.randn(4, 3))
+    assert not module.training and len(graph.variants) == 2
+    graph.train()(torch.randn(4, 3))
+    assert module.training and len(graph.variants) == 2
+
+
+def test_what_is_missing_is_listed() -> None:
+    graph = graph_compiler.compile(lambda x: torch.linalg.ldl_factor(x)[0], args=(torch.eye(3),))
+    problems = graph.list_missing("jax")
+    assert len(problems) >= 1 and "ldl_factor" in problems[0]
+    with pytest.raises(UnsupportedOperation):
+        graph.to("jax")
+
+
+@pytest.mark.parametrize("name", ["verify", "save", "to", "list_missing", "function_frequencies", "state", "as_module", "train", "eval"])
+def test_a_lazy_graph_says_so(name: str) -> None:
+    with pytest.raises(NotTraced, match="has not been called yet"):
+        getattr(graph_compiler.compile(lambda x: x), name)
+
+
+# ------------------------------------------------------------------------------------- several, classes, modules
+def test_a_class() -> None:
+    class Scaled:
+        def __init__(self, factor: int) -> None:
+            self.factor, self.count = factor, 0
+
+        def scale(self, x: Any) -> Any:
+            return x * self.factor
+
+        def twice(self, x: Any) -> Any:
+            return self.scale(self.scale(x))
+
+        def counted(self, x: Any) -> Any:
+            self.count += 1
+            return x * self.count
+
+    compiled = graph_compiler.compile(Scaled)
+    one, other = compiled(2), compiled(3)
+    assert isinstance(one, Scaled) and isinstance(Scaled.__dict__["scale"], types.FunctionType)
+    assert numbers(one.twice(torch.ones(1))) == [4] and numbers(other.twice(torch.ones(1))) == [9]
+    one.factor = 5
+    assert numbers(one.twice(torch.ones(1))) == [25] and len(one.twice.variants) == 2
+    with pytest.raises(TracingError, match="count"):
+        one.counted(torch.ones(1))
+    with pytest.raises(NotCompilable, match="pass no args"):
+        graph_compiler.compile(Scaled, args=())
+
+
+def test_a_class_of_modules() -> None:
+    compiled = graph_compiler.transpile(Small, to="jax")
+    module = compiled().eval()
+    x = torch.randn(2, 3)
+    torch.testing.assert_close(torch.tensor(numbers(module(x))), Small.forward(module, x))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_python_module(to: str) -> None:
+    einops = pytest.importorskip("einops")
+    original = dict(vars(einops))
+    compiled = graph_compiler.compile(einops, to=to)
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    for call in (
+        lambda e: e.rearrange(x, "a b c -> (a c) b"),
+        lambda e: e.reduce(x, "a b c -> b", "sum"),
+        lambda e: e.repeat(x, "a b c -> a b c d", d=2),
+    ):
+        assert numbers(call(compiled)) == numbers(call(einops))
+    assert compiled.einops.rearrange is not einops.einops.rearrange and len(compiled.rearrange.variants) == 1
+    assert {name: vars(einops)[name] for name in original} == original
+
+
+def test_unify() -> None:
+    unified = graph_compiler.unify(lambda x: torch.softmax(x, -1) + x.shape[0])
+    results = [unified(torch.zeros(2, 2)), unified(jnp.zeros((2, 2))), unified(torch.zeros(3, 2))]
+    assert [type(result).__module__.partition(".")[0] for result in results] == ["torch", "jaxlib", "torch"]
+    assert [numbers(result)[0][0] for result in results] == [2.5, 2.5, 3.5]
+    with pytest.raises(GuardFailed, match="jax and torch"):
+        graph_compiler.unify(lambda x, y: x + y, source="torch")(torch.ones(1), jnp.ones(1))

@@ -1,0 +1,40 @@
+"""Small programs of every behaviour: as they are and as graphs, recorded at once or at the first call, in both targets."""
+
+from __future__ import annotations
+
+import pytest
+
+from graph_compiler.errors import GraphCompilerError
+
+from .programs import guards, signatures, state, views
+from .programs.table import TARGETS, Program, check
+
+TABLES = {"signatures": signatures, "guards": guards, "views": views, "state": state}
+CASES = [pytest.param(table, program, id=f"{table}-{program.name}") for table, module in TABLES.items() for program in module.PROGRAMS]
+EAGER = [case for case in CASES if case.values[0] != "views"]
+
+
+def run(table: str, program: Program, to: str, lazy: bool) -> None:
+    """The program gives what the original gives, or the error that its row tells."""
+    reason = guards.LIMITATIONS.get((program.name, to)) if table == "guards" else None
+    if reason:
+        with pytest.raises((AssertionError, GraphCompilerError, RuntimeError)):
+            check(program, to, lazy)
+        pytest.xfail(reason)
+    if to in program.errors:
+        with pytest.raises(GraphCompilerError, match=program.errors[to]):
+            check(program, to, lazy)
+        return
+    check(program, to, lazy)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize(("table", "program"), CASES)
+def test_recorded_at_the_first_call(table: str, program: Program, to: str) -> None:
+    run(table, program, to, lazy=True)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize(("table", "program"), EAGER)
+def test_recorded_before(table: str, program: Program, to: str) -> None:
+    run(table, program, to, lazy=False)

@@ -1,0 +1,310 @@
+"""What is saved comes back and computes the same; what is damaged, foreign or hostile is refused with one clear error."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zipfile
+from collections import namedtuple
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("jax")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import GuardFailed, InvalidFile, NotTraced, TracingError  # noqa: E402
+
+from .support.compare import assert_same, to_numpy  # noqa: E402
+
+Pair = namedtuple("Pair", ["first", "second"])
+TARGETS = ("torch", "jax")
+
+
+class Small(torch.nn.Module):
+    """Weights, statistics, an unusual constant."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear, self.norm = torch.nn.Linear(4, 5), torch.nn.BatchNorm1d(5)
+        self.table = torch.arange(5.0)
+
+    def forward(self, x: Any) -> dict[str, Any]:
+        hidden = self.norm(self.linear(x))
+        hidden[0] = math.inf
+        return {"a": torch.softmax(hidden, -1)[1:], "b": (self.table.to(torch.bfloat16), x.shape[0], None, 2.5, "x")}
+
+
+def sized(x: Any, scale: float = 2.0, *, mode: str = "nearest") -> Any:
+    n = x.shape[0]
+    y = torch.nn.functional.interpolate(x[None, None], scale_factor=2, mode=mode)[0, 0]
+    return y[: n // 2 + 1].reshape(-1, 1) * scale, [torch.zeros(n, dtype=torch.complex64), x[..., None, 1:-1]]
+
+
+PROGRAMS: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
+    "module": (Small().eval(), (torch.randn(3, 4),), (torch.randn(6, 4),)),
+    "sizes": (sized, (torch.randn(4, 6),), (torch.randn(5, 8),)),
+    "integers": (lambda x, i: x[i].sum(0), (torch.randn(4, 3), torch.tensor([0, 2])), (torch.randn(6, 3), torch.tensor([5, 5, 1]))),
+    "tree of arguments": (
+        lambda d: d["x"] + d["y"][0],
+        ({"x": torch.ones(2), "y": [torch.ones(2)]},),
+        ({"x": torch.ones(3), "y": [torch.ones(3)]},),
+    ),
+    "nothing in": (lambda: torch.eye(3), (), ()),
+}
+
+
+def saved(graph: Any, path: Path) -> Path:
+    graph.save(path)
+    return path
+
+
+@pytest.mark.parametrize("form", ["graph.zip", "folder"])
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_round_trip(name: str, to: str, form: str, tmp_path: Path) -> None:
+    function, args, others = PROGRAMS[name]
+    graph = graph_compiler.compile(function, to=to, args=args)
+    again = graph_compiler.load(saved(graph, tmp_path / form))
+    assert again.parameters.keys() == graph.parameters.keys()
+    for given in (args, others):
+        assert_same(again(*given), graph(*given))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_torch_graph_is_written_for_jax_when_loaded(name: str, tmp_path: Path) -> None:
+    function, args, others = PROGRAMS[name]
+    path = saved(graph_compiler.compile(function, args=args), tmp_path / "graph.zip")
+    again = graph_compiler.load(path, to="jax")
+    assert_same(again(*others), graph_compiler.transpile(function, args=args)(*others))
+
+
+def test_a_call_that_fits_nothing(tmp_path: Path) -> None:
+    again = graph_compiler.load(saved(graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),)), tmp_path / "graph.zip"))
+    with pytest.raises(GuardFailed, match=r"loaded from a file.*3 axes and was recorded with 2"):
+        again(torch.ones(2, 4, 1))
+    with pytest.raises(NotTraced, match="no original"):
+        again.verify()
+
+
+def test_statistics_go_on(tmp_path: Path) -> None:
+    again = graph_compiler.load(saved(graph_compiler.transpile(Small().train(), args=(torch.randn(3, 4),)), tmp_path / "graph.zip"))
+    again(torch.randn(3, 4)), again(torch.randn(3, 4))
+    assert int(again.parameters["norm.num_batches_tracked"]) == 2
+
+
+def test_an_unknown_class_becomes_a_plain_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    graph = graph_compiler.compile(lambda x: Pair(x, x + 1), args=(torch.ones(2),))
+    result = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(2))
+    assert type(result) is not Pair and result.first.tolist() == [1, 1] and result.second.tolist() == [2, 2]
+    assert "Pair, which is not known here" in caplog.text
+
+
+def test_a_known_class_comes_back(tmp_path: Path) -> None:
+    outputs = pytest.importorskip("transformers.modeling_outputs")
+    graph = graph_compiler.transpile(lambda x: outputs.BaseModelOutput(last_hidden_state=x + 1), args=(torch.ones(2),))
+    result = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(2))
+    assert type(result) is outputs.BaseModelOutput and to_numpy(result.last_hidden_state).tolist() == [2, 2]
+
+
+def test_what_a_file_cannot_hold(tmp_path: Path) -> None:
+    marker = object()
+    graph = graph_compiler.compile(lambda x, m: x + 1, args=(torch.ones(2), marker))
+    with pytest.raises(InvalidFile, match=r"cannot be saved.*object"):
+        graph.save(tmp_path / "graph.zip")
+
+
+# ------------------------------------------------------------------------------------- files that must be refused
+def changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
+    """The file with another JSON and a digest that fits: what somebody with bad intentions would write."""
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    data = json.loads(files["graph.json"])
+    files["graph.json"] = json.dumps(change(data) or data).encode()
+    names = ("graph.json", "arrays.safetensors")
+    files["digest.json"] = json.dumps({name: hashlib.sha256(files[name]).hexdigest() for name in names}).encode()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return path
+
+
+def first(data: dict[str, Any]) -> Any:
+    return data["variants"][0]
+
+
+def call(op: str, inputs: Any = None) -> Callable[[dict[str, Any]], None]:
+    def change(data: dict[str, Any]) -> None:
+        node = first(data)["nodes"][0]
+        node[0] = op
+        if inputs is not None:
+            node[1] = {"!": "tuple", "v": inputs}
+
+    return change
+
+
+def put(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(data: dict[str, Any]) -> None:
+        holder = first(data)
+        for key in path[:-1]:
+            holder = holder[key]
+        holder[path[-1]] = value
+
+    return change
+
+
+def renamed(data: dict[str, Any]) -> None:
+    body = first(data)
+    body["parameters"] = dict.fromkeys(['x"] + __import__("os").system("false") + ["'], 0)
+
+
+EVIL = '"""\nimport os\nos.abort()\n"""'
+HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
+    **{
+        f"calls {op}": call(op)
+        for op in (
+            "torch.load",
+            "torch.hub.load",
+            "torch.serialization.load",
+            "os.system",
+            "torch.os.system",
+            "torch.Tensor.__class__",
+            "torch.from_file",
+            "torch.utils.cpp_extension.load",
+            "torch.nn.functional.torch.load",
+            "torch.ops.aten.from_file",
+            "torch.ops.aten.from_file.default",
+            "torch.ops.load_library",
+            "torch.Tensor.data_ptr",
+            "torch.Tensor.set_",
+            "torch.Tensor.numpy",
+            "torch.Tensor.apply_",
+            "torch._C._nn.__dict__",
+            "builtins.eval",
+            "torch.compile",
+            "torch.add(1);__import__",
+            "torch.sys.exit",
+            "torch.set_default_dtype",
+            "torch.save",
+            "torch.jit.load",
+            "torch.nn.functional.__builtins__",
+            "torch.zeros\n",
+        )
+    },
+    "call of too few arguments": call("torch.Tensor.add", []),
+    "code as the name of the graph": put("name", value=EVIL),
+    "code as the name of a value": put("values", 0, 0, value=EVIL),
+    "code as a dtype": put("values", 0, 1, value="float32 or __import__('os').abort()"),
+    "code as the name of a parameter": renamed,
+    "code as a module path": put("nodes", 0, 3, value=["f", 1, "m\n__import__('os').abort()", "c"]),
+    "code as a keyword": put("nodes", 0, 2, value={"!": "dict", "v": [["a=1, **__import__('os').abort()", 1]]}),
+    "code as an object": put("nodes", 0, 1, value={"!": "tuple", "v": [{"!": "object", "v": "__import__('os').abort()"}]}),
+    "an object that is no dtype": put("nodes", 0, 1, value={"!": "tuple", "v": [{"!": "object", "v": "torch.load"}]}),
+    "an unknown tag": put("outputs", value=[{"!": "pickle", "v": "x"}]),
+    "a value that does not exist": put("outputs", value=[{"!": "value", "v": 99999}]),
+    "a value used before it is made": lambda data: first(data)["nodes"].reverse(),
+    "a size of nothing": put("outputs", value=[{"!": "size", "v": [[[["symbol", 0, 77, 1, "size"]], 1]]}]),
+    "a size that fills the memory": put("outputs", value=[{"!": "size", "v": [[[["apply", "lshift", [1, 1 << 40]]], 1]]}]),
+    "a power that never ends": put(
+        "outputs",
+        value=[{"!": "size", "v": [[[["apply", "pow", [9, {"!": "size", "v": [[[["symbol", 0, 0, 1 << 40, "size"]], 1]]}]]], 1]]}],
+    ),
+    "an unknown function of sizes": put("outputs", value=[{"!": "size", "v": [[[["apply", "__import__", ["os"]]], 1]]}]),
+    "arguments that are no call": put("input_tree", value="*"),
+    "an effect on what is not there": put("effects", value=[["buffer", "nothing", 0]]),
+    "an effect of an unknown kind": put("effects", value=[["file", "/etc/passwd", 0]]),
+    "code as a place of an input": put("notes", value={"same_inputs": ["0 or __import__('os').abort()"]}),
+    "code as a fact": put("notes", value={"input_facts": {"!": "dict", "v": [["is_contiguous", ["True or __import__('os').abort()"]]]}}),
+    "a place that is not there": put("notes", value={"written_inputs": [7]}),
+    "no nodes": put("nodes", value=None),
+    "nodes without inputs": put("nodes", value=[[]]),
+    "another dialect": put("dialect", value="canonical"),
+    "another version": lambda data: {**data, "version": 2},
+    "another format": lambda data: {**data, "format": "pickle"},
+    "another framework": lambda data: {**data, "target": "os"},
+    "no variants": lambda data: {**data, "variants": []},
+    "a list": lambda data: [1, 2],
+    "an array of another shape": lambda data: {**data, "array_shapes": {name: [1 << 60] for name in data["array_shapes"]}},
+    "a missing array": lambda data: first(data)["constants"].update(missing=0),
+    "deep nesting": put("outputs", value=json.loads("[" * 900 + "]" * 900)),
+}
+
+
+@pytest.fixture(scope="module")
+def hostile_base(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("saved") / "graph.zip"
+    graph_compiler.compile(Small().eval(), args=(torch.randn(3, 4),)).save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_file_is_refused(name: str, hostile_base: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "graph.zip"
+    path.write_bytes(hostile_base)
+    with pytest.raises(InvalidFile):
+        graph_compiler.load(changed(path, HOSTILE[name]))
+
+
+CANONICAL: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "an unknown operation": call("system"),
+    "an unknown parameter": put("nodes", 0, 2, value={"!": "dict", "v": [["command", "false"]]}),
+    "code as a dtype": lambda data: [node[2]["v"].append(["dtype", "float32)+evil("]) for node in first(data)["nodes"]] and None,
+    "code as a parameter": lambda data: [node[2]["v"].append(["axis", "0)+evil("]) for node in first(data)["nodes"]] and None,
+    "another shape than the rule's": lambda data: (
+        [put("values", i, 2, value=[7, 7, 7])(data) for i in range(len(first(data)["values"]))] and None
+    ),
+    "calls of torch": put("dialect", value="torch"),
+}
+
+
+@pytest.mark.parametrize("name", CANONICAL)
+def test_a_hostile_canonical_file_is_refused(name: str, tmp_path: Path) -> None:
+    graph = graph_compiler.transpile(lambda x: torch.softmax(x @ x.T, -1).sum(0), args=(torch.randn(3, 4),))
+    with pytest.raises(InvalidFile):
+        graph_compiler.load(changed(saved(graph, tmp_path / "graph.zip"), CANONICAL[name]))
+
+
+def test_truncated_and_altered_files_are_refused(hostile_base: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "graph.zip"
+    for length in range(0, len(hostile_base), max(len(hostile_base) // 40, 1)):
+        path.write_bytes(hostile_base[:length])
+        with pytest.raises(InvalidFile):
+            graph_compiler.load(path)
+    start = hostile_base.index(b"PK\x01\x02")  # up to the table of contents, every byte is covered by a checksum
+    for place in range(60, start, start // 40):
+        path.write_bytes(hostile_base[:place] + bytes([hostile_base[place] ^ 1]) + hostile_base[place + 1 :])
+        try:
+            again = graph_compiler.load(path)
+        except InvalidFile:
+            continue
+        assert again.variants, "only bytes without a meaning may be changed"
+
+
+def test_an_altered_folder_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    folder = saved(graph_compiler.compile(Small().eval(), args=(torch.randn(3, 4),)), tmp_path / "folder")
+    arrays = folder / "arrays.safetensors"
+    arrays.write_bytes(arrays.read_bytes()[:-1] + b"\x01")
+    with pytest.raises(InvalidFile, match="altered or damaged"):
+        graph_compiler.load(folder)
+    arrays.unlink()
+    with pytest.raises(InvalidFile, match="missing"):
+        graph_compiler.load(folder)
+    torch.save({"x": torch.ones(2)}, tmp_path / "model.pt")
+    with pytest.raises(InvalidFile):
+        graph_compiler.load(tmp_path / "model.pt")
+    with pytest.raises(FileNotFoundError):
+        graph_compiler.load(tmp_path / "nothing.zip")
+
+
+def test_errors_are_ours() -> None:
+    assert issubclass(InvalidFile, graph_compiler.errors.GraphCompilerError) and not issubclass(InvalidFile, TracingError)
+
+
+def test_the_changes_themselves_are_harmless(hostile_base: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "graph.zip"
+    path.write_bytes(hostile_base)
+    assert graph_compiler.load(changed(path, lambda data: None)).variants
