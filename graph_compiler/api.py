@@ -231,5 +231,3 @@ def _modules_named_in(obj: Any) -> list[str]:
 def _name(obj: Any) -> str:
     name = getattr(obj, "__name__", None) or type(obj).__name__
     return "function" if name == "<lambda>" else str(name)
-
-

@@ -236,7 +236,8 @@ class Size:
         if not (_integral(self) and _integral(other)):
             return apply("floordiv", self, other)
         whole, rest = _divide(self, other)
-        return whole + (rest if isinstance(rest, int) and rest == 0 else apply("floordiv", rest, other))
+        quotient: Scalar = whole + (rest if isinstance(rest, int) and rest == 0 else apply("floordiv", rest, other))
+        return quotient
 
     def __rfloordiv__(self, other: Scalar) -> Scalar:
         return 0 if other == 0 and type(other) is int else apply("floordiv", other, self)

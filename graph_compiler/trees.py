@@ -19,7 +19,6 @@ from typing import Any, Union
 Path = tuple[Any, ...]
 
 
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fixed:
     """An argument that is part of the program: compared by value, never opened, never an array."""
@@ -87,7 +86,12 @@ def same_static(left: Any, right: Any) -> bool:
     if isinstance(left, Fixed):
         one, other = left.value, right.value
         by_identity = hasattr(one, "dtype") and hasattr(one, "shape")
-        return one is other or type(one) is type(other) and not by_identity and (same_static(one, other) if isinstance(one, (float, tuple)) else bool(one == other))
+        return (
+            one is other
+            or type(one) is type(other)
+            and not by_identity
+            and (same_static(one, other) if isinstance(one, (float, tuple)) else bool(one == other))
+        )
     if isinstance(left, float):
         return left == right and str(left) == str(right) or (left != left and right != right)
     return isinstance(left, _COMPARED_BY_VALUE) and bool(left == right)
@@ -165,7 +169,9 @@ def _is_plain(value: Any, depth: int = 3) -> bool:
 
 
 # ------------------------------------------------------------------------------------- flatten and unflatten
-def _flatten(value: Any, is_leaf: Callable[[Any], bool], leaves: list[Any], open_objects: Callable[[Any], bool], above: tuple[int, ...]) -> Tree:
+def _flatten(
+    value: Any, is_leaf: Callable[[Any], bool], leaves: list[Any], open_objects: Callable[[Any], bool], above: tuple[int, ...]
+) -> Tree:
     if is_leaf(value):
         leaves.append(value)
         return Leaf()

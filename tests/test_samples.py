@@ -16,9 +16,11 @@ from .support.samples import Array, ErrorSample, Sample, made
 
 MODULES = [importlib.import_module(f"{samples.__name__}.{module.name}") for module in pkgutil.iter_modules(samples.__path__)]
 SAMPLES = [pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample}") for module in MODULES for sample in module.SAMPLES]
-ERRORS = [pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample.function.__name__}") for module in MODULES for sample in getattr(module, "ERRORS", ())]
-
-
+ERRORS = [
+    pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample.function.__name__}")
+    for module in MODULES
+    for sample in getattr(module, "ERRORS", ())
+]
 
 
 @pytest.mark.parametrize("sample", SAMPLES)

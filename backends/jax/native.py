@@ -89,7 +89,9 @@ class JaxTarget:
     def write_back(self, array: Any, value: Any) -> None:
         """In-place copy into a numpy array or a tensor; a JAX array cannot be written to."""
         if isinstance(array, jax.Array):
-            raise GuardFailed("the original function writes to its argument, but a JAX array cannot be written to; pass a numpy array or a tensor, or use graph.functional")
+            raise GuardFailed(
+                "the original function writes to its argument, but a JAX array cannot be written to; pass a numpy array or a tensor, or use graph.functional"
+            )
         if isinstance(array, np.ndarray):
             array[...] = np.asarray(value)
         else:
@@ -108,7 +110,11 @@ class JaxTarget:
             except (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError) as problem:
                 if chosen[0] is function:
                     raise
-                log.warning("%s is not compiled: a size in it depends on the elements of an array (%s)", function.__name__, str(problem).splitlines()[0])
+                log.warning(
+                    "%s is not compiled: a size in it depends on the elements of an array (%s)",
+                    function.__name__,
+                    str(problem).splitlines()[0],
+                )
                 chosen[0] = function
                 return function(*args)
 
@@ -137,7 +143,9 @@ class JaxTarget:
         for check, guard in zip(checks, guards):
             if not isinstance(check, jax.core.Tracer):
                 if check.tolist() != guard.expected:
-                    raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are {check.tolist()!r} now, read by {guard.origin}")
+                    raise GuardFailed(
+                        f"elements handed to Python were {guard.expected!r} while recording and are {check.tolist()!r} now, read by {guard.origin}"
+                    )
             else:
                 result = _poisoned(result, jnp.all(check == jnp.asarray(guard.expected)))
         return result

@@ -54,7 +54,9 @@ class TorchTarget:
 
     def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
         """An array of these elements."""
-        return (torch.frombuffer(bytearray(data), dtype=getattr(torch, dtype)) if data else torch.empty(0, dtype=getattr(torch, dtype))).reshape(shape)
+        return (
+            torch.frombuffer(bytearray(data), dtype=getattr(torch, dtype)) if data else torch.empty(0, dtype=getattr(torch, dtype))
+        ).reshape(shape)
 
     def copy(self, array: torch.Tensor) -> torch.Tensor:
         """The elements of now."""

@@ -108,7 +108,9 @@ def _text(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.call == "torch.Tensor.data.__set__":
-        raise TracingError(f"{capture.here()}: memory is put under a tensor by assigning to its .data, which cannot be recorded; use copy_ instead")
+        raise TracingError(
+            f"{capture.here()}: memory is put under a tensor by assigning to its .data, which cannot be recorded; use copy_ instead"
+        )
     return capture.run(function, args, kwargs)
 
 

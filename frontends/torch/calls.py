@@ -21,7 +21,9 @@ _OPERATORS = {
     "__neg__": "-{}", "neg": "-{}", "__invert__": "~{}", "__abs__": "abs({})", "__rmatmul__": "{1} @ {0}", "__rand__": "{1} & {0}", "__ror__": "{1} | {0}",
     "__rxor__": "{1} ^ {0}", "__rlshift__": "{1} << {0}", "__rrshift__": "{1} >> {0}", "__rmul__": "{1} * {0}", "__radd__": "{1} + {0}",
 }  # fmt: skip
-_ARITY = {key: len(set(re.findall(r"\{(\d?)\}", template))) if "1" in template else template.count("{}") for key, template in _OPERATORS.items()}
+_ARITY = {
+    key: len(set(re.findall(r"\{(\d?)\}", template))) if "1" in template else template.count("{}") for key, template in _OPERATORS.items()
+}
 _METHOD = "torch.Tensor."
 
 
@@ -71,8 +73,6 @@ class TorchCalls:
         return None
 
 
-
-
 def _factor(item: Any) -> str:
     text = repr(item)
     return f"({text})" if text.startswith("-") or " " in text and not text.startswith(("(", "[")) else text
@@ -89,5 +89,3 @@ def _index_part(part: Any) -> str:
         start, stop, step = ("" if item is None else repr(item) for item in (part.start, part.stop, part.step))
         return f"{start}:{stop}" + (f":{step}" if step else "")
     return "..." if part is Ellipsis else repr(part)
-
-

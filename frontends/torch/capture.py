@@ -126,7 +126,9 @@ class Capture(TorchFunctionMode):
         graph.notes["written_inputs"] = places
         apart = sorted(set(graph.notes["same_inputs"]))
         if overlap([self.input_tensors[index] for index in apart], [apart.index(graph.notes["same_inputs"][index]) for index in places]):
-            raise TracingError(f"{graph.name} writes to an argument that shares memory with another one, which cannot be recorded; pass a copy of one of them")
+            raise TracingError(
+                f"{graph.name} writes to an argument that shares memory with another one, which cannot be recorded; pass a copy of one of them"
+            )
 
     def add_input(self, name: str, tensor: torch.Tensor) -> None:
         """One array of the arguments; an array that stands in two places is one input, read in the first."""

@@ -11,8 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from ...ir.graph import Graph, Node, Origin, Value
 from ...trees import Branch, Leaf, flatten, iterate_structure
-from .arguments import is_array as is_array
-from .arguments import opens, to_tensor
+from .arguments import is_array, opens, to_tensor
 from .names import name_of
 from .parameters import Weights
 from .state import State

@@ -57,7 +57,11 @@ def _fold(examples: list[Any]) -> torch.dtype:
 
 def _combine(left: Any, right: Any) -> Any:
     kind = torch.result_type(left, right)
-    return torch.empty((0,) * (left.ndim if torch.is_tensor(left) else 0), dtype=kind) if torch.is_tensor(left) else _EXAMPLE[type(left + right)]
+    return (
+        torch.empty((0,) * (left.ndim if torch.is_tensor(left) else 0), dtype=kind)
+        if torch.is_tensor(left)
+        else _EXAMPLE[type(left + right)]
+    )
 
 
 def result_type(*operands: Any) -> str:

@@ -7,7 +7,9 @@ TAKES_SIZES = CREATES | {
     "split", "split_with_sizes", "tensor_split", "chunk", "view", "reshape", "expand", "repeat", "narrow", "new_zeros", "new_ones", "new_full",
     "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu",
 }  # fmt: skip
-DATA_SIZED = frozenset({"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"})
+DATA_SIZED = frozenset(
+    {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"}
+)
 WISHES = {"scaled_dot_product_attention": "attended", "__getitem__": "part", "matmul": "product", "masked_fill": "masked"}
 MAY_COPY = frozenset({"contiguous", "reshape"})  # give back the tensor itself or a copy, depending on its strides
 CUT = frozenset({"detach", "data"})

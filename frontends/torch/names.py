@@ -77,7 +77,9 @@ def is_in_place(key: str) -> bool:
     return key.endswith("_")
 
 
-_IN_PLACE_OPERATORS = frozenset({"add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "matmul"})
+_IN_PLACE_OPERATORS = frozenset(
+    {"add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "matmul"}
+)
 
 
 def pure_key(key: str) -> str:

@@ -23,7 +23,21 @@ VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__ind
 QUESTIONS = frozenset({"equal", "allclose"})
 
 # Calls that let other code see the memory of a tensor: what it does there cannot be recorded.
-FOREIGN = frozenset({"numpy", "__array__", "data_ptr", "storage", "untyped_storage", "_typed_storage", "__dlpack__", "__cuda_array_interface__", "apply_", "map_", "map2_"})
+FOREIGN = frozenset(
+    {
+        "numpy",
+        "__array__",
+        "data_ptr",
+        "storage",
+        "untyped_storage",
+        "_typed_storage",
+        "__dlpack__",
+        "__cuda_array_interface__",
+        "apply_",
+        "map_",
+        "map2_",
+    }
+)
 
 # Calls that change how torch works, not tensors.
 GRAD_MODE = "_set_grad_enabled"

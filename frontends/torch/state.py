@@ -23,7 +23,9 @@ class State:
     def __init__(self, weights: Weights) -> None:
         for name, root in weights.roots():
             if isinstance(root, Iterator) and not isinstance(root, torch.Tensor):
-                raise TracingError(f"{name} is an iterator outside of the recorded function: what the function takes from it cannot be recorded. Pass it as an argument")
+                raise TracingError(
+                    f"{name} is an iterator outside of the recorded function: what the function takes from it cannot be recorded. Pass it as an argument"
+                )
         self._weights = weights
         self._world = World(weights.roots())
 
@@ -49,12 +51,19 @@ class State:
 
     def _is_buffer(self, change: Change) -> bool:
         was, now = change.before, change.now
-        return isinstance(was, torch.Tensor) and isinstance(now, torch.Tensor) and self._weights.name_of(was) is not None and change.where.endswith(("_buffers", "_parameters"))
+        return (
+            isinstance(was, torch.Tensor)
+            and isinstance(now, torch.Tensor)
+            and self._weights.name_of(was) is not None
+            and change.where.endswith(("_buffers", "_parameters"))
+        )
 
     def _effect(self, capture: Any, change: Change) -> None:
         name = self._weights.name_of(change.before) or ""
         if not self._weights.is_persistent(name):
-            raise TracingError(f"{capture.recorder.graph.name} replaces the non-persistent buffer {name}; write to it in place, or make it persistent")
+            raise TracingError(
+                f"{capture.recorder.graph.name} replaces the non-persistent buffer {name}; write to it in place, or make it persistent"
+            )
         if tuple(change.before.shape) != tuple(change.now.shape) or change.before.dtype != change.now.dtype:
             raise TracingError(f"{capture.recorder.graph.name} replaces the buffer {name} by one of another shape or dtype")
         capture.recorder.graph.effects.append(Effect("buffer", name, capture.value(change.now)))

@@ -23,7 +23,7 @@ def surroundings_of(weights: Weights, graph: Graph, only_without_grad: bool) -> 
     holders = [(*weights.holder_of(name), tensor) for name, (_, tensor) in graph.constants.items() if weights.knows(name)]
 
     def in_place() -> bool:
-        return all([held.get(key) is tensor for held, key, tensor in holders])
+        return not holders or all(held.get(key) is tensor for held, key, tensor in holders)
 
     def holds() -> bool:
         return (

@@ -17,7 +17,22 @@ from ...trees import iterate_structure
 
 # ATen operations that take sizes or positions as numbers: inside of a transform these were computed from sizes by code that
 # cannot be seen, so the recording holds only for the sizes it has.
-_SIZED = frozenset({"view", "_unsafe_view", "reshape", "expand", "slice", "select", "narrow", "as_strided", "repeat", "unfold", "split", "split_with_sizes"})
+_SIZED = frozenset(
+    {
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "expand",
+        "slice",
+        "select",
+        "narrow",
+        "as_strided",
+        "repeat",
+        "unfold",
+        "split",
+        "split_with_sizes",
+    }
+)
 _SIZED_PREFIXES = ("new_", "zeros", "ones", "full", "empty", "arange", "slice_", "select_", "rand")
 
 

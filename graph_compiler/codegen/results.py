@@ -52,7 +52,7 @@ class _Results:
         return name
 
     def _branch(self, tree: Branch, children: list[str]) -> str:
-        cls = tree.type
+        cls: Any = tree.type
         if cls is tuple:
             return f"({', '.join(children)}{',' if len(children) == 1 else ''})"
         if cls is list:

@@ -129,7 +129,9 @@ class _Writer:
     def _symbol(self, symbol: Symbol) -> str:
         if symbol not in self.symbols:
             array = self.text[symbol.source]
-            self.symbols[symbol] = self.names.unique(f"{symbol.source.name if symbol.source.node is None else array}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}")
+            self.symbols[symbol] = self.names.unique(
+                f"{symbol.source.name if symbol.source.node is None else array}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}"
+            )
             self.lines.append(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
         return self.symbols[symbol]
 

@@ -70,7 +70,9 @@ class Node:
 
     __slots__ = ("facts", "inputs", "op", "origin", "outputs", "params", "uses")
 
-    def __init__(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, facts: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, facts: dict[str, Any] | None = None
+    ) -> None:
         self.op, self.inputs, self.params, self.origin = op, inputs, params, origin
         self.facts = facts or {}
         self.outputs: tuple[Value, ...] = ()

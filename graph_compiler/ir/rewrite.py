@@ -60,7 +60,13 @@ class Rewriter:
         guards = [Guard(condition, g.expected, g.origin) for g in graph.guards if (condition := self._mapped(g.condition)) is not True]
         effects = [Effect(e.kind, e.target, self._mapped(e.value)) for e in graph.effects]
         outputs = [self._mapped(leaf) for leaf in graph.outputs]
-        return graph.derive(nodes=self.nodes, outputs=outputs, guards=list(dict.fromkeys(guards)) if _hashable(guards) else guards, effects=effects, **changes), True
+        return graph.derive(
+            nodes=self.nodes,
+            outputs=outputs,
+            guards=list(dict.fromkeys(guards)) if _hashable(guards) else guards,
+            effects=effects,
+            **changes,
+        ), True
 
 
 def _hashable(guards: list[Guard]) -> bool:

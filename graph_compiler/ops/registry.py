@@ -155,4 +155,17 @@ def check_params(op: Op, params: dict[str, Any]) -> dict[str, Any]:
     return whole
 
 
-__all__ = ["ArraySpec", "Dim", "Op", "Scalar", "Size", "Unknown", "all_ops", "check_params", "declare", "decomposition", "get", "get_decomposition"]
+__all__ = [
+    "ArraySpec",
+    "Dim",
+    "Op",
+    "Scalar",
+    "Size",
+    "Unknown",
+    "all_ops",
+    "check_params",
+    "declare",
+    "decomposition",
+    "get",
+    "get_decomposition",
+]

@@ -26,7 +26,9 @@ def cache_constants(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     rest = [node for node in graph.nodes if node in varying]
     computed = {value for node in constant for value in node.outputs}
     wanted = _wanted(graph, rest, computed)
-    arrays = evaluate(graph.derive(inputs=[], parameters={}, nodes=constant, outputs=wanted, output_tree=_flat_tree(len(wanted)), guards=[], effects=[]))
+    arrays = evaluate(
+        graph.derive(inputs=[], parameters={}, nodes=constant, outputs=wanted, output_tree=_flat_tree(len(wanted)), guards=[], effects=[])
+    )
     constants = dict(graph.constants)
     for value, array in zip(wanted, arrays):
         held = value

@@ -34,5 +34,3 @@ def decompose(graph: Graph, known: Container[str], target: str) -> tuple[Graph, 
             rewriter.append(part)
         rewriter.replace(node.outputs, results if isinstance(results, tuple) else (results,))
     return rewriter.finish(constants=scratch.constants)
-
-

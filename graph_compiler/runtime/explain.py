@@ -19,7 +19,11 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return variant.last_failure or "it fits"
     target = variant.target
     leaves, tree = flatten((args, kwargs), lambda item: target.convert(item) is not None)
-    differences = (*_tree_differences(variant.graph.input_tree, tree, ""), *_leaf_differences(variant, leaves), *_guard_differences(variant, leaves))
+    differences = (
+        *_tree_differences(variant.graph.input_tree, tree, ""),
+        *_leaf_differences(variant, leaves),
+        *_guard_differences(variant, leaves),
+    )
     return next(iter(differences), "an argument is of another class")
 
 
@@ -64,7 +68,11 @@ def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         return int(arrays[symbol.source].shape[symbol.axis])
 
     for guard in variant.graph.entry_guards():
-        if isinstance(guard.condition, Size) and all(symbol.source in arrays for symbol in guard.condition.symbols()) and not guard.condition.evaluate(read):
+        if (
+            isinstance(guard.condition, Size)
+            and all(symbol.source in arrays for symbol in guard.condition.symbols())
+            and not guard.condition.evaluate(read)
+        ):
             yield f"{guard_text(guard)} does not hold"
 
 

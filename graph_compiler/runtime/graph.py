@@ -66,7 +66,9 @@ class Graph:
         if self._variants and self._on_miss == "error":
             raise GuardFailed(f"{self.name}: this call fits no recorded variant: {why}. Record one for it, or allow on_miss='retrace'")
         if len(self._variants) >= self._max_variants:
-            raise TooManyVariants(f"{self.name} was recorded {len(self._variants)} times and this call fits none: {why}. Raise max_variants, or pass what differs as an array")
+            raise TooManyVariants(
+                f"{self.name} was recorded {len(self._variants)} times and this call fits none: {why}. Raise max_variants, or pass what differs as an array"
+            )
         variant = self.add_variant(args, kwargs, why)
         leaves = variant.match(args, kwargs)
         if leaves is None:

@@ -81,7 +81,12 @@ class _Matcher:
         name, spec = f"array_{number}", self.graph.inputs[number].spec
         self.names.append(name)
         native = " and ".join(f"type({name}) is not array_type_{i}" for i in range(len(self.target.array_types)))
-        self.lines += [f"{name} = given_{number} = {access}", f"if {native}:", f"    {name} = convert({name})", f"    if {name} is None: return None"]
+        self.lines += [
+            f"{name} = given_{number} = {access}",
+            f"if {native}:",
+            f"    {name} = convert({name})",
+            f"    if {name} is None: return None",
+        ]
         self._require(f"{name}.dtype == {self.target.dtype_text(spec.dtype)} and {name}.ndim == {spec.ndim}")
 
     def _static(self, value: Any, access: str) -> None:
@@ -119,10 +124,12 @@ class _Matcher:
                 self._require(f"fact_of(given_{index}, {fact!r}) is {expected[index]}")
         if written := self.graph.notes.get("written_inputs"):
             self.bound["overlap"] = overlap
-            self._require(f"not overlap([{', '.join(f'given_{index}' for index in apart)}], {[apart.index(same[index]) for index in written]})")
+            self._require(
+                f"not overlap([{', '.join(f'given_{index}' for index in apart)}], {[apart.index(same[index]) for index in written]})"
+            )
 
     def _guards(self) -> None:
-        places = {value: name for value, name in zip(self.graph.inputs, self.names)}
+        places = dict(zip(self.graph.inputs, self.names))
 
         def read(symbol: Symbol) -> str:
             return f"{places[symbol.source]}.shape[{symbol.axis}]"

@@ -90,7 +90,9 @@ class Pipeline:
         recorded = variant.recording
         assert recorded is not None
         if recorded.graph.dialect == "canonical" and not hasattr(self.target, "rows"):
-            raise UnsupportedOperation(f"{self.name} was loaded in canonical operations, which cannot be written for {self.target.name} yet")
+            raise UnsupportedOperation(
+                f"{self.name} was loaded in canonical operations, which cannot be written for {self.target.name} yet"
+            )
         return self.written(recorded, variant.surroundings, variant.why)
 
     def missing(self, variant: Variant) -> list[str]:

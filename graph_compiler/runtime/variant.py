@@ -148,7 +148,9 @@ class Variant:
         for guard, value in zip(self.program.checks, checks):
             seen = self.target.elements(value)
             if not same_elements(seen, guard.expected):
-                raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are {seen!r} now, read by {guard.origin}")
+                raise GuardFailed(
+                    f"elements handed to Python were {guard.expected!r} while recording and are {seen!r} now, read by {guard.origin}"
+                )
 
     def _apply(self, effects: tuple[Any, ...], leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None) -> None:
         for effect, value in zip(self.graph.effects, effects):
@@ -171,7 +173,10 @@ class Variant:
         result = result[0] if self._updates else result
         if not self._returns_more:
             return result, state
-        return self.target.checked(result, checks, self.program.checks), {**state, **{e.target: value for e, value in zip(self.graph.effects, effects)}}
+        return self.target.checked(result, checks, self.program.checks), {
+            **state,
+            **{e.target: value for e, value in zip(self.graph.effects, effects)},
+        }
 
 
 def _written(graph: IRGraph) -> tuple[tuple[str, Any], ...]:

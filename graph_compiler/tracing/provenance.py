@@ -18,7 +18,9 @@ class Locator:
     ``module_call`` is the code object whose frames stand for the call of a module (their ``self``), ``path_of`` its path in the model.
     """
 
-    def __init__(self, internal: tuple[str, ...], module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None) -> None:
+    def __init__(
+        self, internal: tuple[str, ...], module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None
+    ) -> None:
         self._internal = (*(f"{name}." for name in (*internal, _OWN)),)
         self._module_call, self._path_of = module_call, path_of
         self._is_internal: dict[CodeType, bool] = {}

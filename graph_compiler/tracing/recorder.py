@@ -66,7 +66,15 @@ class Recorder:
         return self.keep(array, value)
 
     # ------------------------------------------------------------------------------ calls
-    def add_call(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, outputs: list[tuple[str, Any, ArraySpec]], facts: dict[str, Any]) -> Node:
+    def add_call(
+        self,
+        op: str,
+        inputs: tuple[Any, ...],
+        params: dict[str, Any],
+        origin: Origin,
+        outputs: list[tuple[str, Any, ArraySpec]],
+        facts: dict[str, Any],
+    ) -> Node:
         """A new node; ``outputs`` are (name, array, spec) of the new arrays that the call made."""
         node = Node(op, inputs, params, origin, facts)
         node.outputs = tuple(Value(name, spec, node, i) for i, (name, _, spec) in enumerate(outputs))

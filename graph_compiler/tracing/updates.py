@@ -90,7 +90,9 @@ def _item(arguments: Any, item: Kept | New, new: tuple[Any, ...]) -> Any:
 
 def _at(arguments: Any, path: Path) -> Any:
     for key in path:
-        arguments = arguments[key] if isinstance(arguments, (tuple, list, Mapping)) and not isinstance(key, _Field) else getattr(arguments, key)
+        arguments = (
+            arguments[key] if isinstance(arguments, (tuple, list, Mapping)) and not isinstance(key, _Field) else getattr(arguments, key)
+        )
     return arguments
 
 

@@ -310,7 +310,7 @@ def any_of(x: Any) -> Any:
 
 
 def sequence_bool(x: Any) -> Any:
-    return x * 2 if not x.shape[0] == 2 else -x
+    return x * 2 if not x.shape[0] == 2 else -x  # noqa: SIM201
 
 
 def topk_size(x: Any) -> Any:

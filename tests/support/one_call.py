@@ -38,7 +38,9 @@ def raise_call(name: str, function: Callable[..., Any], args: tuple[Any, ...], k
     return verify(graph)
 
 
-def run_call(name: str, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> tuple[list[Any], list[torch.Tensor], str]:
+def run_call(
+    name: str, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> tuple[list[Any], list[torch.Tensor], str]:
     """(results in JAX, results of torch, the generated source), results as flat lists of arrays."""
     graph = raise_call(name, function, args, kwargs or {})
     program = write(graph, jax_backend.dialect, f"{name}, one call.")

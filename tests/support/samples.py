@@ -31,7 +31,9 @@ class Array:
             count = int(torch.tensor(self.shape).prod()) if self.shape else 1
             return (torch.randperm(count, generator=generator).reshape(self.shape) - count // 2).to(dtype)
         if self.kind == "integers" or not (dtype.is_floating_point or dtype.is_complex):
-            return torch.randint(0 if self.dtype.startswith("u") and self.low < 0 else self.low, self.high, self.shape, generator=generator).to(dtype)
+            return torch.randint(
+                0 if self.dtype.startswith("u") and self.low < 0 else self.low, self.high, self.shape, generator=generator
+            ).to(dtype)
         if self.kind == "positive":
             return (torch.rand(self.shape, generator=generator) * 1.5 + 0.5).to(dtype)
         if self.kind == "unit":

@@ -9,7 +9,7 @@ from . import linear_algebra as linear_algebra
 from . import manipulation as manipulation
 from . import nn as nn
 from . import random as random
-from . import special as special
 from . import searching as searching
+from . import special as special
 from . import statistical as statistical
 from .table import rows as rows

@@ -160,7 +160,9 @@ class _Raiser:
             step = product(held.shape[symbol.axis + 1 :])
             if hint_of(step) == symbol.hint:
                 return step
-            raise UnsupportedOperation(f"{self.b.origin}: a stride of an array that is not contiguous was read, which has no meaning outside of torch")
+            raise UnsupportedOperation(
+                f"{self.b.origin}: a stride of an array that is not contiguous was read, which has no meaning outside of torch"
+            )
         raise UnsupportedOperation(f"{self.b.origin}: {symbol!r} has no meaning outside of torch")
 
     def _arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:

@@ -32,7 +32,7 @@ class TorchBuilder(Builder):
         """``x`` as an array: a value as it is, a number or a size as a 0-d array of ``dtype``."""
         if isinstance(x, Value):
             return x if dtype is None else self.cast(x, dtype)
-        return self.full(shape=(), fill_value=x, dtype=dtype or result_type(x))  # type: ignore[no-any-return]
+        return self.full(shape=(), fill_value=x, dtype=dtype or result_type(x))
 
     def cast(self, x: Any, dtype: Any) -> Any:
         """``x`` as ``dtype`` (a name or a ``torch.dtype``); a number stays a number of the same kind."""
@@ -76,7 +76,7 @@ class TorchBuilder(Builder):
 
 def _number(item: Any, dtype: str) -> Any:
     """A number that computes as ``dtype`` does: 2 beside floats is 2.0, True beside integers is 1."""
-    if isinstance(item, Size) or isinstance(item, complex):
+    if isinstance(item, (Size, complex)):
         return item
     if dtype == "bool":
         return bool(item)
