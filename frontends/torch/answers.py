@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +121,15 @@ def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
+def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function itself."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back
+    weight = frame.f_locals.get("weight") if frame.f_code is function.__code__ else None
+    return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
+
+
 ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "shape": _shape,
     "size": _size,
@@ -128,6 +138,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "__len__": _len,
     "stride": _stride,
     reads.GRAD_MODE: _grad_mode,
+    "l1_loss": _l1_loss,
     "is_contiguous": _contiguous,
     "requires_grad": _requires_grad,
     "__set__": _set,

@@ -57,6 +57,7 @@ _ELEMENTWISE = [
     Sample(quietly(F.mse_loss), (array(3, 4), array(3, 4)), {"reduce": False}),
     Sample(F.mse_loss, (array(0, 4), array(0, 4)), name="mse_loss-empty"),
     Sample(F.mse_loss, (array(3, 4, dtype="bfloat16"), array(3, 4, dtype="bfloat16"))),
+    Sample(F.l1_loss, (array(3, 4), array(3, 4)), {"weight": array(3, 4, kind="positive")}),
     Sample(F.smooth_l1_loss, (array(3, 4), array(3, 4)), {"beta": 0.3}),
     Sample(F.smooth_l1_loss, (array(3, 4), array(3, 4)), {"beta": 0.0}),
     Sample(F.huber_loss, (array(3, 4), array(3, 4)), {"delta": 0.4}),
