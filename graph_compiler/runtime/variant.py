@@ -33,7 +33,7 @@ class Recorded:
     counts: str = ""
 
 
-@dataclass
+@dataclass(repr=False)
 class Variant:
     """A graph for one signature.
 
@@ -65,6 +65,10 @@ class Variant:
         self.is_random = "key" in self.graph.notes
         self.last_failure = ""
         self.problem: Exception | None = None
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in self.graph.inputs)
+        return f"<variant of {self.graph.name} for {self.target.name}: {inputs or 'no arrays'}; {len(self.graph.nodes)} operations>"
 
     @property
     def source(self) -> str:
