@@ -111,10 +111,11 @@ def time_table(seconds: dict[str, float]) -> Table:
 
 
 def show_source(source: str, console: Console) -> None:
-    """The first lines of what was generated."""
+    """The first lines of the generated function, which stands behind the helpers that it uses."""
     lines = source.splitlines()
-    console.print(f"\nThe first {SOURCE_LINES} of {len(lines)} lines of the generated source (graph.source):\n")
-    console.print(Syntax("\n".join(lines[:SOURCE_LINES]), "python", background_color="default"))
+    start = max(number for number, line in enumerate(lines) if line.startswith("def "))
+    console.print(f"\nThe generated source (graph.source) has {len(lines)} lines; the function begins:\n")
+    console.print(Syntax("\n".join(lines[start : start + SOURCE_LINES]), "python", background_color="default"))
 
 
 # ---------------------------------------------------------------------------------------------- the demonstration

@@ -71,10 +71,12 @@ class _Raiser:
         for effect in graph.effects:
             result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
         result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
-        for guard in graph.guards:
+        assumed = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
+        for guard in graph.guards:  # in canonical sizes many of them are the same, or hold always
             condition = self.mapped(guard.condition)
-            if condition is not True:
+            if condition is not True and not (isinstance(condition, Size) and condition in assumed):
                 result.guards.append(Guard(condition, guard.expected, guard.origin))
+                assumed.add(condition)
         for value in self.written:
             self._effect(value)
 
