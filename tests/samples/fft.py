@@ -26,7 +26,7 @@ def _one_axis() -> list[Sample]:
         Sample(_FFT.ifft, (ints(5),), other=(ints(8),)),
         Sample(_FFT.rfft, (ints(5),)),
         Sample(_FFT.irfft, (_REAL,)),
-        Sample(_FFT.fft, (array(5, dtype="float64"),), rtol=1e-4),
+        Sample(_FFT.fft, (array(5, dtype="float64"),)),
         Sample(_FFT.fft, (_COMPLEX, 5, -2, "ortho"), other=(_OTHER_COMPLEX, 5, -2, "ortho")),
         Sample(padded_to_double, (_REAL,), other=(_OTHER_REAL,)),
     ]

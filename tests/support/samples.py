@@ -65,7 +65,6 @@ class Sample:
     kwargs: dict[str, Any] = field(default_factory=dict)
     other: tuple[Any, ...] | None = None
     name: str = ""
-    rtol: float | None = None
 
     def __str__(self) -> str:
         kwargs = "".join(f"-{key}={value}" for key, value in self.kwargs.items())
