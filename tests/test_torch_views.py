@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+import graph_compiler
 from graph_compiler.backends import jax as jax_backend
 from graph_compiler.codegen import write
 from graph_compiler.frontends.torch.raising import TorchBuilder
@@ -114,3 +115,21 @@ def test_views_are_undone_step_by_step(chain: Chain, value: str) -> None:
 def test_other_views_are_written_by_position(chain: Chain, value: str) -> None:
     graph = check(chain, VALUES[value])
     assert any(node.op == "scatter_nd" for node in graph.nodes)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.t().as_strided((2, 3), (1, 2)),
+        lambda x: x[:, 1:].as_strided((2, 2), (1, 2), 0),
+        lambda x: x[:1].as_strided((4, 3), (3, 1)),
+    ],
+)
+def test_memory_of_a_view_is_an_error_outside_of_torch(view: Any) -> None:
+    """``as_strided`` counts in memory: right in torch, refused where there is none, and right again on contiguous tensors."""
+    x = torch.arange(12.0).reshape(4, 3)
+    assert torch.equal(graph_compiler.compile(view, args=(x,))(x), view(x))
+    with pytest.raises(graph_compiler.errors.UnsupportedOperation, match="contiguous"):
+        graph_compiler.transpile(view, args=(x,))
+    whole = graph_compiler.transpile(lambda x: x.as_strided((2, 3), (1, 2)), args=(x,))
+    assert whole(x).tolist() == x.as_strided((2, 3), (1, 2)).tolist()

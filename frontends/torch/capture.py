@@ -36,7 +36,7 @@ from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
 from .structure import STRUCTURE
 from .surroundings import surroundings_of
-from .tensors import hints, spec_of, storage, version
+from .tensors import fills_memory, hints, spec_of, storage, version
 from .unseen import Unseen
 
 
@@ -234,6 +234,8 @@ class Capture(TorchFunctionMode):
         origin = self.locator.locate(name, 4)
         wish = kinds.WISHES.get(key, key.strip("_"))
         facts: dict[str, Any] = {"key": key}
+        if key.startswith("as_strided") and not fills_memory(operands[0]):
+            facts["strided"] = True
         if written:
             facts["writes"] = tuple(dict.fromkeys(written))
         if not self.grad_enabled and any(value in self.differentiable for value in values_in((inputs, params))):

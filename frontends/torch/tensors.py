@@ -33,3 +33,9 @@ def storage(tensor: torch.Tensor) -> int:
         return tensor.untyped_storage()._cdata
     except (NotImplementedError, RuntimeError):  # sparse and other tensors without one storage
         return -id(tensor)
+
+
+def fills_memory(tensor: torch.Tensor) -> bool:
+    """Whether the tensor is all of its memory in row-major order, so that places in memory are places in the tensor."""
+    whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
+    return whole and tensor.is_contiguous() and tensor.storage_offset() == 0

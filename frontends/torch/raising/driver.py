@@ -192,6 +192,10 @@ class _Raiser:
     def _call(self, node: Node) -> Any:
         """What a call gives, in canonical values."""
         self.b.recorded = tuple(_seen(item) for item in iterate_structure(node.facts.get("result")) if isinstance(item, Value))
+        if node.facts.get("strided"):
+            raise UnsupportedOperation(
+                "it reads memory of a tensor that is a view or not contiguous, which only torch has; call contiguous() before it"
+            )
         args, kwargs = self._arguments(node)
         row = self._row(node)
         if row is None:
