@@ -5,7 +5,7 @@ from __future__ import annotations
 CREATES = frozenset({"arange", "zeros", "ones", "full", "empty", "eye", "linspace"})
 TAKES_SIZES = CREATES | {
     "split", "split_with_sizes", "tensor_split", "chunk", "view", "reshape", "expand", "repeat", "narrow", "new_zeros", "new_ones", "new_full",
-    "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu",
+    "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu", "as_strided",
 }  # fmt: skip
 DATA_SIZED = frozenset(
     {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"}
