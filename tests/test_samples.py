@@ -1,4 +1,4 @@
-"""Every sample call, converted to JAX, gives what torch gives: at the recorded arguments, and at others with the same graph."""
+"""Every sample call, converted to each target, gives what torch gives: at the recorded arguments, and at others with the same graph."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ import pytest
 import torch
 
 import graph_compiler
+from graph_compiler.errors import GraphCompilerError
 
 from . import samples
+from .limits import TARGETS, unsupported_samples
 from .support.compare import assert_same
 from .support.samples import Array, ErrorSample, Sample, made
 
 MODULES = [importlib.import_module(f"{samples.__name__}.{module.name}") for module in pkgutil.iter_modules(samples.__path__)]
-SAMPLES = [pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample}") for module in MODULES for sample in module.SAMPLES]
+SAMPLES = [
+    pytest.param(name := f"{module.__name__.rpartition('.')[2]}-{sample}", sample, id=name)
+    for module in MODULES
+    for sample in module.SAMPLES
+]
 ERRORS = [
     pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample.function.__name__}")
     for module in MODULES
@@ -23,16 +29,31 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_sample_in_jax(sample: Sample) -> None:
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize(("name", "sample"), SAMPLES)
+def test_sample(name: str, sample: Sample, to: str) -> None:
+    if reason := unsupported_samples(to).get(name):
+        with pytest.raises(GraphCompilerError):
+            check(sample, to)
+        pytest.xfail(reason)
+    check(sample, to)
+
+
+def check(sample: Sample, to: str) -> None:
+    """The sample's call in a target gives what torch gives, at the recorded arguments and at others with the same graph."""
     args, kwargs = made(sample.args), made(sample.kwargs, seed=1)
     expected = sample.function(*made(sample.args), **made(sample.kwargs, seed=1))
-    graph = graph_compiler.transpile(sample.function, to="jax", source="torch", args=args, kwargs=kwargs, on_miss="retrace")
+    graph = graph_compiler.transpile(sample.function, to=to, source="torch", args=args, kwargs=kwargs)
     assert_same(graph(*args, **kwargs), expected)
     if sample.other is not None:
         other = made(sample.other, seed=2)
         expected = sample.function(*made(sample.other, seed=2), **made(sample.kwargs, seed=1))
         assert_same(graph(*other, **kwargs), expected)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_limits_name_samples(target: str) -> None:
+    assert not unsupported_samples(target).keys() - {case.values[0] for case in SAMPLES}
 
 
 @pytest.mark.parametrize("sample", ERRORS)
