@@ -32,7 +32,19 @@ def test_a_ratio_is_taken_within_each_round() -> None:
     samples = {"slow": [2.0, 4.0, 2.2], "fast": [1.0, 2.0, 1.0]}
     assert measure.ratio(samples, "slow", "fast") == 2.0
     assert measure.difference(samples, "slow", "fast") == pytest.approx(1.2)
-    assert measure.overhead(samples, "slow", "fast") == 1.0
+
+
+def test_overhead_leaves_out_interrupted_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, calls = [0.0], iter(range(1_000_000))
+
+    def taking(usual: float) -> measure.Call:
+        def call() -> None:
+            clock[0] += usual + (100.0 if next(calls) % 7 == 0 else 0.0)
+
+        return call
+
+    monkeypatch.setattr(measure.time, "perf_counter", lambda: clock[0])
+    assert measure.overhead(taking(3.0), taking(2.0), pairs=100) == pytest.approx(1.0)
 
 
 def test_floors_judge_the_right_side() -> None:

@@ -62,7 +62,7 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     if "graph" not in samples:
         return
     results.add_figure(case.name, "speed-up over eager", ratio(samples, "torch eager", "graph"), "x")
-    cost = overhead(samples, "graph", "graph: flat function alone")
+    cost = overhead(calls["graph"], calls["graph: flat function alone"], pairs=50 * settings.rounds)
     results.add_figure(case.name, "guards and dispatch, a call", cost * 1e6, "µs")
 
 

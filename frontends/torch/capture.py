@@ -37,6 +37,7 @@ from .state import State
 from .structure import STRUCTURE
 from .surroundings import surroundings_of
 from .tensors import fills_memory, hints, spec_of, storage, version
+from .training import TrainingReads
 from .unseen import Unseen
 
 
@@ -61,7 +62,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     again_args, again_kwargs = call_of(tree, tensors)
     containers, state = Containers((again_args, again_kwargs), is_array), State(weights)
     try:
-        with capture.isolated(), nullcontext() if for_torch else compiling():
+        with capture.isolated(), TrainingReads() as asked, nullcontext() if for_torch else compiling():
             result = function(*again_args, **again_kwargs)
             state.finish(capture)
         graph = capture.finish(result, tree, containers)
@@ -69,7 +70,7 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         state.restore()
         recorder.forget_arrays()
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
-    return Recording(graph, weights, surroundings_of(weights, graph, only_without_grad))
+    return Recording(graph, weights, surroundings_of(weights, graph, asked.modules(), only_without_grad))
 
 
 class Capture(TorchFunctionMode):

@@ -7,10 +7,11 @@ import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from operator import getitem, is_
 from typing import Any
 
 import torch
+
+from ...tracing.conjunction import conjunction
 
 
 class Weights:
@@ -57,14 +58,15 @@ class Weights:
 
     def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
         """A function that gives the tensors that the modules hold under these names at the moment."""
-        names = list(names)
-        holders, keys = [self._holders[name][0] for name in names], [self._holders[name][1] for name in names]
-        found = dict(zip(names, map(getitem, holders, keys)))
-        tensors = list(found.values())
+        holders = {name: self._holders[name] for name in names}
+        found = {name: held[key] for name, (held, key) in holders.items()}
+        facts = [("{}[{}] is {}", (held, key, found[name])) for name, (held, key) in holders.items()]
+        unchanged: Callable[[], bool] | None = None
 
         def live() -> dict[str, Any]:
-            now = list(map(getitem, holders, keys))
-            return found if all(map(is_, now, tensors)) else dict(zip(names, now))
+            nonlocal unchanged
+            unchanged = unchanged or conjunction(facts)
+            return found if unchanged() else {name: held[key] for name, (held, key) in holders.items()}
 
         return live
 

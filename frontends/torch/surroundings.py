@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from operator import attrgetter, itemgetter
-
 import torch
 
 from ...ir.graph import Graph
 from ...tracing import Surroundings
+from ...tracing.conjunction import Fact, conjunction
 from .parameters import Weights
+from .training import reads_unseen
 
-_training, _version = itemgetter("training"), attrgetter("_version")
 
-
-def surroundings_of(weights: Weights, graph: Graph, only_without_grad: bool) -> Surroundings:
-    """Training flags of the modules, captured tensors nobody has written to or replaced, and the grad mode where it matters."""
-    # Checked before every call, with cold caches as often as not: comparisons of whole lists, filled by C code.
-    attributes = [vars(module) for module in weights.modules()]
-    flags = list(map(_training, attributes))
-    names, captured = list(graph.constants), [tensor for _, tensor in graph.constants.values() if not tensor.is_inference()]
-    versions = list(map(_version, captured))
-    holders = [(*weights.holder_of(name), tensor) for name, (_, tensor) in graph.constants.items() if weights.knows(name)]
-
-    def in_place() -> bool:
-        return not holders or all(held.get(key) is tensor for held, key, tensor in holders)
-
-    def holds() -> bool:
-        return (
-            list(map(_training, attributes)) == flags
-            and list(map(_version, captured)) == versions
-            and in_place()
-            and not (only_without_grad and torch.is_grad_enabled())
-        )
+def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool) -> Surroundings:
+    """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, and the grad mode where it matters."""
+    flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
+    captured = [(name, tensor) for name, (_, tensor) in graph.constants.items()]
+    training = [("{}['training'] is {}", (vars(module), module.training)) for module in flags]
+    facts: list[Fact] = [("{}._version == {}", (tensor, tensor._version)) for _, tensor in captured if not tensor.is_inference()]
+    facts += [("{}.get({}) is {}", (*weights.holder_of(name), tensor)) for name, tensor in captured if weights.knows(name)]
+    if only_without_grad:
+        facts.append(("not {}()", (torch.is_grad_enabled,)))
+    modes = conjunction(training)
 
     def reason() -> str:
-        if list(map(_training, attributes)) != flags:
+        if not modes():
             return "train() or eval() was called on a module since"
         if only_without_grad and torch.is_grad_enabled():
             return "it was recorded under no_grad"
-        return f"captured tensors were changed or replaced since (of {', '.join(names)})"
+        return f"captured tensors were changed or replaced since (of {', '.join(graph.constants)})"
 
-    return Surroundings(holds, reason)
+    return Surroundings(conjunction([*training, *facts]), reason)

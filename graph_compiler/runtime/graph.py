@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GuardFailed, NotTraced, TooManyVariants
 from ..tracing import active
-from ..trees import flatten
 from .comparison import Tolerance
 from .variant import MISS, Variant
 
@@ -44,22 +43,18 @@ class Graph:
 
     # ------------------------------------------------------------------------------ calling
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if active.recording:  # of another function, which records the original of this one with it
+        if active.anywhere and active.recording:  # of another function, which records the original of this one with it
             return self.pipeline.call(args, kwargs)
         for variant in self._variants:
-            if not variant.surroundings.holds():
+            if not variant.holds():
                 continue
             leaves = variant.match(args, kwargs)
             if leaves is None:
                 continue
-            result = variant.run(leaves, lambda: self._leaves(args, kwargs), (args, kwargs))
+            result = variant.run(leaves, args, kwargs)
             if result is not MISS:
                 return result
         return self._miss(args, kwargs)
-
-    def _leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        target = self._variants[0].target
-        return flatten((args, kwargs), lambda item: target.convert(item) is not None)[0]
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         why = self._why_missed(args, kwargs)
@@ -73,7 +68,7 @@ class Graph:
         leaves = variant.match(args, kwargs)
         if leaves is None:
             raise CallMismatch(f"{self.name}: the call does not fit the graph just recorded from it; an argument changes while it is read")
-        result = variant.run(leaves, lambda: self._leaves(args, kwargs), (args, kwargs))
+        result = variant.run(leaves, args, kwargs)
         if result is MISS:
             self._variants.remove(variant)
             if variant.problem is not None:

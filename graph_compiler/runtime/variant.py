@@ -13,10 +13,12 @@ from ..passes.aliases import Aliases
 from ..sizes import same_elements
 from ..tracing import Surroundings
 from ..tracing.updates import apply_updates
+from ..trees import flatten
 from .matching import matcher
 from .target import Target
 
 MISS = object()
+_NONE: Mapping[str, Any] = {}
 
 
 @dataclass
@@ -55,10 +57,11 @@ class Variant:
         flat = load(self.program)
         self.flat = flat
         self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options)
-        self.match = matcher(self.graph, self.target)
+        self.holds, self.match = self.surroundings.holds, matcher(self.graph, self.target)
+        self._expected = [guard.expected for guard in self.program.checks]
         self._updates = self.graph.notes.get("updates", ())
         self._returns_more = bool(self.graph.effects or self.program.checks)
-        self._plain = not (self._returns_more or self._updates)
+        self._changes = bool(self.graph.effects or self._updates)  # more than its own arrays
         self._leading = self._leading_arguments()
         self._written = _written(self.graph)
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
@@ -96,21 +99,26 @@ class Variant:
 
         return leading
 
-    def run(self, leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None = None, arguments: Any = None) -> Any:
+    def run(self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
         """The result for array leaves that matched; ``MISS`` where a guard inside does not hold, or it fails: then nothing was written.
 
-        ``arguments`` are the ``(args, kwargs)`` of the call, whose containers are changed as the original changes them.
+        ``args`` and ``kwargs`` are those of the call, whose arrays and containers are changed as the original changes them.
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key())
-        if self._plain and not self._saves:
-            try:
-                return self.function(*self._leading(), *leaves)
-            except Exception as problem:
-                return self._failed(problem)
-        return self._run_checked(leaves, call_leaves, arguments)
+        if self._changes or self._saves:
+            return self._run_and_apply(leaves, args, kwargs)
+        try:
+            outcome = self.function(*self._leading(), *leaves)
+            if not self._returns_more:
+                return outcome
+            result, _, checks = outcome
+            self._check(checks)
+            return result
+        except Exception as problem:
+            return self._failed(problem)
 
-    def _run_checked(self, leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None, arguments: Any) -> Any:
+    def _run_and_apply(self, leaves: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         leading = self._leading()
         before = [(array, self.target.copy(array)) for array in self._arrays_written(leading, leaves)] if self._saves else []
         try:
@@ -121,11 +129,10 @@ class Variant:
             for array, saved in before:
                 self.target.write_back(array, saved)
             return self._failed(problem)
-        self._apply(effects, leaves, call_leaves)
+        self._apply(effects, args, kwargs)
         if self._updates:
             result, new = result
-            if arguments is not None:
-                apply_updates(self._updates, new, arguments)
+            apply_updates(self._updates, new, (args, kwargs))
         return result
 
     def _parts(self, outcome: Any) -> tuple[Any, Any, Any]:
@@ -149,17 +156,18 @@ class Variant:
         return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self._written]
 
     def _check(self, checks: tuple[Any, ...]) -> None:
-        for guard, value in zip(self.program.checks, checks):
+        for expected, value in zip(self._expected, checks):
             seen = self.target.elements(value)
-            if not same_elements(seen, guard.expected):
-                raise GuardFailed(
-                    f"elements handed to Python were {guard.expected!r} while recording and are {seen!r} now, read by {guard.origin}"
-                )
+            if seen is not expected and not same_elements(seen, expected):
+                origin = next(guard.origin for guard, check in zip(self.program.checks, checks) if check is value)
+                raise GuardFailed(f"elements handed to Python were {expected!r} while recording and are {seen!r} now, read by {origin}")
 
-    def _apply(self, effects: tuple[Any, ...], leaves: tuple[Any, ...], call_leaves: Callable[[], list[Any]] | None) -> None:
+    def _apply(self, effects: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        written = [effect for effect in self.graph.effects if effect.kind == "argument"]
+        given = flatten((args, kwargs), lambda item: self.target.convert(item) is not None)[0] if written else []
         for effect, value in zip(self.graph.effects, effects):
             if effect.kind == "argument":
-                self.target.write_back(call_leaves()[effect.target] if call_leaves else leaves[effect.target], value)
+                self.target.write_back(given[effect.target], value)
             elif effect.kind == "buffer":
                 self.store(effect.target, value)
             else:

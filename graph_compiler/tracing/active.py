@@ -7,10 +7,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class _Active(threading.local):
-    """How many recordings of this thread are open, one inside of the other."""
+class _Active:
+    """Which threads have recordings open, one inside of the other. ``anywhere`` is the quick question that each call of a graph asks first."""
 
-    recording = 0
+    def __init__(self) -> None:
+        self.anywhere = 0
+        self._here = threading.local()
+        self._lock = threading.Lock()
+
+    @property
+    def recording(self) -> bool:
+        """Whether a recording of this thread is open."""
+        return getattr(self._here, "depth", 0) > 0
+
+    def change(self, by: int) -> None:
+        """One recording more, or less, of this thread."""
+        with self._lock:
+            self.anywhere += by
+        self._here.depth = getattr(self._here, "depth", 0) + by
 
 
 active = _Active()
@@ -19,8 +33,8 @@ active = _Active()
 @contextmanager
 def recording() -> Iterator[None]:
     """A recording is open inside of the block."""
-    active.recording += 1
+    active.change(+1)
     try:
         yield
     finally:
-        active.recording -= 1
+        active.change(-1)
