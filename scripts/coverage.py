@@ -1,0 +1,67 @@
+"""Runs whole corpora in the targets and writes what share is right: ``python scripts/coverage.py operators vision --target jax``
+
+Results stand in ``coverage/`` line by line: a run that was cut off goes on where it stopped, ``--again`` judges everything anew, and
+``--failed`` what was not right. ``coverage/summary.json`` and ``coverage/coverage.md`` are written at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[0] = str(ROOT)  # not this folder: a script of it has the name of a package
+
+from tests.coverage.corpora import CORPORA  # noqa: E402
+from tests.coverage.outcome import RIGHT, SKIPPED  # noqa: E402
+from tests.coverage.pool import run  # noqa: E402
+from tests.coverage.results import Record, Results, page  # noqa: E402
+
+
+def main(
+    corpora: Annotated[list[str], typer.Argument(help=f"Of {', '.join(CORPORA)}.")],
+    target: Annotated[list[str], typer.Option(help="Frameworks to convert to.")] = ["jax"],  # noqa: B006
+    select: Annotated[str, typer.Option(help="A regular expression: only cases whose names match.")] = "",
+    every: Annotated[int, typer.Option(help="Only each n-th case: a quick look.")] = 1,
+    workers: Annotated[int, typer.Option(help="Processes at a time.")] = 2,
+    folder: Annotated[Path, typer.Option(help="Where results are kept.")] = ROOT / "coverage",
+    again: Annotated[bool, typer.Option(help="Judge again what has a result.")] = False,
+    failed: Annotated[bool, typer.Option(help="Judge again what was not right.")] = False,
+) -> None:
+    """Judges the cases that have no result yet, then writes the pages."""
+    results = [Results(folder, corpus, name) for corpus in corpora for name in target]
+    for one in results:
+        _complete(one, select, every, workers, again, failed)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "summary.json").write_text(json.dumps([one.summary() for one in results], indent=1) + "\n", encoding="utf-8")
+    (folder / "coverage.md").write_text(page(results), encoding="utf-8")
+    for one in results:
+        print(json.dumps(one.summary()))
+
+
+def _complete(results: Results, select: str, every: int, workers: int, again: bool, failed: bool) -> None:
+    corpus = CORPORA[results.corpus]
+    names = [name for name in corpus.names()[::every] if re.search(select, name)]
+    left = [name for name in names if again or name not in results.records or (failed and not _is_right(results.records[name]))]
+    with Progress() as progress:
+        task = progress.add_task(f"{results.corpus} in {results.target}", total=len(left))
+
+        def keep(record: Record) -> None:
+            results.keep(record)
+            progress.advance(task)
+
+        run(results.corpus, results.target, left, corpus.seconds, workers, keep)
+
+
+def _is_right(record: Record) -> bool:
+    return record["status"] in (RIGHT, SKIPPED) and record["facts"].get("other", RIGHT) == RIGHT
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,145 @@
+"""torch's own samples of its operators (OpInfo): the first five of each, and the inputs that must be refused."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+import graph_compiler
+from graph_compiler.trees import map_structure
+
+from .judging import assert_metadata, assert_right, assert_same_distribution
+from .outcome import Skipped
+
+SAMPLES = 5
+UNINITIALISED = ("empty", "new_empty", "empty_like", "empty_strided", "empty_permuted", "new_empty_strided")
+_WIDER = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+
+
+@functools.cache
+def _database() -> dict[str, Any]:
+    from torch.testing._internal import common_methods_invocations as database
+
+    # Random operators are wrapped to draw the same numbers at each call; here they shall draw, and be judged by their distribution.
+    database.wrapper_set_seed = lambda op, *args, **kwargs: op(*args, **kwargs)
+    return {f"{op.name}.{op.variant_test_name}".rstrip("."): op for op in database.op_db}
+
+
+def names() -> list[str]:
+    """Every operator of torch's database, with its variant."""
+    return list(_database())
+
+
+def error_names() -> list[str]:
+    """The operators whose wrong inputs are known."""
+    return [name for name, op in _database().items() if op.error_inputs_func is not None]
+
+
+def dtype_of(op: Any) -> torch.dtype:
+    """float32, or the first dtype that the operator takes on a CPU."""
+    known = op.supported_dtypes("cpu")
+    return torch.float32 if torch.float32 in known else sorted(known, key=str)[0]
+
+
+@contextlib.contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.manual_seed(seed)
+        yield
+
+
+def _copied(structure: Any, change: Callable[[torch.Tensor], torch.Tensor] = torch.Tensor.clone) -> Any:
+    return map_structure(lambda item: change(item.detach()) if isinstance(item, torch.Tensor) else item, structure)
+
+
+def _widened(structure: Any) -> Any:
+    widened = _copied(structure, lambda tensor: tensor.to(_WIDER.get(tensor.dtype, tensor.dtype)))
+    return map_structure(lambda item: _WIDER.get(item, item) if isinstance(item, torch.dtype) else item, widened)
+
+
+def judge(name: str, target: str) -> dict[str, Any]:
+    """Every sample in the target gives what it gives in torch."""
+    op = _database()[name]
+    with _seeded(0):
+        samples = list(itertools.islice(op.sample_inputs("cpu", dtype_of(op), requires_grad=False), SAMPLES))
+    for place, sample in enumerate(samples):
+        try:
+            _judge_sample(op, (sample.input, *sample.args), sample.kwargs, target)
+        except (AssertionError, Exception) as problem:
+            problem.args = (f"sample {place}: {problem}", *problem.args[1:])
+            raise
+    return {"samples": len(samples)}
+
+
+def _judge_sample(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: str) -> None:
+    expected = _in_torch(op, args, kwargs, seed=1)
+    graph = graph_compiler.compile(op.op, to=target, source="torch", args=_copied(args), kwargs=_copied(kwargs))
+
+    def run() -> Any:
+        return graph(*_copied(args), **_copied(kwargs))
+
+    if op.name in UNINITIALISED:
+        assert_metadata(run(), expected)
+    elif _is_random(op, args, kwargs):
+        seeds = itertools.count(2)
+        assert_same_distribution(run, lambda: _in_torch(op, args, kwargs, next(seeds)))
+    else:
+        with _seeded(1):
+            actual = run()
+        assert_right(actual, expected, lambda: op.op(*_widened(args), **_widened(kwargs)))
+
+
+def _in_torch(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> Any:
+    with _seeded(seed):
+        try:
+            return op.op(*_copied(args), **_copied(kwargs))
+        except Exception as problem:
+            raise Skipped(f"torch: {type(problem).__name__}: {problem}") from problem
+
+
+def _is_random(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether torch's generator moves."""
+    with _seeded(7):
+        before = torch.get_rng_state()
+        op.op(*_copied(args), **_copied(kwargs))
+        return not torch.equal(before, torch.get_rng_state())
+
+
+def judge_errors(name: str, target: str) -> dict[str, Any]:
+    """What torch refuses is refused: while it is recorded, or when it is called."""
+    op = _database()[name]
+    accepted, count = [], 0
+    with _seeded(0):
+        inputs = list(op.error_inputs("cpu"))
+    for place, given in enumerate(inputs):
+        sample = given.sample_input
+        args, kwargs = (sample.input, *sample.args), sample.kwargs
+        if not _raises(lambda args=args, kwargs=kwargs: op.op(*_copied(args), **_copied(kwargs))):
+            continue  # an error of the gradient, or of nothing on this machine
+        count += 1
+        if not _raises(lambda args=args, kwargs=kwargs: _convert_and_run(op, args, kwargs, target)):
+            accepted.append(place)
+    if not count:
+        raise Skipped("torch refuses none of them")
+    assert not accepted, f"accepted inputs {accepted} of {count}"
+    return {"inputs": count}
+
+
+def _convert_and_run(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: str) -> None:
+    graph_compiler.compile(op.op, to=target, source="torch", args=_copied(args), kwargs=_copied(kwargs))(*_copied(args), **_copied(kwargs))
+
+
+def _raises(call: Callable[[], Any]) -> bool:
+    with _seeded(1):
+        try:
+            call()
+        except Exception:
+            return True
+    return False

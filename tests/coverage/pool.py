@@ -1,0 +1,110 @@
+"""Runs the cases of a corpus in processes of their own: one that hangs or dies takes no other with it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from .outcome import CRASHED, TIMEOUT
+
+Record = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[2]
+ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",
+    "HF_HUB_OFFLINE": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "3",
+    "XLA_FLAGS": "--xla_backend_optimization_level=0",
+    "OMP_NUM_THREADS": "1",
+}
+CASES_A_PROCESS = 60  # compiled programs and modules pile up
+
+
+class Worker:
+    """One process; started anew after a time-out, a death, or many cases."""
+
+    def __init__(self, corpus: str, target: str, seconds: float) -> None:
+        self.command = [sys.executable, "-m", "tests.coverage.worker", corpus, target]
+        self.seconds = seconds
+        self.process: subprocess.Popen[str] | None = None
+        self.done = 0
+
+    def judge(self, name: str) -> Record:
+        """The record of one case."""
+        process = self._running()
+        lines: queue.Queue[str] = queue.Queue()
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(f"{name}\n")
+        process.stdin.flush()
+        threading.Thread(target=lambda: lines.put(process.stdout.readline()), daemon=True).start()  # type: ignore[union-attr]
+        try:
+            line = lines.get(timeout=self.seconds)
+        except queue.Empty:
+            self.stop()
+            return {"name": name, "status": TIMEOUT, "detail": f"more than {self.seconds:g} s", "facts": {}, "seconds": self.seconds}
+        if not line:
+            code = process.wait()
+            self.stop()
+            return {"name": name, "status": CRASHED, "detail": f"the process ended with {code}", "facts": {}, "seconds": 0.0}
+        record: Record = json.loads(line)
+        return record
+
+    def _running(self) -> subprocess.Popen[str]:
+        self.done += 1
+        if self.process is not None and self.done % CASES_A_PROCESS == 0:
+            self.stop()
+        if self.process is None:
+            self.process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                cwd=ROOT,
+                env={**os.environ, **ENVIRONMENT},
+            )
+            assert self.process.stdout is not None
+            while (line := self.process.stdout.readline()) and line != "ready\n":
+                pass
+        return self.process
+
+    def stop(self) -> None:
+        """Ends the process."""
+        if self.process is not None:
+            self.process.kill()
+            with self.process, contextlib.suppress(BrokenPipeError):
+                pass  # which closes its pipes, and waits
+            self.process = None
+
+
+def run(corpus: str, target: str, names: Iterable[str], seconds: float, workers: int, keep: Callable[[Record], None]) -> None:
+    """Judges all cases, ``workers`` at a time; ``keep`` gets each record as it comes."""
+    waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+    for name in names:
+        waiting.put(name)
+    lock = threading.Lock()
+
+    def work() -> None:
+        worker = Worker(corpus, target, seconds)
+        try:
+            while not waiting.empty():
+                record = worker.judge(waiting.get_nowait())
+                with lock:
+                    keep(record)
+        except queue.Empty:
+            pass
+        finally:
+            worker.stop()
+
+    threads = [threading.Thread(target=work) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
