@@ -78,9 +78,7 @@ def compile(
             return _inside(obj, one, is_lazy)
         pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, options)
         graph = _graph(pipeline, is_lazy, (static_argnums, static_argnames), on_miss, max_variants)
-        if not is_lazy:
-            graph.add_variant(tuple(args or ()), dict(kwargs or {}), "args= given")
-        return graph
+        return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
     return _each(objs, one)
 
@@ -93,6 +91,16 @@ def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
     return made if len(made) > 1 else made[0]
 
 
+def _begun(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
+    """The graph with its first variant, where its arguments are given or, for another framework, the original can tell them."""
+    pipeline = graph.pipeline
+    if given is not None:
+        graph.add_variant(*given, "args= given")
+    elif not pipeline.same_framework and (examples := pipeline.frontend.example_inputs(pipeline.function)):
+        graph.add_variant((), examples, "its own example inputs")
+    return graph
+
+
 def _graph(pipeline: Pipeline, is_lazy: bool, static: tuple[Any, Any], on_miss: str, max_variants: int) -> Graph:
     if static == (None, None):
         return (LazyGraph if is_lazy else Graph)(pipeline, pipeline.name, on_miss, max_variants)
@@ -103,6 +111,8 @@ def _graph(pipeline: Pipeline, is_lazy: bool, static: tuple[Any, Any], on_miss: 
 
 def transpile(*objs: Any, source: str | None = None, to: str = "jax", **options: Any) -> Any:
     """:func:`compile` for another framework: ``transpile(model, to="jax", args=(x,))``. Takes the same options.
+
+    A transformers model needs no ``args``: it is recorded with its own dummy inputs where it runs on them, else at its first call.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="jax", args=(torch.ones(1, 3),))

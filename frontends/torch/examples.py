@@ -1,0 +1,104 @@
+"""Example inputs of models that can tell what they take: those of transformers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+Inputs = dict[str, torch.Tensor]
+
+
+def example_inputs(model: Any) -> Inputs | None:
+    """Keyword arguments that the model runs on, from its own ``dummy_inputs`` and its configuration; None where it cannot tell.
+
+    Names are those of ``forward``. Token ids come with an attention mask of ones, as from a tokenizer; images are float[1, channels, height,
+    width], sound is float[1, samples] or float[1, bins, frames]. Nothing is changed by the trial runs.
+    """
+    if not all(hasattr(model, name) for name in ("config", "dummy_inputs", "main_input_name", "forward")):
+        return None
+    accepted = inspect.signature(model.forward).parameters
+    for candidate in _candidates(model):
+        given = {name: tensor for name, tensor in candidate.items() if name in accepted}
+        if given and _runs(model, given):
+            return given
+    return None
+
+
+def _candidates(model: Any) -> Iterator[Inputs]:
+    """The likelier the earlier: a model's main input alone, then with what its kind needs beside it."""
+    tokens: torch.Tensor = model.dummy_inputs.get("input_ids", torch.tensor([[7, 6, 1, 4, 2]]))
+    beside: list[Inputs] = [{}]
+    if getattr(model.config, "is_encoder_decoder", False):
+        beside.insert(0, {"decoder_input_ids": tokens[:1]})
+    for main in _main_inputs(model, tokens):
+        for more in beside:
+            yield {**main, **{name: tensor.expand(len(next(iter(main.values()))), -1) for name, tensor in more.items()}}
+
+
+def _main_inputs(model: Any, tokens: torch.Tensor) -> Iterator[Inputs]:
+    text = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+    if model.main_input_name == "input_ids":
+        yield text
+        yield from ({**{name: tensor[:1] for name, tensor in text.items()}, "pixel_values": image} for image in _images(model))
+    for make in _SIGNALS.get(model.main_input_name, ()):
+        yield from ({model.main_input_name: signal.to(_dtype(model))} for signal in make(model))
+
+
+def _images(model: Any) -> Iterator[torch.Tensor]:
+    sizes = [_found(model.config, "image_size"), 224]
+    channels = _found(model.config, "num_channels") or 3
+    for size in dict.fromkeys(tuple(size) if isinstance(size, (list, tuple)) else (size, size) for size in sizes if size):
+        yield _noise(1, channels, *size)
+
+
+def _sounds(model: Any) -> Iterator[torch.Tensor]:
+    yield _noise(1, 4000)
+    yield _noise(1, _found(model.config, "audio_channels") or 1, 4000)
+
+
+def _spectra(model: Any) -> Iterator[torch.Tensor]:
+    bins = next((found for name in _BINS if (found := _found(model.config, name))), 80)
+    frames = _found(model.config, "max_source_positions")
+    yield _noise(1, bins, 2 * frames if frames else 128)
+    yield _noise(1, 128, bins)
+
+
+def _noise(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(0))
+
+
+_BINS = ("num_mel_bins", "feature_size", "input_feat_per_channel", "feature_projection_input_dim", "input_channels")
+_SIGNALS: dict[str, tuple[Callable[[Any], Iterator[torch.Tensor]], ...]] = {
+    "pixel_values": (_images,),
+    "input_values": (_sounds,),
+    "input_features": (_spectra,),
+}
+
+
+def _found(config: Any, name: str) -> Any:
+    """An entry of a configuration, or of the configurations inside of it."""
+    if getattr(config, name, None) is not None:
+        return getattr(config, name)
+    inner = (item for key, item in vars(config).items() if key.endswith("_config") and hasattr(item, "to_dict"))
+    return next((found for item in inner if (found := _found(item, name)) is not None), None)
+
+
+def _dtype(model: Any) -> torch.dtype:
+    return next((tensor.dtype for tensor in model.parameters() if tensor.is_floating_point()), torch.float32)
+
+
+def _runs(model: Any, given: Inputs) -> bool:
+    before = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        try:
+            model(**given)
+        except Exception:
+            return False
+        finally:
+            for name, buffer in model.named_buffers():
+                if name in before and buffer.shape == before[name].shape:
+                    buffer.copy_(before[name])
+    return True

@@ -1,0 +1,78 @@
+"""Hugging Face models as people use them: without example arguments, with tokenizer outputs as they are, with flags of ``forward``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from .models.torchvision_operators import ensure_torchvision  # noqa: E402
+
+ensure_torchvision()  # where it is installed beside the CPU build of torch, transformers cannot be imported without
+pytest.importorskip("transformers")
+
+from transformers import BatchEncoding  # noqa: E402
+from transformers.image_processing_base import BatchFeature  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler.frontends.torch.examples import example_inputs  # noqa: E402
+
+from .models import small, zoo  # noqa: E402
+from .support.compare import assert_same  # noqa: E402
+
+EXAMPLES = {
+    "bert": {"input_ids", "attention_mask"},
+    "t5": {"input_ids", "attention_mask", "decoder_input_ids"},
+    "vit": {"pixel_values"},
+    "whisper": {"input_features", "decoder_input_ids"},
+    "clip": {"input_ids", "attention_mask", "pixel_values"},
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_a_model_is_converted_with_its_own_inputs(name: str) -> None:
+    case = small.BY_NAME[name].load()
+    graph = graph_compiler.transpile(case.model, to="jax")
+    assert len(graph.variants) == 1 and set(example_inputs(case.model)) >= EXAMPLES[name]
+    with torch.no_grad():
+        assert_same(graph(**case.inputs, **case.options), case.model(**case.inputs, **case.options))
+
+
+def test_what_cannot_tell_its_inputs_is_recorded_at_the_first_call() -> None:
+    graph = graph_compiler.transpile(torch.nn.Linear(2, 3), to="jax")
+    assert not graph.variants
+    assert example_inputs(torch.nn.Linear(2, 3)) is None
+    model, *_ = zoo.load(zoo.entry_named("timesfm-TimesFmModel"))
+    assert example_inputs(model) is None and not graph_compiler.transpile(model, to="jax").variants
+
+
+def test_trial_runs_leave_the_model_and_the_random_state_as_they_were() -> None:
+    model = small.BY_NAME["bert"].load().model.train()
+    state, before = torch.get_rng_state(), {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    example_inputs(model)
+    assert torch.equal(state, torch.get_rng_state()) and model.training
+    assert_same(dict(model.state_dict()), before)
+
+
+@pytest.mark.parametrize("to_array", [lambda tensor: tensor, lambda tensor: tensor.numpy()], ids=["torch", "numpy"])
+@pytest.mark.parametrize("cls", [BatchEncoding, BatchFeature])
+def test_outputs_of_tokenizers_are_taken_as_they_are(cls: Any, to_array: Any) -> None:
+    case = small.BY_NAME["bert"].load()
+    graph = graph_compiler.transpile(case.model, to="jax")
+    batch = cls({name: to_array(tensor) for name, tensor in case.other_inputs.items()})
+    with torch.no_grad():
+        assert_same(graph(**batch), case.model(**case.other_inputs))
+
+
+@pytest.mark.parametrize("flag", ["return_dict"])
+def test_flags_are_static(flag: str) -> None:
+    model = small.BY_NAME["bert"].load().model
+    graph = graph_compiler.transpile(model, to="jax")
+    inputs = {"input_ids": torch.tensor(np.arange(14).reshape(2, 7))}
+    for value in (True, False, True):
+        with torch.no_grad():
+            assert_same(graph(**inputs, **{flag: value}), model(**inputs, **{flag: value}))
+    assert len(graph.variants) == 3
