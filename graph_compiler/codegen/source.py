@@ -253,11 +253,12 @@ def _helpers(prelude: ModuleType | None, function: str) -> list[str]:
     if prelude is None:
         return []
     found: dict[str, str] = {}
+    rooms = prelude.__name__.rsplit(".", 2)[0]  # helpers that several preludes share stand beside the backends
 
     def visit(text: str) -> None:
         for name in dict.fromkeys(_identifiers(text)):
             helper = getattr(prelude, name, None)
-            if name not in found and inspect.isfunction(helper) and helper.__module__.startswith(prelude.__name__):
+            if name not in found and inspect.isfunction(helper) and helper.__module__.startswith(rooms):
                 found[name] = ""
                 source = _source_of(helper)
                 visit(source)
