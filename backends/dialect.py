@@ -15,6 +15,8 @@ from .rows import Rows, operand
 class CanonicalDialect:
     """Writes canonical nodes through a backend's lowering rows. Parameters called ``dtype`` print as the backend's dtype."""
 
+    decorators: tuple[str, ...] = ()
+
     def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType, dtype_text: Callable[[str], str]) -> None:
         self.rows, self.imports, self.prelude, self.dtype_text = rows, imports, prelude, dtype_text
 

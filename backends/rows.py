@@ -80,6 +80,11 @@ class Rows:
 
         return register
 
+    def include(self, others: Rows) -> None:
+        """Adds all rows of another table."""
+        for name, row in others._rows.items():
+            self._add(name, row)
+
     def _add(self, name: str, row: Row) -> None:
         if name in self._rows:
             raise DuplicateRow(f"{self.framework} has two rows for {name!r}")

@@ -20,7 +20,7 @@ from .runtime.unified import UnifiedGraph
 from .trees import iterate_structure
 
 FRONTENDS = ("torch",)
-BACKENDS = ("torch", "jax")
+BACKENDS = ("torch", "jax", "numpy")
 
 
 def compile(
@@ -125,8 +125,8 @@ def transpile(*objs: Any, source: str | None = None, to: str = "jax", **options:
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     """A callable that runs in whichever framework its arrays belong to: the source framework or any target, one graph for each.
 
-    Takes the options of :func:`compile` except ``to``. Arrays of two frameworks in one call are an error; with arrays of neither, it
-    runs in the source framework. With ``args`` or ``kwargs`` the graph of *their* framework is recorded now.
+    Takes the options of :func:`compile` except ``to``. Arrays of two frameworks in one call are an error, but for numpy arrays, which are
+    converted where they stand beside others; a call without arrays runs in the source framework. With ``args`` or ``kwargs`` the graph of *their* framework is recorded now.
 
     >>> import torch, jax.numpy as jnp, graph_compiler
     >>> double = graph_compiler.unify(lambda x: torch.relu(x) * 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import types
 from typing import Any
 
@@ -11,11 +12,14 @@ torch = pytest.importorskip("torch")
 jnp = pytest.importorskip("jax.numpy")
 
 import jax  # noqa: E402
+import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import CallMismatch, GuardFailed, NotCompilable, NotTraced, TracingError, UnsupportedOperation  # noqa: E402
 
-TARGETS = ("torch", "jax")
+from .support.compare import assert_same  # noqa: E402
+
+TARGETS = ("torch", "jax", "numpy")
 
 
 class Small(torch.nn.Module):
@@ -128,6 +132,18 @@ def test_a_trainable_module(to: str) -> None:
         torch.optim.SGD(module.parameters(), 0.1).step()
         assert torch.equal(module.eval()(x), source(x))
         return
+    if to == "numpy":
+        assert sorted(module) == sorted(graph.parameters)
+        before = int(module["layers.1.num_batches_tracked"])
+        twin = copy.deepcopy(source)  # the arrays of the module are the memory of the source
+        torch.testing.assert_close(torch.tensor(numbers(module(x))), twin(x))
+        assert int(module["layers.1.num_batches_tracked"]) == before + 1
+        assert_same(module["layers.1.running_mean"], twin.layers[1].running_mean)
+        module.load_state_dict({"layers.0.weight": np.zeros_like(module["layers.0.weight"])})
+        assert not module["layers.0.weight"].any() and bool(source.layers[0].weight.any())
+        with pytest.raises(ValueError, match="not of shape"):
+            module["layers.0.weight"] = np.zeros(2)
+        return
     nnx = pytest.importorskip("flax.nnx")
     assert sorted(".".join(map(str, path)) for path in nnx.to_flat_state(nnx.state(module, nnx.Param)).paths) == sorted(
         dict(source.named_parameters())
@@ -226,5 +242,10 @@ def test_unify() -> None:
     results = [unified(torch.zeros(2, 2)), unified(jnp.zeros((2, 2))), unified(torch.zeros(3, 2))]
     assert [type(result).__module__.partition(".")[0] for result in results] == ["torch", "jaxlib", "torch"]
     assert [numbers(result)[0][0] for result in results] == [2.5, 2.5, 3.5]
+    assert type(unified(np.zeros((2, 2), np.float32))) is np.ndarray and len(unified.graphs) == 3
+    mixed = graph_compiler.unify(lambda x, y: x + y, source="torch")
+    assert numbers(mixed(np.ones(1), torch.ones(1))) == [2] == numbers(mixed(torch.ones(1), np.float64(1))) and list(mixed.graphs) == [
+        "torch"
+    ]
     with pytest.raises(GuardFailed, match="jax and torch"):
         graph_compiler.unify(lambda x, y: x + y, source="torch")(torch.ones(1), jnp.ones(1))

@@ -21,8 +21,8 @@ def run(table: str, program: Program, to: str, lazy: bool) -> None:
         with pytest.raises((AssertionError, GraphCompilerError, RuntimeError)):
             check(program, to, lazy)
         pytest.xfail(reason)
-    if to in program.errors:
-        with pytest.raises(GraphCompilerError, match=program.errors[to]):
+    if words := program.error(to):
+        with pytest.raises(GraphCompilerError, match=words):
             check(program, to, lazy)
         return
     check(program, to, lazy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,11 +11,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from graph_compiler.backends import jax as jax_backend
-from graph_compiler.codegen import write
+from graph_compiler.codegen import load, write
 from graph_compiler.trees import iterate_structure
 
-from .support.compare import expected_dtype, to_numpy
+from .limits import TARGETS
+from .support.compare import dtype_name, expected_dtype, to_numpy
 from .support.one_call import raise_call
 
 _N = 4000
@@ -22,16 +23,14 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 _ZEROS = torch.zeros(_N)
 
 
-def _draw(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seed: int = 0) -> Any:
-    """What the row ``name`` draws in JAX with a seed."""
-    import jax
-
+def _draw(to: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seed: int = 0) -> Any:
+    """What the row ``name`` draws in a target with a seed."""
+    backend = pytest.importorskip(to) and importlib.import_module(f"graph_compiler.backends.{to}")
     graph = raise_call(name, function, args, kwargs)
-    program = write(graph, jax_backend.dialect, name)
-    scope: dict[str, Any] = dict(program.globals)
-    exec(compile(program.source, "<random>", "exec"), scope)
-    arrays = [jax.numpy.asarray(item.numpy()) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
-    return jax.jit(scope[program.name])(*arrays, jax.random.PRNGKey(seed))
+    flat = load(write(graph, backend.dialect, name))
+    arrays = [backend.target.convert(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
+    backend.target.seed(seed)
+    return backend.target.compile(flat, {})(*arrays, backend.target.next_key())
 
 
 def _reference(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
@@ -81,36 +80,41 @@ _DRAWS: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = 
 ]
 
 
+@pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize(("name", "function", "args", "kwargs"), _DRAWS, ids=[f"{i}-{draw[0]}" for i, draw in enumerate(_DRAWS)])
-def test_distribution(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def test_distribution(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], to: str) -> None:
     expected = _reference(function, args, kwargs)
-    actual = _draw(name, function, args, kwargs)
-    assert str(actual.dtype) == expected_dtype(actual, expected)
-    assert actual.shape == tuple(expected.shape)
+    actual = _draw(to, name, function, args, kwargs)
+    assert dtype_name(actual) == expected_dtype(actual, expected)
+    assert tuple(actual.shape) == tuple(expected.shape)
     found, wanted = (np.quantile(to_numpy(array).astype(np.float64), _QUANTILES) for array in (actual, expected))
     np.testing.assert_allclose(found, wanted, atol=0.08 * float(np.ptp(wanted)))
 
 
-def test_seeds_decide() -> None:
-    draws = [np.asarray(_draw("rand", torch.rand, (5,), {}, seed)) for seed in (0, 0, 1)]
+@pytest.mark.parametrize("to", TARGETS)
+def test_seeds_decide(to: str) -> None:
+    draws = [np.asarray(_draw(to, "rand", torch.rand, (5,), {}, seed)) for seed in (0, 0, 1)]
     assert (draws[0] == draws[1]).all()
     assert (draws[0] != draws[2]).any()
 
 
-def test_dropout_keeps_the_scale() -> None:
-    dropped = np.asarray(_draw("nn.functional.dropout", F.dropout, (torch.ones(_N), 0.25), {}))
+@pytest.mark.parametrize("to", TARGETS)
+def test_dropout_keeps_the_scale(to: str) -> None:
+    dropped = np.asarray(_draw(to, "nn.functional.dropout", F.dropout, (torch.ones(_N), 0.25), {}))
     assert set(np.unique(dropped.round(5))) == {np.float32(0), np.float32(1.33333)}
     assert abs((dropped == 0).mean() - 0.25) < 0.03
 
 
-def test_shared_axes_live_or_die_together() -> None:
-    dropped = np.asarray(_draw("nn.functional.dropout2d", F.dropout2d, (torch.ones(50, 4, 3, 3), 0.5), {}))
+@pytest.mark.parametrize("to", TARGETS)
+def test_shared_axes_live_or_die_together(to: str) -> None:
+    dropped = np.asarray(_draw(to, "nn.functional.dropout2d", F.dropout2d, (torch.ones(50, 4, 3, 3), 0.5), {}))
     assert (dropped == dropped[:, :, :1, :1]).all()
 
 
-def test_without_replacement_no_index_comes_twice() -> None:
+@pytest.mark.parametrize("to", TARGETS)
+def test_without_replacement_no_index_comes_twice(to: str) -> None:
     weights = torch.ones(100, 6) * torch.tensor([1.0, 2.0, 0.0, 1.0, 1.0, 1.0])
-    drawn = np.asarray(_draw("multinomial", torch.multinomial, (weights, 4), {}))
+    drawn = np.asarray(_draw(to, "multinomial", torch.multinomial, (weights, 4), {}))
     assert all(len(set(row)) == 4 and 2 not in row for row in drawn.tolist())
 
 

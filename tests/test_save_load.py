@@ -22,7 +22,7 @@ from graph_compiler.errors import GuardFailed, InvalidFile, NotTraced, TracingEr
 from .support.compare import assert_same, to_numpy  # noqa: E402
 
 Pair = namedtuple("Pair", ["first", "second"])
-TARGETS = ("torch", "jax")
+TARGETS = ("torch", "jax", "numpy")
 
 
 class Small(torch.nn.Module):

@@ -15,7 +15,7 @@ from graph_compiler.backends.jax.lowering import rows  # noqa: E402
 from graph_compiler.errors import GuardFailed, VerificationFailed  # noqa: E402
 from graph_compiler.frontends.torch.calls import TorchCalls  # noqa: E402
 
-TARGETS = ("torch", "jax")
+TARGETS = ("torch", "jax", "numpy")
 
 
 class Normalised(torch.nn.Module):

@@ -32,6 +32,7 @@ class TorchCalls:
 
     imports: Mapping[str, str] = {"torch": "import torch", "F": "import torch.nn.functional as F"}
     prelude = None
+    decorators = ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""

@@ -33,6 +33,7 @@ class Dialect(Protocol):
 
     imports: Mapping[str, str]  # name in the source -> import line
     prelude: ModuleType | None  # helpers; those that are used are copied into the source
+    decorators: tuple[str, ...]  # lines that stand above the function
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The expression for a node; ``text`` turns nested arguments into literals and names."""
@@ -101,7 +102,8 @@ class _Writer:
         self._return(result, checks)
         leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
         inputs = tuple(self.text[value] for value in graph.inputs)
-        head = f"def {self.function}({', '.join([*leading, *inputs])}):"
+        head = "".join(f"{line}\n" for line in self.dialect.decorators)
+        head += f"def {self.function}({', '.join([*leading, *inputs])}):"
         body = "\n".join(f"    {line}" if line else "" for line in self.lines)
         source = self._module(header, f"{head}\n{body}\n", result)
         return Program(source, self.function, leading, inputs, {**self.globals, **result.globals}, checks)
@@ -253,11 +255,12 @@ def _helpers(prelude: ModuleType | None, function: str) -> list[str]:
     if prelude is None:
         return []
     found: dict[str, str] = {}
+    rooms = prelude.__name__.rsplit(".", 2)[0]  # helpers that several preludes share stand beside the backends
 
     def visit(text: str) -> None:
         for name in dict.fromkeys(_identifiers(text)):
             helper = getattr(prelude, name, None)
-            if name not in found and inspect.isfunction(helper) and helper.__module__.startswith(prelude.__name__):
+            if name not in found and inspect.isfunction(helper) and helper.__module__.startswith(rooms):
                 found[name] = ""
                 source = _source_of(helper)
                 visit(source)

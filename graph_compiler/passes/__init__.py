@@ -4,6 +4,7 @@ from .cache_constants import cache_constants as cache_constants
 from .decompose import decompose as decompose
 from .freeze import freeze as freeze
 from .generators import bake_generators as bake_generators
+from .own_results import own_results as own_results
 from .prune import prune as prune
 from .share import share as share
 from .snapshots import drop_snapshots as drop_snapshots

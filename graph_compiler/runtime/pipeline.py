@@ -127,7 +127,9 @@ class Pipeline:
         graph = _checked(prune(_checked(graph))[0])
         graph = _checked(decompose(graph, self.target.rows, self.target.name)[0])
         graph = _checked(share(graph)[0])
-        return _checked(prune(graph)[0])
+        graph = _checked(prune(graph)[0])
+        own_results = getattr(self.target, "own_results", None)  # of a target whose arrays can be written to
+        return _checked(own_results(graph)[0]) if own_results else graph
 
     def _frozen(self, recording: Any) -> IRGraph:
         live = recording.weights.live(list(recording.graph.parameters))()

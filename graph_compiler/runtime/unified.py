@@ -9,6 +9,8 @@ from ..errors import GuardFailed
 from ..trees import flatten
 from .graph import Graph
 
+_COMMON = "numpy"
+
 
 class UnifiedGraph:
     """A function that runs in the framework of its arguments; ``graphs`` holds one graph a framework, each made at its first use."""
@@ -31,6 +33,8 @@ class UnifiedGraph:
     def _framework_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         leaves, _ = flatten((args, kwargs), self._is_framework_array)
         found = sorted({name for leaf in leaves for name in self._frameworks_of(leaf)})
+        if len(found) > 1:  # numpy arrays go everywhere: beside tensors they are data for these
+            found = [name for name in found if name != _COMMON]
         if len(found) > 1:
             raise GuardFailed(f"{self.name} was called with arrays of {' and '.join(found)}; a call runs in one framework")
         return found[0] if found else self._source
@@ -40,7 +44,11 @@ class UnifiedGraph:
         return [name for name in self._frameworks if name in roots]
 
     def _is_framework_array(self, item: Any) -> bool:
-        return hasattr(item, "dtype") and hasattr(item, "shape") and bool(self._frameworks_of(item))
+        if not (hasattr(item, "dtype") and hasattr(item, "shape")):
+            return False
+        import numpy as np
+
+        return not isinstance(item, np.generic) and bool(self._frameworks_of(item))  # numpy's scalars are numbers
 
     def __repr__(self) -> str:
         return f"<unified graph of {self.name}, used in {', '.join(self.graphs) or 'no framework yet'}>"

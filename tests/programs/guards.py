@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .table import Program
+from .table import ELSEWHERE, TARGETS, Program
 
 
 def one(*rows: Any) -> Any:
@@ -410,11 +410,10 @@ _STRIDED = (
     lambda: (torch.arange(12.0).reshape(4, 3)[::2],),
 )
 _TWO_AXES = {"contiguous_branch", "stride_branch", "same_object"}
-_FOREIGN = dict.fromkeys(("torch", "jax"), "hands the memory of a tensor")
-_ERRORS = {"data_pointer": _FOREIGN, "stride_branch": {"jax": "not contiguous"}}
+_FOREIGN = dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor")
+_ERRORS = {"data_pointer": _FOREIGN, "stride_branch": {ELSEWHERE: "not contiguous"}}
 LIMITATIONS = {
-    ("size_isinstance", "jax"): "a size is a torch.SymInt while recording, and isinstance(size, int) cannot be seen",
-    ("size_isinstance", "torch"): "a size is a torch.SymInt while recording, and isinstance(size, int) cannot be seen",
+    **{("size_isinstance", to): "a size is a torch.SymInt while recording, and isinstance(size, int) cannot be seen" for to in TARGETS},
     ("tries_value", "jax"): "jax gives NaN where torch raises because of elements",
 }
 PROGRAMS = [

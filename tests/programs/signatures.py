@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from .table import Keywords, Program
+from .table import ELSEWHERE, Keywords, Program
 
 
 def _x(*shape: int, dtype: Any = torch.float32) -> torch.Tensor:
@@ -34,7 +34,7 @@ class Frozen:
     y: Any
 
 
-SHARED = dict.fromkeys(("torch", "jax"), "shares memory with another")
+SHARED = dict.fromkeys(("torch", ELSEWHERE), "shares memory with another")
 
 
 class Pair(NamedTuple):

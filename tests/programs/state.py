@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .table import Keywords, Program
+from .table import ELSEWHERE, Keywords, Program
 
 
 def _x(*shape: int) -> torch.Tensor:
@@ -366,9 +366,9 @@ _ROW = (lambda: (_x(4),), lambda: (_x(4) + 1,), lambda: (_x(4),))
 _LISTS = (lambda: ([_x(3), _x(3) + 1], _x(3)), lambda: ([_x(4) + 2, _x(4)], _x(4)), lambda: ([_x(3), _x(3), _x(3) * 2], _x(3)))
 _DICTS = (lambda: ({"old": _x(3)}, _x(3)), lambda: ({"old": _x(4), "other": _x(4)}, _x(4)), lambda: ({"old": _x(3) + 1}, _x(3)))
 
-_LOST = dict.fromkeys(("torch", "jax"), "such state is not seen by the graph")
-_DATA = dict.fromkeys(("torch", "jax"), "assigning to its .data")
-_ITERATOR = dict.fromkeys(("torch", "jax"), "is an iterator outside")
+_LOST = dict.fromkeys(("torch", ELSEWHERE), "such state is not seen by the graph")
+_DATA = dict.fromkeys(("torch", ELSEWHERE), "assigning to its .data")
+_ITERATOR = dict.fromkeys(("torch", ELSEWHERE), "is an iterator outside")
 _ERRORS = {
     **dict.fromkeys(("closure_list", "closure_nonlocal", "closure_tensor_list", "closure_rebound", "made_mutable_default"), _LOST),
     "iterator": _ITERATOR,

@@ -13,14 +13,15 @@ import graph_compiler as gc
 
 from ..support.compare import assert_same
 
-TARGETS = ("torch", "jax")
+TARGETS = ("torch", "jax", "numpy")
+ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
 
 
 @dataclass(frozen=True)
 class Program:
     """``make()`` gives a fresh function or model; ``calls`` give the arguments of one call each, the first is recorded.
 
-    ``errors``: target -> words of the message of the error that is right there. ``draws``: whether random numbers differ between targets.
+    ``errors``: target, or ELSEWHERE -> words of the message of the error that is right there. ``draws``: whether random numbers differ between targets.
     ``exact_retraces`` is how many variants there must be after all calls, where it matters.
     """
 
@@ -29,6 +30,10 @@ class Program:
     calls: tuple[Callable[[], tuple[Any, ...]], ...]
     errors: dict[str, str] = field(default_factory=dict)
     variants: int | None = None
+
+    def error(self, to: str) -> str | None:
+        """The words of the error that is right in a target."""
+        return self.errors.get("torch") if to == "torch" else self.errors.get(to, self.errors.get(ELSEWHERE))
 
 
 def state_of(function: Any) -> dict[str, Any]:

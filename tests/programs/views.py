@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .table import Program
+from .table import ELSEWHERE, Program
 
 _ALL = slice(None)
 Function = Callable[..., Any]
@@ -142,8 +142,8 @@ def numbers(*shape: int) -> Callable[[], tuple[Any, ...]]:
 
 
 _SHAPES = (numbers(3, 4), numbers(3, 4), numbers(5, 4))
-_COMPLEX = {"jax": "complex numbers"}
-_FOREACH = {"jax": "_foreach_add_"}
+_COMPLEX = {ELSEWHERE: "complex numbers"}
+_FOREACH = {ELSEWHERE: "_foreach_add_"}
 
 
 def _errors(view: str, write: str, later: bool) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Canonical operation -> JAX source: one row an operation, one file a section of the vocabulary."""
 
+from ...helper_calls import rows as helper_calls
 from . import creation as creation
 from . import data_types as data_types
 from . import elementwise as elementwise
@@ -13,3 +14,5 @@ from . import searching as searching
 from . import special as special
 from . import statistical as statistical
 from .table import rows as rows
+
+rows.include(helper_calls)

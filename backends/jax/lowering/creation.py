@@ -11,6 +11,7 @@ Out = tuple[ArraySpec, ...]
 
 rows.table({
     "asarray": "jnp.array({data}, {dtype})",
+    "copy": "jnp.copy({x})",
     "linspace": "linspace({start}, {stop}, {num}, {dtype})",
     "ones": "jnp.ones({shape}, {dtype})",
     "tril": "jnp.tril({x}, {k=})",

@@ -3,6 +3,18 @@
 They are ordinary functions over arrays: no import of this package, only ``jax``, ``jnp``, ``lax``, ``np`` and ``math``.
 """
 
+from ...positions import adaptive_places as adaptive_places
+from ...positions import antialias_filter as antialias_filter
+from ...positions import antialias_taps as antialias_taps
+from ...positions import byte_weights as byte_weights
+from ...positions import column_places as column_places
+from ...positions import cubic_weights as cubic_weights
+from ...positions import nearest_places as nearest_places
+from ...positions import padding_for_windows as padding_for_windows
+from ...positions import sample_taps as sample_taps
+from ...positions import source_step as source_step
+from ...positions import window_count as window_count
+from ...positions import window_places as window_places
 from .activations import celu as celu
 from .activations import glu as glu
 from .activations import hard_tanh as hard_tanh
@@ -27,7 +39,6 @@ from .bessel import bessel_y0 as bessel_y0
 from .bessel import bessel_y1 as bessel_y1
 from .bessel import chebyshev_sum as chebyshev_sum
 from .convolution import col2im as col2im
-from .convolution import column_places as column_places
 from .convolution import conv as conv
 from .convolution import conv_transpose as conv_transpose
 from .convolution import im2col as im2col
@@ -86,7 +97,6 @@ from .normalisation import widened as widened
 from .pooling import adaptive_avg_pool as adaptive_avg_pool
 from .pooling import adaptive_max_pool as adaptive_max_pool
 from .pooling import adaptive_max_pool_with_indices as adaptive_max_pool_with_indices
-from .pooling import adaptive_places as adaptive_places
 from .pooling import avg_pool as avg_pool
 from .pooling import fractional_max_pool as fractional_max_pool
 from .pooling import fractional_starts as fractional_starts
@@ -96,10 +106,7 @@ from .pooling import max_over_windows as max_over_windows
 from .pooling import max_pool as max_pool
 from .pooling import max_pool_with_indices as max_pool_with_indices
 from .pooling import max_unpool as max_unpool
-from .pooling import padding_for_windows as padding_for_windows
 from .pooling import sum_pool as sum_pool
-from .pooling import window_count as window_count
-from .pooling import window_places as window_places
 from .random import dropout as dropout
 from .random import random_categorical as random_categorical
 from .recurrent import affine as affine
@@ -108,22 +115,15 @@ from .recurrent import lstm as lstm
 from .recurrent import rnn as rnn
 from .recurrent import scan_sequence as scan_sequence
 from .resampling import affine_grid as affine_grid
-from .resampling import antialias_filter as antialias_filter
-from .resampling import antialias_taps as antialias_taps
-from .resampling import byte_weights as byte_weights
 from .resampling import channel_shuffle as channel_shuffle
-from .resampling import cubic_weights as cubic_weights
 from .resampling import elements_at as elements_at
 from .resampling import grid_sample as grid_sample
 from .resampling import interpolate as interpolate
 from .resampling import interpolate_bytes as interpolate_bytes
-from .resampling import nearest_places as nearest_places
 from .resampling import padded_position as padded_position
 from .resampling import pixel_shuffle as pixel_shuffle
 from .resampling import pixel_unshuffle as pixel_unshuffle
 from .resampling import reflected as reflected
-from .resampling import sample_taps as sample_taps
-from .resampling import source_step as source_step
 from .resampling import weighted_taps as weighted_taps
 from .special import digamma as digamma
 from .special import fmax as fmax

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ...positions import column_places
+
 
 def conv(
     x: jax.Array,
@@ -62,23 +64,6 @@ def conv_transpose(
     reach = [d * (k - 1) for d, k in zip(dilation, kernel)]
     around = [(r - before, r - after + more) for r, (before, after), more in zip(reach, padding, output_padding or (0,) * rank)]
     return conv(x, flipped, bias, padding=tuple(around), dilation=dilation, groups=groups, layout=layout, input_dilation=strides)
-
-
-def column_places(
-    size: tuple[int, ...],
-    kernel: tuple[int, ...],
-    strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...],
-    dilation: tuple[int, ...],
-) -> tuple[np.ndarray, ...]:
-    """For each axis, the places of the elements of all windows in the padded array, shaped ``[*kernel, *windows]``."""
-    rank = len(kernel)
-    places = []
-    for axis, (n, k, stride, (before, after), step) in enumerate(zip(size, kernel, strides, padding, dilation)):
-        windows = (n + before + after - step * (k - 1) - 1) // stride + 1
-        place = np.arange(k)[:, None] * step + np.arange(windows) * stride
-        places.append(place.reshape([k if i == axis else windows if i == rank + axis else 1 for i in range(2 * rank)]))
-    return tuple(places)
 
 
 def im2col(

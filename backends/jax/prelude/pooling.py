@@ -9,50 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ...positions import adaptive_places, padding_for_windows, window_places
 from .normalisation import widened
 
 
 def least_of(dtype: np.dtype) -> np.ndarray:
     """The number that no other of this type is below."""
     return np.array(-np.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min, dtype)
-
-
-def window_count(size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool) -> int:
-    """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts within."""
-    before, after = padding
-    reach = dilation * (kernel - 1)
-    covered = size + before - 1 + (min(0, after + stride - 1 - reach) if ceil_mode else after - reach)
-    return covered // stride + 1
-
-
-def padding_for_windows(
-    size: tuple[int, ...],
-    kernel: tuple[int, ...],
-    strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...],
-    ceil_mode: bool,
-) -> list[tuple[int, int]]:
-    """``padding``, with as much more behind as the last window needs."""
-    if not ceil_mode:
-        return list(padding)
-    counts = [window_count(*of_axis, 1, True) for of_axis in zip(size, kernel, strides, padding)]
-    return [(p[0], max(p[1], (c - 1) * s + k - n - p[0])) for n, k, s, p, c in zip(size, kernel, strides, padding, counts)]
-
-
-def window_places(
-    size: int, kernel: int, stride: int, padding: tuple[int, int], dilation: int, ceil_mode: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """The places [windows, kernel] of the elements of each window of an axis, and which of them lie inside of the array."""
-    windows = window_count(size, kernel, stride, padding, dilation, ceil_mode)
-    places = np.arange(windows)[:, None] * stride + np.arange(kernel) * dilation - padding[0]
-    return np.clip(places, 0, size - 1), (places >= 0) & (places < size)
-
-
-def adaptive_places(size: int, windows: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places [windows, longest] of windows that cover an axis evenly, and which of them belong to their window."""
-    starts, ends = np.arange(windows) * size // windows, -(-np.arange(1, windows + 1) * size // windows)
-    places = starts[:, None] + np.arange(max(ends - starts, default=1))
-    return np.minimum(places, size - 1), places < ends[:, None]
 
 
 def max_over_windows(x: jax.Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[jax.Array, jax.Array]:

@@ -8,72 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-
-def source_step(size: int, out: int, scale: float | None, align_corners: bool, real: type) -> np.floating:
-    """How far the position in the source moves for one step in the output."""
-    if align_corners:
-        return real(size - 1) / real(out - 1) if out > 1 else real(0)
-    return real(1 / scale) if scale else real(size) / real(out)
-
-
-def nearest_places(size: int, out: int, scale: float | None, exact: bool) -> np.ndarray:
-    """The nearest source element for each output element: by its start, or with ``exact`` by its centre."""
-    positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
-    if not exact and out in (size, 2 * size):
-        return np.arange(out) * size // out
-    return np.minimum(np.floor(positions * source_step(size, out, scale, False, np.float32)).astype(int), size - 1)
-
-
-def cubic_weights(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
-    """The weights of the four neighbours of a point at ``t`` between the second and the third (cubic convolution)."""
-
-    def near(d: np.ndarray) -> np.ndarray:
-        return ((a + 2) * d - (a + 3)) * d * d + 1
-
-    def far(d: np.ndarray) -> np.ndarray:
-        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
-
-
-def sample_taps(size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
-    """Places and weights [out, taps] of the source elements that make each output element; method linear or cubic."""
-    step = source_step(size, out, scale, align_corners, real)
-    positions: np.ndarray = np.arange(out, dtype=real)
-    positions = positions * step if align_corners else step * (positions + real(0.5)) - real(0.5)
-    if method == "linear":
-        positions = np.maximum(positions, real(0))
-    base = np.minimum(np.floor(positions).astype(int), size - 1)
-    t = np.clip(positions - base.astype(real), 0, 1)
-    weights = [1 - t, t] if method == "linear" else cubic_weights(t)
-    places = base[:, None] + (np.arange(2) if method == "linear" else np.arange(-1, 3))
-    return np.clip(places, 0, size - 1), np.stack(weights, axis=-1).astype(real)
-
-
-def antialias_filter(method: str, x: np.ndarray) -> np.ndarray:
-    """Triangle, cubic (a = -0.5) or Lanczos (3 lobes) filter at distances ``x``."""
-    x = abs(x)
-    if method == "linear":
-        return np.maximum(1 - x, 0)
-    if method == "lanczos":
-        return np.where(x < 3, np.sinc(x) * np.sinc(x / 3), 0)
-    a = -0.5
-    near, far = ((a + 2) * x - (a + 3)) * x * x + 1, ((x - 5) * x + 8) * x * a - 4 * a
-    return np.where(x < 1, near, np.where(x < 2, far, 0))
-
-
-def antialias_taps(size: int, out: int, method: str, scale: float | None, align_corners: bool, real: type) -> tuple[np.ndarray, np.ndarray]:
-    """Places and weights [out, taps] with a filter that is as wide as one output element."""
-    step = source_step(size, out, scale, align_corners, real)
-    width = max(step, real(1))
-    support = real({"linear": 1, "cubic": 2, "lanczos": 3}[method]) * width
-    centres = step * (np.arange(out, dtype=real) + real(0.5))
-    first = np.maximum((centres - support + real(0.5)).astype(int), 0)
-    last = np.minimum((centres + support + real(0.5)).astype(int), size)
-    places = first[:, None] + np.arange(max(last - first, default=1))
-    weights = antialias_filter(method, (places - centres[:, None] + real(0.5)) / width)
-    weights = np.where(places < last[:, None], weights, 0)
-    return np.minimum(places, size - 1), (weights / weights.sum(1, keepdims=True)).astype(real)
+from ...positions import antialias_taps, byte_weights, cubic_weights, nearest_places, sample_taps
 
 
 def weighted_taps(x: jax.Array, axis: int, places: np.ndarray, weights: np.ndarray) -> jax.Array:
@@ -85,22 +20,6 @@ def weighted_taps(x: jax.Array, axis: int, places: np.ndarray, weights: np.ndarr
     # one by one: XLA for CPU (jax 0.10) crashes on some gathers of all taps that are summed at once
     before, after = (slice(None),) * axis, (1,) * (x.ndim - axis - 1)
     return sum(x[(*before, places[:, tap])] * weights[:, tap].reshape(out, *after) for tap in range(taps))
-
-
-def byte_weights(places: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
-    """``weights`` [out, taps] as integers of ``bits`` bits after the point, those of equal places added up: torch's way with bytes."""
-    weights = weights.copy()
-    largest = weights[:, 0].max(initial=0)
-    for tap in range(1, weights.shape[1]):
-        same = places[:, tap] == places[:, tap - 1]
-        weights[same, tap] += weights[same, tap - 1]
-        weights[same, tap - 1] = 0
-        largest = max(largest, weights[:, tap].max(initial=0))
-    bits = 0
-    while bits < 22 and int(0.5 + largest * (1 << bits + 1)) < 1 << 15:
-        bits += 1
-    scaled = weights * (1 << bits)
-    return np.trunc(scaled + np.where(scaled < 0, -0.5, 0.5)).astype(np.int32), bits
 
 
 def interpolate_bytes(

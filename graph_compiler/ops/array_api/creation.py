@@ -49,6 +49,12 @@ def _nested_shape(data: Any) -> tuple[int, ...]:
 
 
 @declare(_SECTION)
+def copy(x: ArraySpec, /) -> ArraySpec:
+    """The same elements in memory of their own."""
+    return x
+
+
+@declare(_SECTION)
 def eye(*, n_rows: Dim, n_cols: Dim, k: int = 0, dtype: str) -> ArraySpec:
     """Ones on diagonal ``k``, zeros elsewhere."""
     return ArraySpec((n_rows, n_cols), dtype)

@@ -1,12 +1,5 @@
-"""Neural-network operations in JAX, one file a section."""
+"""Neural-network operations in JAX, one file a section; what is a call of a helper stands in ``backends/helper_calls``."""
 
 from . import activations as activations
-from . import attention as attention
-from . import convolution as convolution
 from . import embedding as embedding
 from . import linear as linear
-from . import losses as losses
-from . import normalisation as normalisation
-from . import pooling as pooling
-from . import recurrent as recurrent
-from . import resampling as resampling

@@ -1,12 +1,12 @@
-"""Pooling in JAX."""
+"""Pooling."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ....rows import Operand
-from ..table import rows
+from ..rows import Operand
 from .calls import helper_call, unless, unless_all
+from .table import rows
 
 rows.table(
     {

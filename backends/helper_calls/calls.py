@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....rows import Operand
+from ..rows import Operand
 
 
 def helper_call(name: str, *operands: Operand | None, **options: Any) -> str:

@@ -1,11 +1,11 @@
-"""Losses in JAX."""
+"""Losses."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ....rows import Operand
-from ..table import rows
+from ..rows import Operand
+from .table import rows
 
 rows.table(
     {

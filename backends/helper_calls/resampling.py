@@ -1,8 +1,8 @@
-"""Resampling in JAX; ``jax.image.resize`` is not used, since its positions and edges are not torch's."""
+"""Resampling."""
 
 from __future__ import annotations
 
-from ..table import rows
+from .table import rows
 
 rows.table(
     {

@@ -1,9 +1,9 @@
-"""Recurrent layers in JAX: helpers around ``lax.scan``."""
+"""Recurrent layers."""
 
 from __future__ import annotations
 
-from ....rows import Operand
-from ..table import rows
+from ..rows import Operand
+from .table import rows
 
 
 def _layer(name: str) -> None:

@@ -1,0 +1,46 @@
+"""Arrays of other frameworks as numpy arrays, and back: known by what they can do, so that no framework is imported for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
+    """An array of any framework as a numpy array that shares its memory where it can; None for what is no array.
+
+    bfloat16 becomes ``ml_dtypes.bfloat16``. Numpy's scalars count as numbers.
+
+    >>> import torch
+    >>> tensor = torch.ones(2, dtype=torch.bfloat16)
+    >>> array = as_numpy(tensor)
+    >>> array[0] = 3
+    >>> array.dtype.name, tensor.tolist()
+    ('bfloat16', [3.0, 1.0])
+    """
+    if isinstance(array, np.ndarray):
+        return array
+    if isinstance(array, np.generic) or not (hasattr(array, "__array__") and hasattr(array, "dtype") and hasattr(array, "shape")):
+        return None
+    if not hasattr(array, "detach"):
+        return np.asarray(array)
+    plain = array.detach().cpu().resolve_conj().resolve_neg()
+    if str(plain.dtype) == "torch.bfloat16":
+        return plain.view(dtype=_torch_int16(plain)).numpy().view(ml_dtypes.bfloat16)
+    return plain.numpy()
+
+
+def _torch_int16(tensor: Any) -> Any:
+    return tensor.new_empty(0).short().dtype
+
+
+def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
+    """Puts the elements of ``value`` into a numpy array or a tensor; the tensor's version counter advances."""
+    if isinstance(array, np.ndarray):
+        array[...] = value
+        return
+    plain = np.asarray(value.astype(np.float32) if value.dtype == ml_dtypes.bfloat16 else value, order="C")
+    tensor = array.detach()  # shares the memory and the version counter
+    tensor.copy_(tensor.new_tensor(plain))

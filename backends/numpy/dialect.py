@@ -1,0 +1,16 @@
+"""How the source for numpy differs from that of other targets: every function ignores floating-point events, as tensor libraries do."""
+
+from __future__ import annotations
+
+from ..dialect import CanonicalDialect
+
+
+def dtype_text(dtype: str) -> str:
+    """``np.float32``; the boolean type is ``np.bool_``, and bfloat16 is that of ``ml_dtypes``."""
+    return {"bool": "np.bool_", "bfloat16": "ml_dtypes.bfloat16"}.get(dtype, f"np.{dtype}")
+
+
+class NumpyDialect(CanonicalDialect):
+    """See :class:`CanonicalDialect`."""
+
+    decorators = ('@np.errstate(all="ignore")',)

@@ -1,0 +1,86 @@
+"""Half precision in numpy: computed in float32 and rounded once, as tensor libraries do.
+
+float16 would accumulate rounding errors, bfloat16 (of ``ml_dtypes``) has no matrix products and no rank in numpy's promotion.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ops import ArraySpec
+from ...ops.text import Text
+from ..rows import Operand, Rows, operand
+from .dialect import dtype_text
+
+HALF = ("float16", "bfloat16")
+_HALF_TEXTS = tuple(map(dtype_text, HALF))
+
+# Operations that move elements or make them, or that look at the precision itself: half precision stays as it is.
+_AS_THEY_ARE = frozenset({
+    "asarray", "astype", "bitcast", "boolean_mask", "broadcast_to", "concat", "copy", "diag_embed", "diagonal", "eye", "flip", "full",
+    "gather_nd", "getitem", "im2col", "nan_to_num", "nextafter", "one_hot", "ones", "permute_dims", "pixel_shuffle", "pixel_unshuffle",
+    "channel_shuffle", "random_uniform", "repeat", "reshape", "roll", "setitem", "sliding_window", "split", "stack", "stop_gradient",
+    "take", "take_along_axis", "tile", "tril", "triu", "unstack", "zeros", "as_strided", "embedding",
+})  # fmt: skip
+# Operators that round once: as they are too, unless a number stands beside the array, which would be rounded beforehand.
+_ROUNDED_ONCE = frozenset({
+    "abs", "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "multiply", "negative",
+    "not_equal", "subtract", "where", "isnan", "isinf", "isfinite",
+})  # fmt: skip
+
+
+class NumpyRows(Rows):
+    """Rows that see float32 where an array has half precision; what they give is rounded."""
+
+    def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
+        """The expression that computes operation ``name``."""
+        if not _is_widened(name, operands, out):
+            return super().expression(name, operands, params, out)
+        wide = tuple(map(_widened, operands))
+        params = {key: Text("np.float32") if str(value) in _HALF_TEXTS else value for key, value in params.items()}
+        text = super().expression(name, wide, params, tuple(_wide_spec(spec) for spec in out))
+        return _narrowed(text, out)
+
+
+def _is_widened(name: str, operands: tuple[Any, ...], out: tuple[ArraySpec, ...]) -> bool:
+    specs = [item.spec for item in operands if isinstance(item, Operand)]
+    if name in _AS_THEY_ARE or not any(spec is not None and spec.dtype in HALF for spec in (*specs, *out)):
+        return False
+    return name not in _ROUNDED_ONCE or None in specs
+
+
+def _wide_spec(spec: ArraySpec) -> ArraySpec:
+    return ArraySpec(spec.shape, "float32") if spec.dtype in HALF else spec
+
+
+def _widened(item: Any) -> Any:
+    if not isinstance(item, Operand) or item.spec is None or item.dtype not in HALF:
+        return item
+    return operand(f"{item}.astype(np.float32)", _wide_spec(item.spec))
+
+
+def _narrowed(text: str, out: tuple[ArraySpec, ...]) -> str:
+    half = {spec.dtype for spec in out} & set(HALF)
+    if not half:
+        return text
+    dtype = dtype_text(half.pop())
+    if len(out) > 1:
+        return f"rounded({text}, {dtype})"
+    return f"{text if is_call(text) else f'({text})'}.astype({dtype})"
+
+
+def is_call(text: str) -> bool:
+    """Whether an expression is one call (or index) of a name, so that ``.method()`` may follow without parentheses.
+
+    >>> is_call("np.sum(x + 1, axis=0)"), is_call("(a + b) * f(c)"), is_call("f(a) + f(b)")
+    (True, False, False)
+    """
+    head = text.partition("(")[0]
+    if not text.endswith(")") or not all(part.isidentifier() for part in head.split(".")):
+        return False
+    depth = 0
+    for place, sign in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if sign == ")" and depth == 0:
+            return place == len(text) - 1
+    return False

@@ -1,0 +1,60 @@
+"""Linear algebra in numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...rows import Operand
+from .table import rows
+
+_TRIANGLE = {True: ', UPLO="U"', False: ""}
+
+rows.table(
+    {
+        "matmul": "{x1} @ {x2}",
+        "tensordot": "np.tensordot({x1}, {x2}, {axes=})",
+        "vecdot": "np.vecdot({x1}, {x2}, {axis=})",
+        "cross": "np.cross({x1}, {x2}, {axis=})",
+        "outer": "np.outer({x1}, {x2})",
+        "inner": "np.inner({x1}, {x2})",
+        "kron": "np.kron({x1}, {x2})",
+        "multi_dot": "np.linalg.multi_dot([{*arrays}])",
+        "matrix_power": "np.linalg.matrix_power({x}, {n})",
+        "matrix_exp": "linalg.expm({x})",
+        "det": "np.linalg.det({x})",
+        "slogdet": "np.linalg.slogdet({x})",
+        "inv": "np.linalg.inv({x})",
+        "solve": "np.linalg.solve({x1}, {x2})",
+        "cholesky": "np.linalg.cholesky({x}, {upper=})",
+        "qr": "np.linalg.qr({x}, {mode=})",
+        "svd": "np.linalg.svd({x}, {full_matrices=})",
+        "svdvals": "np.linalg.svdvals({x})",
+        "eig": "complex_eig({x})",
+        "eigvals": "complex_eig({x})[0]",
+        "householder_product": "householder_product({x}, {tau})",
+        "tensorinv": "np.linalg.tensorinv({x}, {ind=})",
+    }
+)
+
+
+@rows.row("einsum")
+def _einsum(*arrays: Operand, equation: str) -> str:
+    """Without ``optimize``, numpy forms products of more than one array in loops of its own instead of matrix products."""
+    optimize = ", optimize=True" if len(arrays) > 1 else ""
+    return f'np.einsum("{equation}", {", ".join(arrays)}{optimize})'
+
+
+@rows.row("trace")
+def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
+    axes = "" if x.ndim == 2 else ", axis1=-2, axis2=-1"
+    return f"np.trace({x}{f', offset={offset}' if offset else ''}{axes}{'' if dtype is None else f', dtype={dtype!r}'})"
+
+
+@rows.row("eigh")
+def _eigh(x: Operand, *, upper: bool) -> str:
+    return f"np.linalg.eigh({x}{_TRIANGLE[upper]})"
+
+
+@rows.row("eigvalsh")
+def _eigvalsh(x: Operand, *, upper: bool) -> str:
+    return f"np.linalg.eigvalsh({x}{_TRIANGLE[upper]})"

@@ -1,0 +1,45 @@
+"""Activation functions in numpy. What is not here is written in smaller operations."""
+
+from __future__ import annotations
+
+from ....rows import Operand
+from ..table import rows
+
+rows.table(
+    {
+        "relu": "np.maximum({x}, 0)",
+        "relu6": "np.clip({x}, 0, 6)",
+        "hard_tanh": "hard_tanh({x}, {minimum}, {maximum})",
+        "hard_sigmoid": "np.clip({x} + 3, 0, 6) / 6",
+        "hard_swish": "{x} * np.clip({x} + 3, 0, 6) / 6",
+        "leaky_relu": "np.where({x} > 0, {x}, {x} * {negative_slope})",
+        "prelu": "np.where({x} > 0, {x}, {x} * {slope})",
+        "elu": "elu({x}, {alpha=})",
+        "selu": "selu({x})",
+        "celu": "celu({x}, {alpha})",
+        "silu": "{x} / (1 + np.exp(-{x}))",
+        "mish": "{x} * np.tanh(np.logaddexp({x}, 0))",
+        "soft_sign": "{x} / (1 + np.abs({x}))",
+        "softplus": "softplus({x}, {beta}, {threshold})",
+        "log_sigmoid": "-np.logaddexp(-{x}, 0)",
+        "soft_shrink": "soft_shrink({x}, {threshold})",
+        "hard_shrink": "np.where(np.abs({x}) <= {threshold}, 0, {x})",
+        "threshold": "np.where({x} <= {threshold}, {value}, {x})",
+        "glu": "glu({x}, {axis=})",
+    }
+)
+
+
+@rows.row("gelu")
+def _gelu(x: Operand, *, approximate: bool) -> str:
+    return f"{'gelu_tanh' if approximate else 'gelu'}({x})"
+
+
+def _over_axis(name: str) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, axis: int) -> str:
+        return f"{name}({x})" if axis == x.ndim - 1 else f"{name}({x}, axis={axis})"
+
+
+_over_axis("softmax")
+_over_axis("log_softmax")

@@ -1,0 +1,12 @@
+"""Embeddings in numpy; an index that is too large is an error."""
+
+from __future__ import annotations
+
+from ..table import rows
+
+rows.table(
+    {
+        "embedding": "{weight}[{indices}]",
+        "one_hot": "({indices}[..., None] == np.arange({num_classes})).astype({dtype})",
+    }
+)

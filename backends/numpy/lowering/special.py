@@ -1,0 +1,76 @@
+"""Element-wise functions beyond the array API standard in numpy and ``scipy.special``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ops.dtypes import is_complex, is_integer
+from ...rows import Operand
+from ..half import HALF
+from .table import rows
+
+_SCIPY = ("entr", "erf", "erfc", "erfcx", "erfinv", "i0", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri")
+_BESSEL = {f"bessel_{name}": name for name in ("j0", "j1", "k0", "k0e", "k1", "k1e", "y0", "y1")}
+_NUMPY_OF_TWO = ("fmax", "fmin", "fmod", "gcd", "lcm", "logaddexp2")
+
+rows.table({name: f"special.{name}({{x}})" for name in _SCIPY})
+rows.table({name: f"special.{scipys}({{x}})" for name, scipys in _BESSEL.items()})
+rows.table({name: f"np.{name}({{x1}}, {{x2}})" for name in _NUMPY_OF_TWO})
+rows.table({name: f"{name}({{x1}}, {{x2}})" for name in ("gammainc", "gammaincc", "zeta")})
+rows.table({
+    "airy_ai": "special.airy({x})[0]",
+    "complex": "complex_of({real}, {imag})",
+    "digamma": "digamma({x})",
+    "exp2": "np.exp2({x})",
+    "frexp": "np.frexp({x})",
+    "isclose": "np.isclose({x1}, {x2}, {rtol=}, {atol=}, {equal_nan=})",
+    "lgamma": "special.gammaln({x})",
+    "logit": "logit({x}, {eps=})",
+    "orthogonal_polynomial": "orthogonal_polynomial({x}, {n}, {kind})",
+    "polygamma": "special.polygamma({n}, {x}).astype({x}.dtype)",
+    "rsqrt": "1 / np.sqrt({x})",
+    "sigmoid": "1 / (1 + np.exp(-{x}))",
+    "sinc": "np.sinc({x})",
+    "spherical_bessel_j0": "spherical_bessel_j0({x})",
+    "stop_gradient": "{x}",
+    "view_as_real": "np.stack([{x}.real, {x}.imag], axis=-1)",
+})  # fmt: skip
+
+
+def _of_two(name: str) -> None:
+    @rows.row(name)
+    def row(x1: Operand, x2: Operand) -> str:
+        """scipy takes a number for float64, so it is given the type of the array beside it."""
+        dtype = x1.dtype or x2.dtype
+        return f"special.{name}({', '.join(x if x.dtype else f'np.{dtype}({x})' for x in (x1, x2))})"
+
+
+for _name in ("xlog1py", "xlogy"):
+    _of_two(_name)
+
+
+@rows.row("angle")
+def angle(x: Operand) -> str:
+    """A helper for real numbers, for ``np.angle`` of -0.0 is pi."""
+    return f"np.angle({x})" if is_complex(x.dtype or "") else f"real_angle({x})"
+
+
+@rows.row("nan_to_num")
+def nan_to_num(x: Operand, *, nan: Any, posinf: Any, neginf: Any) -> str:
+    """``np.nan_to_num``; a helper for half precision, of which one type is not numpy's own."""
+    given = {"nan": None if nan == 0 else nan, "posinf": posinf, "neginf": neginf}
+    options = "".join(f", {key}={value!r}" for key, value in given.items() if value is not None)
+    return f"{'half_nan_to_num' if x.dtype in HALF else 'np.nan_to_num'}({x}{options})"
+
+
+@rows.row("trunc_divide")
+def trunc_divide(x1: Operand, x2: Operand) -> str:
+    """Of integers, what is left when the rest has gone is a multiple."""
+    integers = is_integer(x1.dtype or x2.dtype or "")
+    return f"({x1} - np.fmod({x1}, {x2})) // {x2}" if integers else f"np.trunc({x1} / {x2})"
+
+
+@rows.row("view_as_complex")
+def view_as_complex(x: Operand, *, out: Any) -> str:
+    """The pairs that lie together are read as complex numbers."""
+    return f"np.ascontiguousarray({x}).view(np.{out[0].dtype})[..., 0]"

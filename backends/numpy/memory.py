@@ -1,0 +1,20 @@
+"""Which numpy arrays share memory."""
+
+from __future__ import annotations
+
+from ...ir.graph import Graph
+from ...passes.own_results import own_results as _own_results
+
+# Operations whose row may give a view of the first array, or the array itself.
+VIEWS = frozenset({
+    "adaptive_max_pool", "avg_pool", "bitcast", "channel_shuffle", "diff", "einsum", "flip", "getitem", "im2col", "imag", "interpolate",
+    "matrix_power", "max_pool", "pad", "permute_dims", "pixel_shuffle", "pixel_unshuffle", "real", "reshape", "split", "stop_gradient",
+    "unstack", "view_as_complex",
+})  # fmt: skip
+# Views that numpy does not allow to be written to.
+READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
+
+
+def own_results(graph: Graph) -> tuple[Graph, bool]:
+    """Results as arrays of their own: no memory shared with arguments, weights or one another, no numpy scalars."""
+    return _own_results(graph, VIEWS, READ_ONLY, scalars=True)

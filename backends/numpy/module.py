@@ -1,0 +1,53 @@
+"""A graph as an object that holds its parameters. Numpy has neither modules nor derivatives, so this one cannot be trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+
+class GraphModule:
+    """Calls a graph with the arrays that it holds, under the original names; ``module[name] = array`` gives it another one."""
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+        self.parameters: dict[str, np.ndarray[Any, Any]] = dict(graph.parameters)
+
+    def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
+        """The graph's result; buffers that it writes to are kept. ``rng`` is a generator for its random numbers."""
+        graph = self.graph
+        if not any(variant.match(args, kwargs) is not None for variant in graph.variants):
+            graph.add_variant(args, kwargs, "called as a module")
+            self.parameters = {**graph.parameters, **self.parameters}
+        if rng is None and any(variant.is_random for variant in graph.variants):
+            rng = graph.variants[0].target.next_key()
+        outcome = graph.functional(self.parameters, *args, rng=rng, **kwargs)
+        if not graph.state:
+            return outcome
+        result, state = outcome
+        self.parameters.update(state)
+        return result
+
+    def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
+        return self.parameters[name]
+
+    def __setitem__(self, name: str, array: np.ndarray[Any, Any]) -> None:
+        if name not in self.parameters or array.shape != self.parameters[name].shape:
+            known = f"of shape {self.parameters[name].shape}" if name in self.parameters else f"among {', '.join(self.parameters)}"
+            raise ValueError(f"an array of shape {array.shape} for {name!r}, which is not {known}")
+        self.parameters[name] = array.astype(self.parameters[name].dtype, copy=False)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parameters)
+
+    def load_state_dict(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> None:
+        """Takes all of these arrays, by name."""
+        for name, array in arrays.items():
+            self[name] = array
+
+
+def as_module(graph: Any) -> GraphModule:
+    """See :meth:`graph_compiler.Graph.as_module`."""
+    return GraphModule(graph)

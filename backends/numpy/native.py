@@ -1,0 +1,108 @@
+"""NumPy as a place to run: its arrays and its generators of random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ...errors import GuardFailed, NotCompilable
+from ...sizes import same_elements
+from ..arrays import as_numpy, write_into
+
+
+class NumpyTarget:
+    """See :class:`graph_compiler.runtime.target.Target`."""
+
+    name = "numpy"
+    array_types: tuple[type, ...] = (np.ndarray,)
+
+    def __init__(self) -> None:
+        self._seeds = np.random.SeedSequence(0)
+
+    # ------------------------------------------------------------------------------ arrays
+    def convert(self, array: Any) -> Any:
+        """Arrays of other frameworks share their memory where it can be; results of a graph never do."""
+        array = as_numpy(array)
+        return None if array is None else np.asarray(array)  # an array class of its own counts as plain
+
+    def adopt(self, array: Any) -> Any:
+        """As :meth:`convert`: memory is shared."""
+        return self.convert(array)
+
+    def dtype_text(self, dtype: str) -> str:
+        """``dtypes["float32"]``."""
+        return f"dtypes[{dtype!r}]"
+
+    def dtypes(self) -> Any:
+        """numpy dtypes by name."""
+        return _Dtypes()
+
+    def elements(self, array: Any) -> Any:
+        """``tolist``."""
+        return self.to_numpy(array).tolist()
+
+    def to_numpy(self, array: Any) -> Any:
+        """The elements; bfloat16, which numpy itself lacks, as float32."""
+        return np.asarray(array, np.float32 if array.dtype == ml_dtypes.bfloat16 else None)
+
+    def to_bytes(self, array: Any) -> bytes:
+        """The elements as they lie in memory."""
+        return np.asarray(array).tobytes()
+
+    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
+        """An array of these elements."""
+        return np.frombuffer(bytearray(data), dtype=_Dtypes()[dtype]).reshape(shape)
+
+    def copy(self, array: Any) -> Any:
+        """The elements of now."""
+        return np.array(array)
+
+    def write_back(self, array: Any, value: Any) -> None:
+        """In-place copy into a numpy array or a tensor; arrays of JAX and TensorFlow cannot be written to."""
+        if not isinstance(array, np.ndarray) and not hasattr(array, "detach"):
+            raise GuardFailed(
+                f"the original function writes to its argument, but a {type(array).__name__} cannot be written to; "
+                "pass a numpy array or a tensor, or use graph.functional"
+            )
+        write_into(array, np.asarray(value))
+
+    # ------------------------------------------------------------------------------ compiling and random numbers
+    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+        """The function as it is: numpy has no compiler."""
+        if options:
+            raise NotCompilable(
+                f"numpy has no compiler, so there is nothing that could take the options {', '.join(options)}; leave them out"
+            )
+        return function
+
+    def seed(self, number: int) -> None:
+        """Restarts the sequence of generators that calls of graphs draw from."""
+        self._seeds = np.random.SeedSequence(number)
+
+    def next_key(self) -> np.random.Generator:
+        """A fresh generator, independent of those before it."""
+        return np.random.default_rng(self._seeds.spawn(1)[0])
+
+    def register_classes(self, classes: Iterable[type]) -> None:
+        """Numpy has no transformations that containers would have to pass through."""
+
+    def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
+        """``result`` where the guards on elements hold, otherwise ``GuardFailed``."""
+        for check, guard in zip(checks, guards):
+            if not same_elements(seen := self.elements(check), guard.expected):
+                raise GuardFailed(
+                    f"elements handed to Python were {guard.expected!r} while recording and are {seen!r} now, read by {guard.origin}"
+                )
+        return result
+
+
+class _Dtypes(dict[str, Any]):
+    def __missing__(self, name: str) -> Any:
+        self[name] = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+        return self[name]
+
+
+target = NumpyTarget()

@@ -1,0 +1,70 @@
+"""Activation functions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+
+def hard_tanh(x: np.ndarray, minimum: float, maximum: float) -> np.ndarray:
+    """``x`` limited to [minimum, maximum]."""
+    return np.where(x <= minimum, minimum, np.where(x >= maximum, maximum, x))
+
+
+def elu(x: np.ndarray, alpha: float = 1.0) -> np.ndarray:
+    """``x`` above 0, ``alpha * expm1(x)`` elsewhere."""
+    return np.where(x > 0, x, alpha * np.expm1(x))
+
+
+def selu(x: np.ndarray) -> np.ndarray:
+    """Scaled ``elu`` of self-normalising networks (Klambauer et al. 2017)."""
+    return 1.0507009873554805 * elu(x, 1.6732632423543772)
+
+
+def celu(x: np.ndarray, alpha: float) -> np.ndarray:
+    """``x`` above 0, ``alpha * expm1(x / alpha)`` elsewhere."""
+    return np.where(x > 0, x, alpha * np.expm1(x / alpha))
+
+
+def gelu(x: np.ndarray) -> np.ndarray:
+    """``x`` times the distribution function of the standard normal distribution."""
+    return x * 0.5 * (1 + special.erf(x * math.sqrt(0.5)))
+
+
+def gelu_tanh(x: np.ndarray) -> np.ndarray:
+    """``gelu`` with a tangent for the distribution function."""
+    return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+def softplus(x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
+    """``log1p(exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` is above the threshold."""
+    return np.where(x * beta > threshold, x, np.logaddexp(x * beta, 0) / beta)
+
+
+def soft_shrink(x: np.ndarray, threshold: float) -> np.ndarray:
+    """``x`` moved towards 0 by ``threshold``; NaN stays NaN."""
+    return np.where(x > threshold, x - threshold, np.where(x < -threshold, x + threshold, x * 0))
+
+
+def glu(x: np.ndarray, axis: int) -> np.ndarray:
+    """The first half along ``axis`` times the sigmoid of the second."""
+    value, gate = np.split(x, 2, axis)
+    return value / (1 + np.exp(-gate))
+
+
+def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
+    """``exp(x)`` divided by its sum over ``axis``."""
+    if x.size == 0:
+        return x.copy()
+    weights = np.exp(x - np.max(x, axis, keepdims=True))
+    return weights / np.sum(weights, axis, keepdims=True)
+
+
+def log_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray:
+    """``log(softmax(x))``, without overflow."""
+    if x.size == 0:
+        return x.copy()
+    shifted = x - np.max(x, axis, keepdims=True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis, keepdims=True))

@@ -1,0 +1,193 @@
+"""Linear algebra that ``np.linalg`` lacks, or has with other conventions. Loops go over the rows of matrices, all matrices at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .statistical import vector_norm
+
+
+def conjugate_transpose(x: np.ndarray) -> np.ndarray:
+    """The conjugate of the transposed matrices."""
+    return np.conj(x.mT)
+
+
+def grouped_matmul(x: np.ndarray, weight: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """The rows of ``x`` up to each of ``offsets`` times one matrix of ``weight``; 0 beyond the last."""
+    result = np.zeros((x.shape[0], weight.shape[-1]), x.dtype)
+    start = 0
+    for matrix, end in zip(weight, offsets.tolist()):
+        result[start:end] = x[start:end] @ matrix
+        start = end
+    return result
+
+
+def complex_eig(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors as complex numbers, also where all are real."""
+    values, vectors = np.linalg.eig(x)
+    dtype = np.result_type(x.dtype, np.complex64)
+    return values.astype(dtype), vectors.astype(dtype)
+
+
+# ---------------------------------------------------------------------------------------------- norms and ranks
+def matrix_norm(x: np.ndarray, *, ord: Any = "fro", keepdims: bool = False) -> np.ndarray:
+    """The norm of the matrices in the last two axes."""
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    return np.linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
+
+
+def condition_number(x: np.ndarray, *, ord: float | str = 2) -> np.ndarray:
+    """The condition number of the matrices in the last two axes."""
+    if ord in (2, -2):
+        values = np.linalg.svdvals(x)
+        ratio = values[..., 0] / values[..., -1]
+        return ratio if ord == 2 else 1 / ratio
+    return matrix_norm(x, ord=ord) * matrix_norm(np.linalg.inv(x), ord=ord)
+
+
+def singular_cutoff(x: np.ndarray, largest: np.ndarray, rtol: np.ndarray | float | None, atol: np.ndarray | float | None) -> np.ndarray:
+    """Up to where singular values count as zero: ``max(atol, rtol * largest)``."""
+    if rtol is None:
+        rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype).eps) if atol is None else 0.0
+    return np.maximum(0.0 if atol is None else atol, rtol * largest)
+
+
+def matrix_rank(
+    x: np.ndarray, rtol: np.ndarray | float | None = None, atol: np.ndarray | float | None = None, *, hermitian: bool = False
+) -> np.ndarray:
+    """How many singular values are above ``max(atol, rtol * largest)``."""
+    values = np.abs(np.linalg.eigvalsh(x)) if hermitian else np.linalg.svdvals(x)
+    cutoff = singular_cutoff(x, np.max(values, axis=-1, initial=0), rtol, atol)
+    return np.sum(values > cutoff[..., None], axis=-1)
+
+
+def pinv(
+    x: np.ndarray, rtol: np.ndarray | float | None = None, atol: np.ndarray | float | None = None, *, hermitian: bool = False
+) -> np.ndarray:
+    """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    if hermitian:
+        values, right = np.linalg.eigh(x)
+        left, rows = right, conjugate_transpose(right)
+    else:
+        left, values, rows = np.linalg.svd(x, full_matrices=False)
+    cutoff = singular_cutoff(x, np.max(np.abs(values), axis=-1, initial=0), rtol, atol)
+    inverse = np.where(np.abs(values) > cutoff[..., None], 1 / values, 0).astype(values.dtype)
+    return (conjugate_transpose(rows) * inverse[..., None, :]) @ conjugate_transpose(left)
+
+
+# ---------------------------------------------------------------------------------------------- solutions
+def solve_triangular(
+    x1: np.ndarray, x2: np.ndarray, *, upper: bool, left: bool = True, transpose: bool = False, unit_diagonal: bool = False
+) -> np.ndarray:
+    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose; row after row."""
+    if not left:
+        return solve_triangular(x1, x2.mT, upper=upper, transpose=not transpose, unit_diagonal=unit_diagonal).mT.copy()
+    if transpose:
+        x1, upper = x1.mT, not upper
+    batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    result = np.broadcast_to(x2, batch + x2.shape[-2:]).copy()
+    size = x1.shape[-1]
+    for row in reversed(range(size)) if upper else range(size):
+        known = slice(row + 1, size) if upper else slice(0, row)
+        result[..., row, :] -= (x1[..., row : row + 1, known] @ result[..., known, :])[..., 0, :]
+        if not unit_diagonal:
+            result[..., row, :] /= x1[..., row, row, None]
+    return result
+
+
+def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np.ndarray:
+    """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
+    factor = x1 if upper else conjugate_transpose(x1)
+    return solve_triangular(factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True)
+
+
+def cholesky_inverse(x: np.ndarray, *, upper: bool = False) -> np.ndarray:
+    """The inverse of the matrix whose Cholesky factor is ``x``."""
+    return cholesky_solve(x, np.eye(x.shape[-1], dtype=x.dtype), upper=upper)
+
+
+def lstsq(x1: np.ndarray, x2: np.ndarray, *, rcond: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``."""
+    return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
+
+
+def tensor_solve(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
+    """The solution of ``tensordot(x1, x, x.ndim) == x2``."""
+    return np.linalg.solve(x1.reshape(x2.size, x2.size), x2.reshape(-1)).reshape(x1.shape[x2.ndim :])
+
+
+# ---------------------------------------------------------------------------------------------- decompositions
+def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """L and U in one matrix, and the rows swapped at each step, counted from 1: elimination with the largest pivot of each column."""
+    rows, columns = x.shape[-2:]
+    factors = np.array(x).reshape(-1, rows, columns)
+    every = np.arange(len(factors))
+    pivots = np.empty((len(factors), min(rows, columns)), np.int32)
+    for step in range(min(rows, columns)):
+        pivot = step + np.argmax(np.abs(factors[:, step:, step]), axis=1)
+        pivots[:, step] = pivot + 1
+        factors[every, pivot], factors[:, step] = factors[:, step].copy(), factors[every, pivot]
+        divisor = factors[:, step, step, None]
+        factors[:, step + 1 :, step] /= np.where(divisor == 0, 1, divisor)
+        factors[:, step + 1 :, step + 1 :] -= factors[:, step + 1 :, step, None] * factors[:, None, step, step + 1 :]
+    return factors.reshape(x.shape), pivots.reshape(*x.shape[:-2], -1) if x.size else np.empty(
+        (*x.shape[:-2], min(rows, columns)), np.int32
+    )
+
+
+def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """P, L and U from both in one matrix and the swapped rows."""
+    rows, columns = lu.shape[-2:]
+    inner = min(rows, columns)
+    order = np.broadcast_to(np.arange(rows), (*pivots.shape[:-1], rows)).copy()
+    for step in range(pivots.shape[-1]):
+        other = pivots[..., step, None].astype(np.int64) - 1
+        swapped = np.take_along_axis(order, other, -1)
+        np.put_along_axis(order, other, order[..., step, None].copy(), -1)
+        order[..., step, None] = swapped
+    permutation = (order[..., None, :] == np.arange(rows)[:, None]).astype(lu.dtype)
+    return permutation, np.tril(lu[..., :inner], -1) + np.eye(rows, inner, dtype=lu.dtype), np.triu(lu[..., :inner, :])
+
+
+def lu_decomposition(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A permutation, a unit lower and an upper triangular matrix whose product is ``x``."""
+    return lu_unpack(*lu_factor(x))
+
+
+def lu_solve(lu: np.ndarray, pivots: np.ndarray, x2: np.ndarray, *, left: bool = True, adjoint_of: bool = False) -> np.ndarray:
+    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots of A."""
+    if not left:
+        return conjugate_transpose(lu_solve(lu, pivots, conjugate_transpose(x2), adjoint_of=not adjoint_of))
+    swapped, lower, upper = lu_unpack(lu, pivots)
+    if adjoint_of:
+        inner = solve_triangular(conjugate_transpose(upper), x2, upper=False)
+        return swapped @ solve_triangular(conjugate_transpose(lower), inner, upper=True)
+    return solve_triangular(upper, solve_triangular(lower, conjugate_transpose(swapped) @ x2, upper=False), upper=True)
+
+
+def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R, the Householder vectors below its diagonal, and their factors."""
+    transposed, tau = np.linalg.qr(x, mode="raw")
+    return transposed.mT.astype(x.dtype), tau.astype(x.dtype)
+
+
+def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """The first columns of the product of the Householder reflections whose vectors are below the diagonal of ``x``."""
+    rows, columns = x.shape[-2:]
+    result = np.broadcast_to(np.eye(rows, columns, dtype=x.dtype), x.shape).copy()
+    vectors = np.tril(x, -1) + np.eye(rows, columns, dtype=x.dtype)
+    for step in reversed(range(tau.shape[-1])):
+        vector = vectors[..., step, None]
+        result -= tau[..., step, None, None] * vector @ (conjugate_transpose(vector) @ result)
+    return result
+
+
+def ormqr(x: np.ndarray, tau: np.ndarray, x2: np.ndarray, *, left: bool = True, transpose: bool = False) -> np.ndarray:
+    """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
+    missing = x.shape[-2] - x.shape[-1]
+    whole = householder_product(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]), tau)
+    whole = conjugate_transpose(whole) if transpose else whole
+    return whole @ x2 if left else x2 @ whole

@@ -1,0 +1,177 @@
+"""Pooling over the last axes: strided slices, one for each element of a window, are reduced axis by axis."""
+
+from __future__ import annotations
+
+import math
+from functools import reduce
+
+import numpy as np
+
+from ...positions import adaptive_places, padding_for_windows, window_places
+
+
+def least_of(dtype: np.dtype) -> float | int:
+    """The number that no other of this type is below."""
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def reduced_windows(
+    x: np.ndarray,
+    function: np.ufunc,
+    fill: float,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    around: list[tuple[int, int]],
+    dilation: tuple[int, ...] | None = None,
+) -> np.ndarray:
+    """``function`` over each window of the last axes of ``x``, padded with ``fill``."""
+    lead = x.ndim - len(kernel)
+    if any(amount for pair in around for amount in pair):
+        x = np.pad(x, [(0, 0)] * lead + around, constant_values=fill)
+    for axis, (k, stride, step) in enumerate(zip(kernel, strides, dilation or (1,) * len(kernel)), lead):
+        span = (x.shape[axis] - step * (k - 1) - 1) // stride * stride + 1
+        before = (slice(None),) * axis
+        x = reduce(function, [x[(*before, slice(tap * step, tap * step + span, stride))] for tap in range(k)])
+    return x
+
+
+def max_over_windows(x: np.ndarray, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """The first largest element of each window (NaN above all), and its place in the last axes in row-major order.
+
+    ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
+    """
+    rank = len(axes)
+    size = x.shape[-rank:]
+    windows = [len(places) for places, _ in axes]
+    place, inside = np.zeros([1] * 2 * rank, int), np.ones([1] * 2 * rank, bool)
+    for axis, (places, belongs) in enumerate(axes):
+        shape = [windows[axis] if i == axis else places.shape[1] if i == rank + axis else 1 for i in range(2 * rank)]
+        place = place * size[axis] + places.reshape(shape)
+        inside = inside & belongs.reshape(shape)
+    place, inside = place.reshape(*windows, -1), inside.reshape(*windows, -1)
+    elements = np.where(inside, x.reshape(*x.shape[:-rank], math.prod(size))[..., place], least_of(x.dtype))
+    chosen = elements.argmax(-1, keepdims=True)
+    largest = np.take_along_axis(elements, chosen, -1)
+    chosen = np.where(largest == least_of(x.dtype), inside.argmax(-1)[..., None], chosen)
+    indices = np.take_along_axis(np.broadcast_to(place, elements.shape), chosen, -1)
+    return largest[..., 0], indices[..., 0]
+
+
+def max_pool(
+    x: np.ndarray,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...] | None = None,
+    dilation: tuple[int, ...] | None = None,
+    ceil_mode: bool = False,
+) -> np.ndarray:
+    """The largest element of each window over the last ``len(kernel)`` axes."""
+    if dilation and ceil_mode:
+        return max_pool_with_indices(x, kernel, strides, padding, dilation, ceil_mode)[0]
+    around = padding_for_windows(x.shape[-len(kernel) :], kernel, strides, padding or ((0, 0),) * len(kernel), ceil_mode)
+    return reduced_windows(x, np.maximum, least_of(x.dtype), kernel, strides, around, dilation)
+
+
+def max_pool_with_indices(
+    x: np.ndarray,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...] | None = None,
+    dilation: tuple[int, ...] | None = None,
+    ceil_mode: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The largest element of each window, and its place in the pooled axes in row-major order."""
+    rank = len(kernel)
+    of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
+    return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
+
+
+def avg_pool(
+    x: np.ndarray,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...] | None = None,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> np.ndarray:
+    """The mean of each window over the last ``len(kernel)`` axes; integers are divided towards zero."""
+    rank = len(kernel)
+    padding = padding or ((0, 0),) * rank
+    around = padding_for_windows(x.shape[-rank:], kernel, strides, padding, ceil_mode)
+    total = reduced_windows(x, np.add, 0, kernel, strides, around)
+    divisor = np.array(divisor_override or 1)
+    for n, k, stride, pair, windows in zip(x.shape[-rank:], kernel, strides, padding, total.shape[-rank:]):
+        starts = np.arange(windows) * stride - pair[0]
+        ends = np.minimum(starts + k, n + pair[1])
+        counts = ends - starts if count_include_pad else np.minimum(ends, n) - np.maximum(starts, 0)
+        divisor = divisor if divisor_override else divisor[..., None] * counts
+    if x.dtype.kind in "iu":
+        return (total - np.fmod(total, divisor)) // divisor
+    return total / divisor.astype(x.dtype)
+
+
+def lp_pool(x: np.ndarray, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False) -> np.ndarray:
+    """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
+    mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
+    return (np.sign(mean) * np.abs(mean) * math.prod(kernel)) ** (1 / ord)
+
+
+def max_unpool(x: np.ndarray, indices: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """Zeros of spatial ``size`` with the elements of ``x`` at ``indices``."""
+    lead = x.shape[: x.ndim - len(size)]
+    result = np.zeros((*lead, math.prod(size)), x.dtype)
+    flat = (*lead, math.prod(x.shape[len(lead) :]))
+    np.put_along_axis(result, indices.reshape(flat), x.reshape(flat), axis=-1)
+    return result.reshape(*lead, *size)
+
+
+def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """Means over ``size`` windows that cover the last axes evenly."""
+    for axis, windows in enumerate(size, x.ndim - len(size)):
+        places, inside = adaptive_places(x.shape[axis], windows)
+        mask = inside.reshape(inside.shape + (1,) * (x.ndim - axis - 1))
+        elements = np.where(mask, x[(slice(None),) * axis + (places,)], 0)
+        x = elements.sum(axis + 1, dtype=x.dtype) / mask.sum(1).astype(x.dtype)
+    return x
+
+
+def adaptive_max_pool(x: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
+    """Largest elements over the windows of ``adaptive_avg_pool``."""
+    return adaptive_max_pool_with_indices(x, size)[0]
+
+
+def adaptive_max_pool_with_indices(x: np.ndarray, size: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Largest elements over the windows of ``adaptive_avg_pool``, and their places in row-major order."""
+    return max_over_windows(x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)])
+
+
+def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
+    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of ``samples``."""
+    if windows == 1:
+        return np.full((*samples.shape, 1), size - kernel)
+    step = samples.dtype.type((size - kernel) / (windows - 1))
+    shift = samples[..., None]
+    starts = ((np.arange(windows, dtype=samples.dtype) + shift) * step).astype(int) - (shift * step).astype(int)
+    starts[..., -1] = size - kernel
+    return starts
+
+
+def fractional_max_pool(
+    x: np.ndarray, samples: np.ndarray, kernel: tuple[int, ...], size: tuple[int, ...]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Largest elements and their places over windows that start where ``fractional_starts`` says; the last sample is for the first axis."""
+    rank, space = len(kernel), x.shape[-len(kernel) :]
+    lead = x.shape[:-rank]
+    samples = samples.reshape(*lead, rank)
+    place = np.zeros((*lead, *(1,) * 2 * rank), int)
+    for axis in range(rank):
+        starts = fractional_starts(samples[..., rank - 1 - axis], space[axis], size[axis], kernel[axis])
+        elements = starts[..., None] + np.arange(kernel[axis])
+        shape = [size[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
+        place = place * space[axis] + elements.reshape(*lead, *shape)
+    place = place.reshape(*lead, math.prod(size), math.prod(kernel))
+    elements = np.take_along_axis(x.reshape(*lead, math.prod(space), 1), place.reshape(*lead, -1, 1), -2).reshape(place.shape)
+    chosen = elements.argmax(-1, keepdims=True)
+    largest, places = (np.take_along_axis(array, chosen, -1).reshape(*lead, *size) for array in (elements, place))
+    return largest, places

@@ -1,0 +1,92 @@
+"""Special functions that ``scipy.special`` lacks, or has with other values at the edges of their domain."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+
+def complex_of(real: np.ndarray | float, imag: np.ndarray | float) -> np.ndarray:
+    """Complex numbers of two real parts, infinite ones too."""
+    result = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.result_type(real, imag, np.complex64))
+    result.real, result.imag = real, imag
+    return result
+
+
+def digamma(x: np.ndarray) -> np.ndarray:
+    """Logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
+    return np.where(x == 0, -np.copysign(np.inf, x), special.psi(x)).astype(x.dtype)
+
+
+def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    limit = np.where(a == 0, np.where(x > 0, 1, np.nan), np.where(np.isinf(x), np.nan, 0))
+    return np.where((a == 0) | np.isinf(a), limit, special.gammainc(a, x)).astype(np.result_type(a, x))
+
+
+def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    limit = np.where(a == 0, np.where(x > 0, 0, np.nan), np.where(np.isinf(x), np.nan, 1))
+    return np.where((a == 0) | np.isinf(a), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))
+
+
+def half_nan_to_num(x: np.ndarray, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> np.ndarray:
+    """``np.nan_to_num`` of half precision; None is the largest and smallest finite number."""
+    zero = np.zeros((), x.dtype)
+    largest = np.nextafter(np.array(np.inf, x.dtype), zero).astype(np.float32)
+    wide = x.astype(np.float32)
+    finite = np.nan_to_num(wide, nan=nan, posinf=largest if posinf is None else posinf, neginf=-largest if neginf is None else neginf)
+    return finite.astype(x.dtype)
+
+
+def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:
+    """``log(x / (1 - x))``, of ``x`` kept between ``eps`` and ``1 - eps``."""
+    return special.logit(x if eps is None else np.clip(x, eps, 1 - eps))
+
+
+def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray:
+    """The polynomial of degree ``n``, by the recurrence of its family; 0 for negative degrees."""
+    dtype = np.result_type(x, n)
+    x, n = np.broadcast_arrays(x, np.trunc(n))
+    first = {
+        "chebyshev_t": x, "chebyshev_u": 2 * x, "chebyshev_v": 2 * x - 1, "chebyshev_w": 2 * x + 1,
+        "hermite_h": 2 * x, "hermite_he": x, "laguerre_l": 1 - x, "legendre_p": x,
+    }[kind]  # fmt: skip
+    result = np.where(n == 0, 1, np.where(n == 1, first, 0))
+    before, last = np.ones_like(x), first
+    for k in range(2, int(np.max(n, initial=0, where=np.isfinite(n))) + 1):
+        if kind.startswith("chebyshev"):
+            value = 2 * x * last - before
+        elif kind == "hermite_h":
+            value = 2 * x * last - 2 * (k - 1) * before
+        elif kind == "hermite_he":
+            value = x * last - (k - 1) * before
+        elif kind == "laguerre_l":
+            value = ((2 * k - 1 - x) * last - (k - 1) * before) / k
+        else:
+            value = ((2 * k - 1) * x * last - (k - 1) * before) / k
+        before, last, result = last, value, np.where(n == k, value, result)
+    return result.astype(dtype)
+
+
+def real_angle(x: np.ndarray) -> np.ndarray:
+    """pi for negative numbers, 0 for others, NaN of NaN."""
+    return np.where(np.isnan(x), np.nan, np.where(x < 0, np.pi, 0)).astype(x.dtype)
+
+
+def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
+    """``sin(x) / x``, 1 at 0 and 0 at infinity."""
+    return np.where(x == 0, 1, np.where(np.isinf(x), 0, np.sin(x) / x))
+
+
+def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1."""
+    dtype = np.result_type(x, q)
+    x, q = np.broadcast_arrays(x, q)
+    pole = (x == 1) | (x > 1) & (q <= 0) & (q == np.floor(q))
+    total, place = np.zeros(x.shape, dtype), np.array(q)
+    while np.any(below := (place < 0) & np.isfinite(place)):  # raised to positive numbers term by term
+        total = np.where(below, total + place**-x, total)
+        place = np.where(below, place + 1, place)
+    value = total + special.zeta(x, place)
+    return np.where(x < 1, np.nan, np.where(pole, np.inf, value)).astype(dtype)

@@ -1,0 +1,258 @@
+"""Statistics, order and distances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+# ---------------------------------------------------------------------------------------------- moments and norms
+def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
+    """``np.mean``; NaN of no elements, without a warning."""
+    total = np.sum(x, axis=axis, keepdims=keepdims)
+    return total / (x.size // total.size if total.size else 1)
+
+
+def variance(x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False) -> np.ndarray:
+    """The variance over ``axis``, divided by ``max(0, N - correction)``."""
+    distance = np.abs(x - mean(x, axis, keepdims=True))
+    total = np.sum(distance * distance, axis=axis, keepdims=keepdims)
+    return total / max((x.size // total.size if total.size else 1) - correction, 0)
+
+
+def standard_deviation(
+    x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
+) -> np.ndarray:
+    """The square root of the variance."""
+    return np.sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
+
+
+def nan_mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
+    """The mean over ``axis`` of what is not NaN."""
+    count = np.sum(~np.isnan(x), axis=axis, keepdims=keepdims)
+    return np.nansum(x, axis=axis, keepdims=keepdims) / count.astype(x.dtype)
+
+
+def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
+    """``log(sum(exp(x)))`` over ``axis`` without overflow."""
+    peak = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
+    peak = np.where(np.isfinite(peak), peak, 0)
+    total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=True)) + peak
+    return total if keepdims else np.squeeze(total, tuple(range(x.ndim)) if axis is None else axis)
+
+
+def vector_norm(x: np.ndarray, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False) -> np.ndarray:
+    """The vector norm over ``axis``."""
+    size = np.abs(x)
+    if ord == np.inf:
+        return np.max(size, axis=axis, keepdims=keepdims, initial=0)
+    if ord == -np.inf:
+        return np.min(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(size != 0, axis=axis, keepdims=keepdims, dtype=size.dtype)
+    if ord == 2:
+        return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+    return np.sum(size**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+
+
+# ---------------------------------------------------------------------------------------------- order
+def sort_with_indices(x: np.ndarray, *, axis: int = -1, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as the largest."""
+    if descending:  # the reverse of the order of the reversed elements
+        indices = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
+    else:
+        indices = np.argsort(x, axis=axis, stable=True)
+    return np.take_along_axis(x, indices, axis), indices
+
+
+def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
+    values, indices = sort_with_indices(x, axis=axis, descending=largest)
+    first = (slice(None),) * (axis % x.ndim) + (slice(0, k),)
+    return values[first], indices[first]
+
+
+def kth_value(x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The ``k``-th smallest element along ``axis``, counted from 1, and where it was."""
+    values, indices = sort_with_indices(x, axis=axis)
+    place = (slice(None),) * (axis % x.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
+    return values[place], indices[place]
+
+
+def lower_median(x: np.ndarray, *, axis: int, keepdims: bool = False, skip_nan: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are skipped."""
+    values, indices = sort_with_indices(x, axis=axis)
+    valid = np.sum(x == x, axis=axis, keepdims=True)
+    size = x.shape[axis]
+    middle = np.maximum((valid - 1) // 2, 0) if skip_nan else np.where(valid == size, (size - 1) // 2, valid)
+    return picked_along(values, middle, axis, keepdims), picked_along(indices, middle, axis, keepdims)
+
+
+def picked_along(x: np.ndarray, index: np.ndarray, axis: int, keepdims: bool) -> np.ndarray:
+    """The element at ``index`` along ``axis``, which stays with one element or goes."""
+    found = np.take_along_axis(x, index, axis=axis)
+    return found if keepdims else found.squeeze(axis)
+
+
+def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The most frequent element along ``axis``, the smallest of several, and where it was last."""
+    values, indices = sort_with_indices(x, axis=axis)
+    place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+    first = (values != np.roll(values, 1, axis)) | (place == 0)
+    run = place - np.maximum.accumulate(np.where(first, place, 0), axis)
+    best = np.argmax(run, axis=axis, keepdims=True)
+    return picked_along(values, best, axis, keepdims), picked_along(indices, best, axis, keepdims)
+
+
+def cummax(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest element so far along ``axis``, and where it was last."""
+    values = np.maximum.accumulate(x, axis)
+    return values, last_seen(x, values, axis)
+
+
+def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest element so far along ``axis``, and where it was last."""
+    values = np.minimum.accumulate(x, axis)
+    return values, last_seen(x, values, axis)
+
+
+def last_seen(x: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
+    """Where along ``axis`` an element last was the running value."""
+    place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+    return np.maximum.accumulate(np.where((x == values) | (x != x), place, 0), axis)
+
+
+def quantile(
+    x: np.ndarray,
+    q: np.ndarray | float,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    interpolation: str = "linear",
+    skip_nan: bool = False,
+) -> np.ndarray:
+    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first. NaN where there is one, unless they are skipped."""
+    ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
+    valid = np.sum(ordered == ordered, axis=-1)
+    size = ordered.shape[-1]
+    q = np.asarray(q, x.dtype)
+    last = (np.maximum(valid - 1, 0) if skip_nan else np.where(valid == size, size - 1, size)).astype(x.dtype)
+    position = q.reshape(q.shape + (1,) * last.ndim) * np.where(last == size, size - 1, last)
+    below, above = np.floor(position), np.ceil(position)
+    if interpolation in ("lower", "higher", "nearest"):
+        below = above = {"lower": below, "higher": above, "nearest": np.round(position)}[interpolation]
+    share = 0.5 * (above != below) if interpolation == "midpoint" else position - below
+    low, high = (np.take_along_axis(ordered, np.moveaxis(p, range(q.ndim), range(-q.ndim, 0)).reshape(*last.shape, -1).astype(int), -1)
+                 for p in (below, above))  # fmt: skip
+    share = np.moveaxis(share, range(q.ndim), range(-q.ndim, 0)).reshape(*last.shape, -1).astype(x.dtype)
+    found = np.where(share < 0.5, low + share * (high - low), high - (high - low) * (1 - share))
+    found = np.where((last == size)[..., None], np.nan, found).astype(x.dtype)
+    result = np.moveaxis(found, -1, 0).reshape(q.shape + last.shape)
+    if not keepdims:
+        return result
+    return result.reshape(q.shape + (1,) * x.ndim) if axis is None else np.expand_dims(result, q.ndim + axis % x.ndim)
+
+
+# ---------------------------------------------------------------------------------------------- searching and sets
+def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
+    """The first ``size`` rows of ``np.argwhere``, or all of them and rows of ``fill_value``."""
+    found = np.argwhere(x)[:size]
+    return np.concatenate([found, np.full((size - len(found), x.ndim), fill_value)])
+
+
+def searchsorted_rows(sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left") -> np.ndarray:
+    """Where to insert the last axis of ``x`` into the sorted last axis of ``sequences``, row by row."""
+    if sorter is not None:
+        sequences = np.take_along_axis(sequences, sorter, axis=-1)
+    rows = sequences.reshape(-1, sequences.shape[-1])
+    wanted = x.reshape(len(rows), -1)
+    found = [np.searchsorted(row, values, side=side) for row, values in zip(rows, wanted)]
+    return np.array(found, np.int64).reshape(x.shape)
+
+
+def unique_consecutive(x: np.ndarray, *, axis: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the lengths of the runs."""
+    slices = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
+    size = len(slices)
+    changed = (slices[1:] != slices[:-1]).any(axis=tuple(range(1, slices.ndim)))
+    first = np.concatenate([np.ones(min(size, 1), bool), changed])
+    starts = np.flatnonzero(first)
+    values, run = slices[starts], np.cumsum(first) - 1
+    counts = np.diff(starts, append=size)
+    return (values, run.reshape(x.shape), counts) if axis is None else (np.moveaxis(values, 0, axis), run, counts)
+
+
+# ---------------------------------------------------------------------------------------------- integrals and histograms
+def trapezoid_areas(y: np.ndarray, x: np.ndarray | None = None, *, dx: float = 1.0, axis: int = -1) -> np.ndarray:
+    """The areas between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
+    values = np.moveaxis(y, axis, -1)
+    steps = dx if x is None else np.diff(x if x.ndim == 1 else np.moveaxis(x, axis, -1))
+    return np.moveaxis(steps * (values[..., 1:] + values[..., :-1]) / 2, -1, axis)
+
+
+def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
+    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where both are equal."""
+    x = x.reshape(-1)
+    if x.size == 0:
+        return np.zeros(bins, x.dtype)
+    low, high = (np.min(x), np.max(x)) if min == max else (min, max)
+    low, high = (low - 1, high + 1) if low == high else (low, high)
+    inside = x[(x >= low) & (x <= high)]
+    place = np.minimum(((inside - low) * bins / (high - low)).astype(int), bins - 1)
+    return np.bincount(place, minlength=bins).astype(x.dtype)
+
+
+def histogram_counts(x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False) -> np.ndarray:
+    """How many elements, or what weight of them, are between the edges."""
+    counted, _ = np.histogram(x, bins=bin_edges, weights=weights, density=density)
+    return counted.astype(x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------- correlation and distances
+def covariances(
+    x: np.ndarray, *, correction: float = 1, fweights: np.ndarray | None = None, aweights: np.ndarray | None = None
+) -> np.ndarray:
+    """The covariances of the rows of ``x``; of one variable a single number."""
+    rows = np.atleast_2d(x)
+    weights = np.ones(rows.shape[1], rows.real.dtype)
+    for given in (fweights, aweights):
+        weights = weights if given is None else weights * given
+    total = np.sum(weights)
+    centred = rows - np.sum(rows * weights, axis=1, keepdims=True) / total
+    if aweights is None or correction == 0:
+        divisor = total - correction
+    else:
+        divisor = total - correction * np.sum(weights * aweights) / total
+    result = (centred * weights) @ np.conj(centred).T / np.maximum(divisor, 0)
+    return result.astype(x.dtype)[(0, 0) if x.ndim < 2 else ...]
+
+
+def correlations(x: np.ndarray) -> np.ndarray:
+    """Pearson's correlations of the rows of ``x``, at most 1 in size; of one variable a single number."""
+    covariance = np.atleast_2d(covariances(x))
+    deviation = np.sqrt(np.diagonal(covariance).real)
+    result = covariance / deviation[:, None] / deviation
+    if result.dtype.kind == "c":
+        result = np.clip(result.real, -1, 1) + 1j * np.clip(result.imag, -1, 1)
+    else:
+        result = np.clip(result, -1, 1)
+    return result[(0, 0) if x.ndim < 2 else ...]
+
+
+def cosine_similarity(x1: np.ndarray, x2: np.ndarray, *, axis: int, epsilon: float = 1e-8) -> np.ndarray:
+    """The cosine of the angle between ``x1`` and ``x2`` along ``axis``."""
+    x1, x2 = np.broadcast_arrays(x1, x2)
+    unit1, unit2 = (x / np.maximum(vector_norm(x, axis=axis, keepdims=True), epsilon) for x in (x1, x2))
+    return np.sum(unit1 * unit2, axis=axis)
+
+
+def cdist(x1: np.ndarray, x2: np.ndarray, *, p: float = 2.0) -> np.ndarray:
+    """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
+    return vector_norm(x1[..., :, None, :] - x2[..., None, :, :], axis=-1, ord=p)
+
+
+def pdist(x: np.ndarray, *, p: float = 2.0) -> np.ndarray:
+    """The ``p``-distances between all pairs of rows of ``x``."""
+    first, second = np.triu_indices(len(x), 1)
+    return vector_norm(x[first] - x[second], axis=-1, ord=p)

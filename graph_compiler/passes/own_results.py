@@ -1,0 +1,47 @@
+"""Gives results memory of their own, for targets whose arrays can be written to."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from ..ir.builder import Builder
+from ..ir.graph import Effect, Graph, Node, Origin, Value
+
+
+def own_results(graph: Graph, views: Container[str], read_only: Container[str], scalars: bool = False) -> tuple[Graph, bool]:
+    """The graph with copies of the results that would share memory with an argument, a weight or another result.
+
+    A canonical graph is pure: whether a result is ``x`` or a clone of ``x`` is no longer to be seen in it. ``views`` are the operations
+    whose result may be a view of their first input in the target, ``read_only`` those whose view cannot be written to; with ``scalars``,
+    results without axes are copied too, since the target computes with scalars there.
+    """
+    taken: set[Value] = set()
+    copies: list[Node] = []
+    scratch = graph.derive(nodes=copies)
+
+    def own(value: Value) -> Value:
+        base, writable = _memory(value, views, read_only)
+        if base.node is not None and base not in taken and writable and not (scalars and value.ndim == 0):
+            taken.add(base)
+            return value
+        made: Value = Builder(scratch, value.node.origin if value.node else Origin()).copy(value)
+        made.name = value.name
+        return made
+
+    effects = [e if e.kind == "argument" else Effect(e.kind, e.target, own(e.value)) for e in graph.effects]
+    outputs = [own(leaf) if isinstance(leaf, Value) else leaf for leaf in graph.outputs]
+    if not scratch.nodes:
+        return graph, False
+    return graph.derive(nodes=[*graph.nodes, *scratch.nodes], outputs=outputs, effects=effects), True
+
+
+def _memory(value: Value, views: Container[str], read_only: Container[str]) -> tuple[Value, bool]:
+    """The value that owns the memory, and whether it can be written to through this one."""
+    writable = True
+    while value.node is not None and (value.node.op in views or value.node.op in read_only):
+        writable = writable and value.node.op not in read_only
+        first = value.node.inputs[0]
+        if not isinstance(first, Value):
+            break
+        value = first
+    return value, writable
