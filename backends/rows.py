@@ -58,10 +58,13 @@ def operand(text: str, spec: ArraySpec | None) -> Operand:
 
 
 class Rows:
-    """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error."""
+    """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error.
 
-    def __init__(self, framework: str) -> None:
-        self.framework = framework
+    ``unsupported`` says why the framework cannot have some operations: name -> reason.
+    """
+
+    def __init__(self, framework: str, unsupported: Mapping[str, str] | None = None) -> None:
+        self.framework, self.unsupported = framework, unsupported or {}
         self._rows: dict[str, Row] = {}
 
     def table(self, templates: Mapping[str, str]) -> None:

@@ -40,7 +40,7 @@ def _reference(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     return result
 
 
-_DRAWS: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
+DRAWS: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
     ("rand", torch.rand, (_N,), {}),
     ("rand", torch.rand, ((_N, 2),), {"dtype": torch.float64}),
     ("randn", torch.randn, (), {"size": (_N,)}),
@@ -81,7 +81,7 @@ _DRAWS: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = 
 ]
 
 
-@pytest.mark.parametrize(("name", "function", "args", "kwargs"), _DRAWS, ids=[f"{i}-{draw[0]}" for i, draw in enumerate(_DRAWS)])
+@pytest.mark.parametrize(("name", "function", "args", "kwargs"), DRAWS, ids=[f"{i}-{draw[0]}" for i, draw in enumerate(DRAWS)])
 def test_distribution(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     expected = _reference(function, args, kwargs)
     actual = _draw(name, function, args, kwargs)

@@ -125,7 +125,7 @@ class Pipeline:
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
         """The canonical graph with repeated operations shared."""
         graph = _checked(prune(_checked(graph))[0])
-        graph = _checked(decompose(graph, self.target.rows, self.target.name)[0])
+        graph = _checked(decompose(graph, self.target.rows)[0])
         graph = _checked(share(graph)[0])
         return _checked(prune(graph)[0])
 
