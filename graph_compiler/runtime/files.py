@@ -138,8 +138,6 @@ def load(
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
     target = backend if to is None else backend_of(to)
-    if graphs[0].dialect == "canonical" and not hasattr(target, "rows"):
-        raise InvalidFile(f"{path} holds a graph in canonical operations, which cannot be written for {target.name} yet")
     pipeline = LoadedPipeline(
         _nothing, matching(KEY, data["name"]), frontend, target, graphs[0].dialect == target.name, Options(), backend_of
     )
