@@ -11,9 +11,11 @@ import torch
 
 import graph_compiler as gc
 
+from ..support.canonical import raised
 from ..support.compare import assert_same
 
-TARGETS = ("torch", "jax")
+RAISED = "torch by canonical operations"
+TARGETS = ("torch", "jax", RAISED)
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,10 @@ class Program:
     calls: tuple[Callable[[], tuple[Any, ...]], ...]
     errors: dict[str, str] = field(default_factory=dict)
     variants: int | None = None
+
+    def error_in(self, to: str) -> str | None:
+        """Words of the error that is right in a target."""
+        return self.errors.get("jax" if to == RAISED else to)  # what cannot be said in canonical operations
 
 
 def state_of(function: Any) -> dict[str, Any]:
@@ -48,11 +54,12 @@ class Keywords(dict[str, Any]):
 
 def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:
     """The program's graph for a target."""
-    if lazy:
-        return gc.compile(function, to=to)
-    call = copy.deepcopy(program.calls[0]())
-    args, kwargs = (call[:-1], call[-1]) if call and isinstance(call[-1], Keywords) else (call, {})
-    return gc.compile(function, to=to, args=args, kwargs=kwargs)
+    graph = raised(gc.compile(function, to="torch")) if to == RAISED else gc.compile(function, to=to)
+    if not lazy:
+        call = copy.deepcopy(program.calls[0]())
+        args, kwargs = (call[:-1], call[-1]) if call and isinstance(call[-1], Keywords) else (call, {})
+        graph.add_variant(args, dict(kwargs), "args= given")
+    return graph
 
 
 def check(program: Program, to: str, lazy: bool) -> None:
