@@ -31,7 +31,7 @@ class CanonicalDialect:
             return None
         written = text(item)
         if isinstance(written, Text):
-            return operand(written, item.spec if isinstance(item, Value) else None)
+            return operand(written, item.spec, item.node is None) if isinstance(item, Value) else operand(written, None)
         return operand(f"({written!r})" if isinstance(written, (int, float)) and written < 0 else repr(written), None)
 
     def _param(self, name: str, value: Any, text: Callable[[Any], Any]) -> Any:

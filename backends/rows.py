@@ -2,7 +2,8 @@
 
 A row is a template or a function; both give the text of one Python expression. In a template, ``{x}`` is an input,
 ``{axis}`` a parameter as a literal, ``{axis=}`` the parameter as a keyword argument that is left out (with the comma before
-it) where it has the vocabulary's default value, ``{*arrays}`` all inputs of a variadic operation:
+it) where it has the vocabulary's default value, ``{dim=axis}`` the same under the name that the framework has for it,
+``{*arrays}`` all inputs of a variadic operation:
 
     rows.table({"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}], {axis=})"})
 
@@ -25,14 +26,18 @@ from ..ops import ArraySpec, Op, get
 from ..ops.text import Text
 
 Row = Callable[..., str]
-_FIELD = re.compile(r"(, )?\{(\*?)(\w+)(=?)\}")
+_FIELD = re.compile(r"(, )?\{(\*?)(?:(\w+)(=))?(\w*)\}")
 
 
 class Operand(Text):
-    """The text of an input, with what is known of the array; ``spec`` is None for a number."""
+    """The text of an input, with what is known of the array; ``spec`` is None for a number.
 
-    __slots__ = ("spec",)
+    ``given`` says that the array comes from outside: an argument, a parameter or a constant.
+    """
+
+    __slots__ = ("given", "spec")
     spec: ArraySpec | None
+    given: bool
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -50,18 +55,21 @@ class Operand(Text):
         return self.spec.dtype if self.spec else None
 
 
-def operand(text: str, spec: ArraySpec | None) -> Operand:
+def operand(text: str, spec: ArraySpec | None, given: bool = False) -> Operand:
     """An operand with its spec."""
     made = Operand(text)
-    made.spec = spec
+    made.spec, made.given = spec, given
     return made
 
 
 class Rows:
-    """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error."""
+    """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error.
 
-    def __init__(self, framework: str) -> None:
-        self.framework = framework
+    ``unsupported`` says why the framework cannot have some operations: name -> reason.
+    """
+
+    def __init__(self, framework: str, unsupported: Mapping[str, str] | None = None) -> None:
+        self.framework, self.unsupported = framework, unsupported or {}
         self._rows: dict[str, Row] = {}
 
     def table(self, templates: Mapping[str, str]) -> None:
@@ -105,7 +113,8 @@ class Rows:
 
 
 def _from_template(op: Op, template: str) -> Row:
-    for _, star, field, _ in _FIELD.findall(template):
+    for _, star, keyword, _, name in _FIELD.findall(template):
+        field = name or keyword
         if field not in (op.inputs if star else (*op.inputs, *op.params)):
             raise UnknownOperation(f"the template of {op.name!r} names {field!r}, which is no input or parameter of it")
 
@@ -113,15 +122,16 @@ def _from_template(op: Op, template: str) -> Row:
         inputs = dict(zip(op.inputs, operands))
 
         def fill(match: re.Match[str]) -> str:
-            comma, star, field, keyword = match.groups(default="")
+            comma, star, keyword, _, name = match.groups(default="")
+            field = name or keyword
             if star:
                 return comma + ", ".join(map(str, operands))
             if field in inputs:
-                return f"{comma}{field}={inputs[field]}" if keyword else comma + str(inputs[field])
+                return f"{comma}{keyword}={inputs[field]}" if keyword else comma + str(inputs[field])
             value = params[field]
             if keyword:
                 default = op.params[field]
-                return "" if type(value) is type(default) and value == default else f"{comma}{field}={value!r}"
+                return "" if type(value) is type(default) and value == default else f"{comma}{keyword}={value!r}"
             return f"{comma}{value!r}"
 
         return _FIELD.sub(fill, template)

@@ -1,5 +1,17 @@
-"""torch as a target."""
+"""torch as a target: canonical operations written in ``torch`` and ``torch.nn.functional``."""
 
+from ..dialect import CanonicalDialect
+from . import prelude as prelude
+from .lowering import rows as rows
 from .native import target as target
 
 name = "torch"
+imports = {"F": "import torch.nn.functional as F", "torch": "import torch"}
+
+
+def dtype_text(dtype: str) -> str:
+    """``torch.float32``."""
+    return f"torch.{dtype}"
+
+
+dialect = CanonicalDialect(rows, imports, prelude, dtype_text)

@@ -13,21 +13,42 @@ class GraphModule(torch.nn.Module):
     def __init__(self, graph: Any) -> None:
         super().__init__()
         self.__dict__["graph"] = graph
+        self._changing: tuple[int, tuple[str, ...]] = (0, ())  # number of variants, names of the buffers that these write to
         for name, tensor in graph.parameters.items():
-            *path, last = name.split(".")
-            holder: torch.nn.Module = self
-            for part in path:
-                if part not in holder._modules:
-                    holder.add_module(part, torch.nn.Module())
-                holder = holder.get_submodule(part)
+            holder, last = self._place(name)
             if isinstance(tensor, torch.nn.Parameter):
                 holder.register_parameter(last, tensor)
             else:
                 holder.register_buffer(last, tensor)
 
+    def _place(self, name: str) -> tuple[torch.nn.Module, str]:
+        *path, last = name.split(".")
+        holder: torch.nn.Module = self
+        for part in path:
+            if part not in holder._modules:
+                holder.add_module(part, torch.nn.Module())
+            holder = holder.get_submodule(part)
+        return holder, last
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The graph's result."""
-        return self.graph(*args, **kwargs)
+        """The graph's result; the buffers are then those that the call has made."""
+        result = self.graph(*args, **kwargs)
+        if self._changing[0] != len(self.graph.variants):
+            self._changing = (len(self.graph.variants), tuple(self.graph.state))
+        if self._changing[1]:
+            held = self.graph.parameters
+            for name in self._changing[1]:
+                holder, last = self._place(name)
+                holder._buffers[last] = held[name]
+        return result
+
+    def _apply(self, function: Any, recurse: bool = True) -> GraphModule:
+        """``double``, ``cuda`` and their kin, which put new buffers in the place of the graph's."""
+        super()._apply(function, recurse)
+        for name, buffer in self.named_buffers():
+            for variant in self.graph.variants:
+                variant.store(name, buffer)
+        return self
 
     def train(self, mode: bool = True) -> GraphModule:
         """Sets the mode of the original too: the graph records it anew where the mode matters."""

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...errors import GuardFailed
+
 
 class TorchTarget:
     """See :class:`graph_compiler.runtime.target.Target`."""
@@ -16,12 +18,17 @@ class TorchTarget:
     array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
 
     def convert(self, array: Any) -> Any:
-        """Tensors as they are; numpy and jax arrays over DLPack or the buffer protocol, without copying where memory allows."""
+        """Tensors as they are; arrays of others over DLPack or the buffer protocol, without copying where memory allows."""
         if isinstance(array, torch.Tensor):
             return array
         if isinstance(array, np.ndarray):
-            return torch.from_numpy(array if array.flags.writeable else array.copy())
-        return torch.from_dlpack(array) if hasattr(array, "__dlpack__") and hasattr(array, "dtype") else None
+            return _from_numpy(array)
+        if not (hasattr(array, "__dlpack__") and hasattr(array, "dtype")):
+            return None
+        try:
+            return torch.from_dlpack(array)
+        except (BufferError, RuntimeError, TypeError, ValueError):  # layouts and dtypes that DLPack does not carry
+            return _from_numpy(np.asarray(array))
 
     def dtype_text(self, dtype: str) -> str:
         """``dtypes.float32``."""
@@ -63,9 +70,13 @@ class TorchTarget:
         return array.detach().clone()
 
     def write_back(self, array: Any, value: torch.Tensor) -> None:
-        """In-place copy into a tensor or a numpy array."""
+        """In-place copy into a tensor or a numpy array; others cannot be written to."""
         if isinstance(array, np.ndarray):
-            array[...] = value.numpy()
+            array[...] = self.to_numpy(value)
+        elif not isinstance(array, torch.Tensor):
+            raise GuardFailed(
+                f"the original function writes to its argument, but a {type(array).__name__} cannot be written to; pass a tensor or a numpy array, or use graph.functional"
+            )
         else:
             with torch.no_grad():
                 array.copy_(value)
@@ -74,13 +85,25 @@ class TorchTarget:
         """As :meth:`convert`: memory is shared."""
         return self.convert(array)
 
+    def seed(self, number: int) -> None:
+        """``torch.manual_seed``."""
+        torch.manual_seed(number)
+
     def next_key(self) -> Any:
-        """torch draws from its own generator."""
+        """None: numbers are drawn from torch's default generator, which ``torch.manual_seed`` sets."""
         return None
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result``, where the guards on elements hold."""
         return result
+
+
+def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
+    """A tensor of a numpy array's memory, or of a copy where torch cannot use it."""
+    if array.dtype.name == "bfloat16":
+        return _from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    usable = array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0
+    return torch.from_numpy(array if usable else np.array(array, dtype=array.dtype.newbyteorder("=")))
 
 
 target = TorchTarget()

@@ -40,7 +40,7 @@ def _find_name(function: Any) -> str:
     if isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
         return f"torch.ops.{str(function).replace('::', '.')}"
     for path, module, prefix in _PUBLIC:
-        for candidate in (short.removeprefix(prefix), short):
+        for candidate in (short.removeprefix("_"), short.removeprefix(prefix), short):  # threshold is defined as _threshold
             if getattr(module, candidate, None) is function:
                 return f"{path}.{candidate}"
     return f"{getattr(function, '__module__', None) or 'torch'}.{short}"

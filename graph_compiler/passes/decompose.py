@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Mapping
+from typing import Protocol
 
 from ..errors import UnsupportedOperation
 from ..ir.builder import Builder
@@ -11,26 +12,43 @@ from ..ir.rewrite import Rewriter
 from ..ops.registry import get_decomposition
 
 
-def decompose(graph: Graph, known: Container[str], target: str) -> tuple[Graph, bool]:
-    """The graph in operations of ``known`` only; ``UnsupportedOperation`` lists all that have neither row nor decomposition."""
-    missing = [node for node in graph.nodes if node.op not in known and get_decomposition(node.op) is None]
+class Rows(Protocol):
+    """What is known of a target's lowering table."""
+
+    framework: str
+    unsupported: Mapping[str, str]  # operation -> why the target cannot have it
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a row for this operation."""
+
+
+def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
+    """The graph in operations that have rows; ``UnsupportedOperation`` lists all that have neither row nor decomposition."""
+    missing = [node for node in graph.nodes if node.op not in rows and get_decomposition(node.op) is None]
     if missing:
-        lines = "\n".join(f"  {node.op}, for {node.origin}" for node in missing)
-        raise UnsupportedOperation(f"{target} has no row for these operations of {graph.name}, and they have no decomposition:\n{lines}")
-    if all(node.op in known for node in graph.nodes):
+        lines = "\n".join(f"  {node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing)
+        raise UnsupportedOperation(
+            f"{rows.framework} has no row for these operations of {graph.name}, and they have no decomposition:\n{lines}"
+        )
+    if all(node.op in rows for node in graph.nodes):
         return graph, False
     rewriter = Rewriter(graph)
     scratch = graph.derive(nodes=[])
     for node in graph.nodes:
         node = rewriter.rewritten(node)
-        rule = None if node.op in known else get_decomposition(node.op)
+        rule = None if node.op in rows else get_decomposition(node.op)
         if rule is None:
             rewriter.append(node)
             continue
         scratch.nodes = []
         results = rule(Builder(scratch, node.origin), *node.inputs, **node.params)
-        opened, _ = decompose(scratch.derive(outputs=[], guards=[], effects=[]), known, target)
+        wanted = list(results) if isinstance(results, tuple) else [results]
+        opened, _ = decompose(scratch.derive(outputs=wanted, guards=[], effects=[]), rows)
         for part in opened.nodes:
             rewriter.append(part)
-        rewriter.replace(node.outputs, results if isinstance(results, tuple) else (results,))
+        rewriter.replace(node.outputs, tuple(opened.outputs))
     return rewriter.finish(constants=scratch.constants)
+
+
+def _because(rows: Rows, name: str) -> str:
+    return f": {rows.unsupported[name]}" if name in rows.unsupported else ""

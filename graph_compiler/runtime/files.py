@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import safetensors
 
 from ..errors import GraphCompilerError, GuardFailed, InvalidFile
@@ -25,6 +26,7 @@ from ..tracing import Surroundings
 from ..trees import Branch, count_leaves, iterate_structure
 from .graph import Graph
 from .pipeline import Options, Pipeline
+from .target import Target
 from .variant import Recorded, Variant
 
 VERSION = 1
@@ -130,16 +132,14 @@ def load(
         data = _checked_json(files)
         source, written_for = matching(NAME, data["source"]), matching(NAME, data["target"])
         frontend, backend = frontend_of(source), backend_of(written_for)
-        graphs, arrays = _graphs(data, files["arrays.safetensors"], frontend, backend)
+        target = backend if to is None else backend_of(to)
+        graphs, arrays = _graphs(data, files["arrays.safetensors"], frontend, backend, target.target)
     except _DAMAGE as problem:
         raise (
             problem
             if isinstance(problem, InvalidFile)
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
-    target = backend if to is None else backend_of(to)
-    if graphs[0].dialect == "canonical" and not hasattr(target, "rows"):
-        raise InvalidFile(f"{path} holds a graph in canonical operations, which cannot be written for {target.name} yet")
     pipeline = LoadedPipeline(
         _nothing, matching(KEY, data["name"]), frontend, target, graphs[0].dialect == target.name, Options(), backend_of
     )
@@ -193,10 +193,12 @@ def _checked_json(files: dict[str, bytes]) -> Any:
     return data
 
 
-def _graphs(data: Any, stored: bytes, frontend: ModuleType, backend: ModuleType) -> tuple[list[IRGraph], dict[str, Any]]:
+def _graphs(data: Any, stored: bytes, frontend: ModuleType, backend: ModuleType, target: Target) -> tuple[list[IRGraph], dict[str, Any]]:
+    """The graphs and their parameters: arrays of ``target`` in canonical graphs, of the source where its own calls were saved."""
+    native = target if data["variants"][0]["dialect"] == "canonical" else backend.target
     entries = dict(safetensors.deserialize(stored))  # type: ignore[no-untyped-call]
     dtypes = {name: dtype for body in data["variants"] for name, dtype in _dtypes_of(body, data["variants"].index(body))}
-    arrays = {name: _array(entry, dtypes[name], data["array_shapes"][name], backend.target) for name, entry in entries.items()}
+    arrays = {name: _array(entry, dtypes[name], data["array_shapes"][name], native) for name, entry in entries.items()}
     graphs = []
     for number, body in enumerate(data["variants"]):
         constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
@@ -221,7 +223,7 @@ def _array(entry: Any, dtype: str, shape: Any, target: Any) -> Any:
         count *= size
     stored = bytes(entry["data"])
     if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[_NARROWER.get(dtype, dtype)] * 2:
-        dtype = _NARROWER[dtype]  # saved from a framework without the wide type
+        stored = np.frombuffer(stored, _NARROWER[dtype]).astype(dtype).tobytes()  # saved from a framework without the wide type
     elif len(stored) != width * count:
         raise InvalidFile(f"an array of type {dtype} and shape {shape} has {len(stored)} bytes")
     return target.from_bytes(stored, dtype, tuple(shape))

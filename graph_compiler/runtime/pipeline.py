@@ -69,15 +69,16 @@ class Pipeline:
     def written(self, recorded: Recorded, surroundings: Surroundings, why: str) -> Variant:
         """A recording in the target framework."""
         graph = recorded.graph
-        if not self.same_framework:
+        as_recorded = self.same_framework and graph.dialect != "canonical"
+        if not as_recorded:
             graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.raise_graph(graph))
         native = self.target.target
         native.register_classes(_classes(graph.output_tree))
-        dialect = self.frontend.dialect if self.same_framework else self.target.dialect
+        dialect = self.frontend.dialect if as_recorded else self.target.dialect
         program = write(graph, dialect, _header(self, recorded.graph, graph, recorded.counts))
-        constants = {key: array if self.same_framework else native.adopt(array) for key, (_, array) in graph.constants.items()}
-        parameters = recorded.weights.live(list(graph.parameters)) if self.same_framework else self._converted(recorded, graph)
-        store = recorded.weights.rebind if self.same_framework else self._store
+        constants = {key: array if as_recorded else native.adopt(array) for key, (_, array) in graph.constants.items()}
+        parameters = recorded.weights.live(list(graph.parameters)) if as_recorded else self._converted(recorded, graph)
+        store = recorded.weights.rebind if as_recorded else self._store
         return Variant(graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, store)
 
     def for_framework(self, framework: str) -> Pipeline:
@@ -89,10 +90,6 @@ class Pipeline:
         """A variant in this pipeline's target."""
         recorded = variant.recording
         assert recorded is not None
-        if recorded.graph.dialect == "canonical" and not hasattr(self.target, "rows"):
-            raise UnsupportedOperation(
-                f"{self.name} was loaded in canonical operations, which cannot be written for {self.target.name} yet"
-            )
         return self.written(recorded, variant.surroundings, variant.why)
 
     def missing(self, variant: Variant) -> list[str]:
@@ -125,7 +122,7 @@ class Pipeline:
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
         """The canonical graph with repeated operations shared."""
         graph = _checked(prune(_checked(graph))[0])
-        graph = _checked(decompose(graph, self.target.rows, self.target.name)[0])
+        graph = _checked(decompose(graph, self.target.rows)[0])
         graph = _checked(share(graph)[0])
         graph = _checked(prune(graph)[0])
         own_results = getattr(self.target, "own_results", None)  # of a target whose arrays can be written to

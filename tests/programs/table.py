@@ -11,9 +11,11 @@ import torch
 
 import graph_compiler as gc
 
+from ..support.canonical import raised
 from ..support.compare import assert_same
 
-TARGETS = ("torch", "jax", "numpy")
+RAISED = "torch by canonical operations"
+TARGETS = ("torch", "jax", "numpy", RAISED)
 ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
 
 
@@ -33,6 +35,8 @@ class Program:
 
     def error(self, to: str) -> str | None:
         """The words of the error that is right in a target."""
+        if to == RAISED:  # what cannot be said in canonical operations
+            return self.errors.get("jax", self.errors.get(ELSEWHERE))
         return self.errors.get("torch") if to == "torch" else self.errors.get(to, self.errors.get(ELSEWHERE))
 
 
@@ -53,11 +57,12 @@ class Keywords(dict[str, Any]):
 
 def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:
     """The program's graph for a target."""
-    if lazy:
-        return gc.compile(function, to=to)
-    call = copy.deepcopy(program.calls[0]())
-    args, kwargs = (call[:-1], call[-1]) if call and isinstance(call[-1], Keywords) else (call, {})
-    return gc.compile(function, to=to, args=args, kwargs=kwargs)
+    graph = raised(gc.compile(function, to="torch")) if to == RAISED else gc.compile(function, to=to)
+    if not lazy:
+        call = copy.deepcopy(program.calls[0]())
+        args, kwargs = (call[:-1], call[-1]) if call and isinstance(call[-1], Keywords) else (call, {})
+        graph.add_variant(args, dict(kwargs), "args= given")
+    return graph
 
 
 def check(program: Program, to: str, lazy: bool) -> None:

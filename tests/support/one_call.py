@@ -76,3 +76,17 @@ def check_call(name: str, function: Callable[..., Any], *args: Any, rtol: float 
         wanted = want.detach().float().numpy() if want.dtype == torch.bfloat16 else want.detach().resolve_conj().resolve_neg().numpy()
         np.testing.assert_allclose(np.asarray(got).astype(wanted.dtype), wanted, rtol=rtol, atol=atol, err_msg=source)
     return source
+
+
+def lowered(build: Callable[..., Any], args: tuple[torch.Tensor, ...]) -> Any:
+    """What ``build(builder, *arrays)`` gives, written in torch and run at once."""
+    from graph_compiler.backends import torch as torch_backend
+
+    graph = Graph("call", "canonical")
+    b = TorchBuilder(graph)
+    result = build(b, *(b.input(f"x{place}", spec_of(item)) for place, item in enumerate(args)))
+    graph.outputs, graph.output_tree = flatten(result, is_leaf=lambda item: hasattr(item, "spec"))
+    program = write(verify(graph), torch_backend.dialect, "One call.")
+    scope: dict[str, Any] = dict(program.globals)
+    exec(compile(program.source, "<one call>", "exec"), scope)
+    return scope[program.name](*args)

@@ -2,4 +2,7 @@
 
 from ...rows import Rows
 
-rows = Rows("jax")
+UNSUPPORTED: dict[str, str] = {}
+"""Operation -> why JAX cannot have it; strict, see docs/support.md."""
+
+rows = Rows("jax", UNSUPPORTED)

@@ -16,3 +16,5 @@ from . import statistical as statistical
 from .table import rows as rows
 
 rows.include(helper_calls)
+
+UNSUPPORTED: dict[str, str] = {}

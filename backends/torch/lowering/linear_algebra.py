@@ -1,0 +1,100 @@
+"""Linear algebra in torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ops.dtypes import is_integer
+from ...rows import Operand
+from .table import rows
+from .texts import call, tensor, unless
+
+_LINALG = ("det", "eig", "eigvals", "inv", "lu", "lu_factor", "matrix_exp", "slogdet", "svdvals")
+
+rows.table({name: f"torch.linalg.{name}({{x}})" for name in _LINALG})
+rows.table(
+    {
+        "matmul": "{x1} @ {x2}",
+        "tensordot": "torch.tensordot({x1}, {x2}, {dims=axes})",
+        "cross": "torch.linalg.cross({x1}, {x2}, {dim=axis})",
+        "outer": "torch.outer({x1}, {x2})",
+        "inner": "torch.inner({x1}, {x2})",
+        "kron": "torch.kron({x1}, {x2})",
+        "multi_dot": "torch.linalg.multi_dot([{*arrays}])",
+        "matrix_power": "torch.linalg.matrix_power({x}, {n})",
+        "vector_norm": "torch.linalg.vector_norm({x}, {ord=}, {dim=axis}, {keepdim=keepdims})",
+        "matrix_norm": "torch.linalg.matrix_norm({x}, {ord=}, {keepdim=keepdims})",
+        "cholesky": "torch.linalg.cholesky({x}, {upper=})",
+        "qr": "torch.linalg.qr({x}, {mode=})",
+        "svd": "torch.linalg.svd({x}, {full_matrices=})",
+        "householder_product": "torch.linalg.householder_product({x}, {tau})",
+        "geqrf": "torch.geqrf({x})",
+        "ormqr": "torch.ormqr({x}, {tau}, {x2}, {left=}, {transpose=})",
+        "cholesky_solve": "torch.cholesky_solve({x2}, {x1}, {upper=})",
+        "cholesky_inverse": "torch.cholesky_inverse({x}, {upper=})",
+        "tensorsolve": "torch.linalg.tensorsolve({x1}, {x2})",
+        "tensorinv": "torch.linalg.tensorinv({x}, {ind=})",
+        "lu_unpack": "torch.lu_unpack({lu}, {pivots})",
+        "lu_solve": "torch.linalg.lu_solve({lu}, {pivots}, {x2}, {left=}, {adjoint=})",
+    }
+)
+
+
+@rows.row("vecdot")
+def _vecdot(x1: Operand, x2: Operand, *, axis: int) -> str:
+    """torch.linalg.vecdot takes no integers."""
+    along = "" if axis == -1 else f", dim={axis}"
+    return f"({x1} * {x2}).sum({axis}, dtype={x1}.dtype)" if is_integer(x1.dtype or "") else f"torch.linalg.vecdot({x1}, {x2}{along})"
+
+
+@rows.row("einsum")
+def _einsum(*arrays: Operand, equation: str) -> str:
+    return f'torch.einsum("{equation}", {", ".join(arrays)})'
+
+
+@rows.row("trace")
+def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
+    if x.ndim == 2 and offset == 0 and dtype is None:
+        return f"torch.trace({x})"
+    return f"torch.diagonal({x}, {offset}, -2, -1).sum(-1{'' if dtype is None else f', dtype={dtype!r}'})"
+
+
+@rows.row("cond")
+def _cond(x: Operand, *, ord: Any) -> str:
+    return call("torch.linalg.cond", x, p=unless(ord, 2))
+
+
+@rows.row("eigh", "eigvalsh")
+def _eigh(x: Operand, *, upper: bool, out: Any) -> str:
+    return call(f"torch.linalg.{'eigh' if len(out) == 2 else 'eigvalsh'}", x, UPLO="U" if upper else None)
+
+
+@rows.row("matrix_rank", "pinv")
+def _by_singular_values(x: Operand, rtol: Any = None, atol: Any = None, *, hermitian: bool, out: Any) -> str:
+    """Tolerances are two numbers or two tensors."""
+    given = {name: value for name, value in (("rtol", rtol), ("atol", atol)) if value is not None}
+    if len({value.spec is None for value in given.values()}) == 2:
+        given = {name: Operand(tensor(value, x)) for name, value in given.items()}
+    return call(f"torch.linalg.{'matrix_rank' if out[0].dtype == 'int64' else 'pinv'}", x, **given, hermitian=hermitian or None)
+
+
+def _matrices(x1: Operand, x2: Operand) -> str:
+    """``x2`` as matrices also where torch would take it for a batch of vectors."""
+    return f"{x2}[None]" if 1 < x2.ndim == x1.ndim - 1 else str(x2)
+
+
+@rows.row("solve")
+def _solve(x1: Operand, x2: Operand) -> str:
+    return f"torch.linalg.solve({x1}, {_matrices(x1, x2)})"
+
+
+@rows.row("solve_triangular")
+def _solve_triangular(x1: Operand, x2: Operand, *, upper: bool, left: bool, transpose: bool, unit_diagonal: bool) -> str:
+    options = {"upper": upper != transpose, "left": unless(left, True), "unitriangular": unit_diagonal or None}
+    return call("torch.linalg.solve_triangular", f"{x1}.mT" if transpose else x1, x2, **options)
+
+
+@rows.row("lstsq")
+def _lstsq(x1: Operand, x2: Operand, *, rcond: Any) -> str:
+    """(solution, rank): torch gives the residuals between them."""
+    return f"{call('torch.linalg.lstsq', x1, _matrices(x1, x2), rcond=rcond)}[:3:2]"

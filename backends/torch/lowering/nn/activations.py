@@ -1,0 +1,38 @@
+"""Activation functions in torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....rows import Operand
+from ..table import rows
+from ..texts import call, unless
+
+_FUNCTIONS = {
+    "relu6": "relu6", "hard_sigmoid": "hardsigmoid", "hard_swish": "hardswish", "selu": "selu", "silu": "silu", "mish": "mish",
+    "soft_sign": "softsign", "log_sigmoid": "logsigmoid",
+}  # fmt: skip
+
+rows.table({name: f"F.{function}({{x}})" for name, function in _FUNCTIONS.items()})
+rows.table(
+    {
+        "relu": "torch.relu({x})",
+        "hard_tanh": "F.hardtanh({x}, {minimum}, {maximum})",
+        "leaky_relu": "F.leaky_relu({x}, {negative_slope=})",
+        "prelu": "torch.where({x} > 0, {x}, {slope} * {x})",
+        "elu": "F.elu({x}, {alpha=})",
+        "celu": "F.celu({x}, {alpha=})",
+        "softplus": "F.softplus({x}, {beta=}, {threshold=})",
+        "soft_shrink": "F.softshrink({x}, {lambd=threshold})",
+        "hard_shrink": "F.hardshrink({x}, {lambd=threshold})",
+        "threshold": "F.threshold({x}, {threshold}, {value})",
+        "glu": "F.glu({x}, {dim=axis})",
+        "softmax": "torch.softmax({x}, {dim=axis})",
+        "log_softmax": "torch.log_softmax({x}, {dim=axis})",
+    }
+)
+
+
+@rows.row("gelu")
+def _gelu(x: Operand, *, approximate: Any) -> str:
+    return call("F.gelu", x, approximate=unless("tanh" if approximate else "none", "none"))

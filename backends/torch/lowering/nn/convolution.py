@@ -1,0 +1,100 @@
+"""Convolutions in torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....errors import UnsupportedOperation
+from .....ops.text import Text
+from ....rows import Operand
+from ..table import rows
+from ..texts import call, unless
+
+
+def alike(values: tuple[Any, ...], default: Any) -> Any:
+    """A number where all values are that number, None where it is the default."""
+    return unless(values[0], default) if len(set(values)) == 1 else values
+
+
+def symmetric(padding: tuple[tuple[Any, Any], ...]) -> tuple[Any, ...] | None:
+    """One amount an axis, where each has as much before as after and none is negative."""
+    same = all(before == after and (not isinstance(before, int) or before >= 0) for before, after in padding)
+    return tuple(before for before, _ in padding) if same else None
+
+
+def flat(padding: tuple[tuple[Any, Any], ...]) -> tuple[Any, ...]:
+    """As ``F.pad`` counts: from the last axis."""
+    return tuple(amount for pair in reversed(padding) for amount in pair)
+
+
+def check_rank(operation: str, rank: int) -> None:
+    """torch has these for one to three axes of space."""
+    if not 1 <= rank <= 3:
+        raise UnsupportedOperation(f"torch has {operation} over one, two or three axes, not over {rank}: reshape before it")
+
+
+@rows.row("conv")
+def _conv(
+    x: Operand, weight: Operand, bias: Operand | None = None, *, strides: Any, padding: Any, dilation: Any, groups: int, layout: str
+) -> str:
+    check_rank("conv", rank := x.ndim - 2)
+    channels_last = layout == "channels_last"
+    array = f"{x}.movedim(-1, 1)" if channels_last else str(x)
+    amounts = symmetric(padding)
+    if amounts is None:
+        array = f"F.pad({array}, {flat(padding)})"
+    options = {
+        "stride": alike(strides, 1),
+        "padding": alike(amounts or (0,), 0),
+        "dilation": alike(dilation, 1),
+        "groups": unless(groups, 1),
+    }
+    text = call(f"F.conv{rank}d", array, weight, bias, **options)
+    return f"{text}.movedim(1, -1)" if channels_last else text
+
+
+@rows.row("conv_transpose")
+def _conv_transpose(
+    x: Operand,
+    weight: Operand,
+    bias: Operand | None = None,
+    *,
+    strides: Any,
+    padding: Any,
+    output_padding: Any,
+    dilation: Any,
+    groups: int,
+    layout: str,
+) -> str:
+    """Padding that differs between the sides is cut off afterwards."""
+    check_rank("conv_transpose", rank := x.ndim - 2)
+    channels_last = layout == "channels_last"
+    array = f"{x}.movedim(-1, 1)" if channels_last else str(x)
+    amounts = symmetric(padding)
+    options = {"stride": alike(strides, 1), "groups": unless(groups, 1), "dilation": alike(dilation, 1)}
+    if amounts is not None:
+        padded = {"padding": alike(amounts, 0), "output_padding": alike(output_padding, 0)}
+        text = call(f"F.conv_transpose{rank}d", array, weight, bias, **padded, **options)
+    else:
+        cuts = tuple((Text(f"-({before})"), Text(f"{more} - ({after})")) for (before, after), more in zip(padding, output_padding))
+        text = f"F.pad({call(f'F.conv_transpose{rank}d', array, weight, **options)}, {flat(cuts)})"
+        text = text if bias is None else f"({text} + {bias}.reshape{(-1, *(1,) * rank)})"
+    return f"{text}.movedim(1, -1)" if channels_last else text
+
+
+@rows.row("im2col")
+def _im2col(x: Operand, *, kernel: Any, strides: Any, padding: Any, dilation: Any) -> str:
+    amounts = symmetric(padding)
+    if x.ndim == 4 and amounts is not None:
+        options = {"dilation": alike(dilation, 1), "padding": alike(amounts, 0), "stride": alike(strides, 1)}
+        return call("F.unfold", x, kernel, **options)
+    return f"im2col({x}, {kernel!r}, {strides!r}, {padding!r}, {dilation!r})"
+
+
+@rows.row("col2im")
+def _col2im(x: Operand, *, size: Any, kernel: Any, strides: Any, padding: Any, dilation: Any) -> str:
+    amounts = symmetric(padding)
+    if len(size) == 2 and amounts is not None:
+        options = {"dilation": alike(dilation, 1), "padding": alike(amounts, 0), "stride": alike(strides, 1)}
+        return call("F.fold", x, size, kernel, **options)
+    return f"col2im({x}, {size!r}, {kernel!r}, {strides!r}, {padding!r}, {dilation!r})"

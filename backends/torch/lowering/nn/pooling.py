@@ -1,0 +1,90 @@
+"""Pooling in torch, whose functions take one or two axes before those that are pooled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....errors import UnsupportedOperation
+from .....ops.dtypes import is_floating
+from .....ops.text import Text
+from ....rows import Operand
+from ..table import rows
+from ..texts import call, unless
+from .convolution import alike, check_rank, flat, symmetric
+
+rows.table({"max_unpool": "max_unpool({x}, {indices}, {size})"})
+_LEAST = {"int8": -(2**7), "int16": -(2**15), "int32": -(2**31), "int64": -(2**63)}
+
+
+def _pooled(function: str, x: Operand, array: str, *arguments: Any, rank: int, **options: Any) -> str:
+    """A call of ``F.<function><rank>d``, through a helper where there are more or fewer axes before those pooled."""
+    check_rank(function, rank)
+    if x.ndim - rank in (1, 2):
+        return call(f"F.{function}{rank}d", array, *arguments, **options)
+    return call("over_leading_axes", f"F.{function}{rank}d", array, rank, *arguments, **options)
+
+
+def _least(dtype: str) -> Any:
+    return Text("-math.inf") if is_floating(dtype) else _LEAST.get(dtype, 0)
+
+
+def _padded(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str, tuple[Any, ...]]:
+    """(array, amounts an axis): padding that differs between the sides is put there beforehand."""
+    amounts = symmetric(padding)
+    if amounts is not None:
+        return str(x), amounts
+    if ceil_mode:
+        raise UnsupportedOperation("torch has no pooling with ceil_mode whose padding differs between the sides")
+    return f"F.pad({x}, {flat(padding)}, value={value!r})", (0,) * len(padding)
+
+
+def _max_pool(name: str, with_indices: bool) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool) -> str:
+        array, amounts = (str(x), symmetric(padding)) if with_indices else _padded(x, padding, ceil_mode, _least(x.dtype or ""))
+        if amounts is None:
+            raise UnsupportedOperation("torch has no max_pool with indices whose padding differs between the sides")
+        options = {"padding": alike(amounts, 0), "dilation": alike(dilation, 1), "ceil_mode": ceil_mode or None}
+        indices = {"return_indices": True} if with_indices else {}
+        return _pooled("max_pool", x, array, alike(kernel, None), alike(strides, None), rank=len(kernel), **options, **indices)
+
+
+_max_pool("max_pool", False)
+_max_pool("max_pool_with_indices", True)
+
+
+@rows.row("avg_pool")
+def _avg_pool(
+    x: Operand, *, kernel: Any, strides: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
+) -> str:
+    array, amounts = _padded(x, padding, ceil_mode, 0)
+    if not count_include_pad and symmetric(padding) is None:
+        raise UnsupportedOperation("torch has no avg_pool that leaves out a padding which differs between the sides")
+    if divisor_override is not None and len(kernel) == 1:
+        raise UnsupportedOperation("torch has no avg_pool over one axis with a divisor")
+    options = {"padding": alike(amounts, 0), "ceil_mode": ceil_mode or None, "count_include_pad": unless(count_include_pad, True)}
+    arguments = (alike(kernel, None), alike(strides, None))
+    return _pooled("avg_pool", x, array, *arguments, rank=len(kernel), **options, divisor_override=divisor_override)
+
+
+@rows.row("lp_pool")
+def _lp_pool(x: Operand, *, ord: Any, kernel: Any, strides: Any, ceil_mode: bool) -> str:
+    arguments = (ord, alike(kernel, None), alike(strides, None))
+    return _pooled("lp_pool", x, str(x), *arguments, rank=len(kernel), ceil_mode=ceil_mode or None)
+
+
+def _adaptive(name: str, function: str, **options: Any) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, size: tuple[Any, ...]) -> str:
+        return _pooled(function, x, str(x), alike(size, None), rank=len(size), **options)
+
+
+_adaptive("adaptive_avg_pool", "adaptive_avg_pool")
+_adaptive("adaptive_max_pool", "adaptive_max_pool")
+_adaptive("adaptive_max_pool_with_indices", "adaptive_max_pool", return_indices=True)
+
+
+@rows.row("fractional_max_pool")
+def _fractional_max_pool(x: Operand, samples: Operand, *, kernel: Any, size: Any) -> str:
+    options = {"output_size": size, "return_indices": True, "_random_samples": samples}
+    return _pooled("fractional_max_pool", x, str(x), alike(kernel, None), rank=len(size), **options)

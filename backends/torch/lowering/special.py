@@ -1,0 +1,51 @@
+"""Element-wise functions beyond the array API standard in torch."""
+
+from __future__ import annotations
+
+from ...rows import Operand
+from .elementwise import binary_functions
+from .table import rows
+from .texts import tensors
+
+_TORCH = ("angle", "digamma", "erf", "erfc", "erfinv", "exp2", "frexp", "i0", "lgamma", "rsqrt", "sigmoid", "sinc")
+_SPECIAL = (
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
+    "spherical_bessel_j0",
+)  # fmt: skip
+_SPECIAL_BINARY = ("gammainc", "gammaincc", "xlog1py", "xlogy", "zeta")
+
+rows.table({name: f"torch.{name}({{x}})" for name in _TORCH})
+rows.table({name: f"torch.special.{name}({{x}})" for name in _SPECIAL})
+rows.table({f"bessel_k{n}": f"torch.special.modified_bessel_k{n}({{x}})" for n in (0, 1)})
+rows.table({f"bessel_k{n}e": f"torch.special.scaled_modified_bessel_k{n}({{x}})" for n in (0, 1)})
+rows.table({
+    "fmod": "torch.fmod({x1}, {x2})",
+    "logit": "torch.logit({x}, {eps=})",
+    "nan_to_num": "torch.nan_to_num({x}, {nan=}, {posinf=}, {neginf=})",
+    "polygamma": "torch.polygamma({n}, {x})",
+    "stop_gradient": "{x}.detach()",
+    "trunc_divide": 'torch.div({x1}, {x2}, rounding_mode="trunc")',
+    "view_as_complex": "torch.view_as_complex({x}.contiguous())",
+    "view_as_real": "torch.view_as_real({x}.resolve_conj())",
+})  # fmt: skip
+binary_functions({name: f"torch.special.{name}" for name in _SPECIAL_BINARY})
+binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "gcd", "lcm", "logaddexp2")})
+
+
+@rows.row("complex")
+def complex_(real: Operand, imag: Operand) -> str:
+    """torch.complex."""
+    return f"torch.complex({', '.join(tensors(real, imag))})"
+
+
+@rows.row("isclose")
+def isclose(x1: Operand, x2: Operand, *, rtol: float, atol: float, equal_nan: bool) -> str:
+    """torch.isclose."""
+    return f"torch.isclose({', '.join(tensors(x1, x2))}, rtol={rtol}, atol={atol}{', equal_nan=True' if equal_nan else ''})"
+
+
+@rows.row("orthogonal_polynomial")
+def orthogonal_polynomial(x: Operand, n: Operand, *, kind: str) -> str:
+    """``torch.special.hermite_polynomial_he`` of the kind ``hermite_he``."""
+    family, _, letter = kind.partition("_")
+    return f"torch.special.{family}_polynomial_{letter}({x}, {n})"

@@ -1,0 +1,24 @@
+"""Helpers that generated torch source uses; each is copied into the source that needs it, one file a section here.
+
+They are ordinary functions over tensors: no import of this package, only ``torch``, ``F`` and ``math``.
+"""
+
+from .attention import attention_weights as attention_weights
+from .convolution import col2im as col2im
+from .convolution import im2col as im2col
+from .indexing import scatter_reduce_at as scatter_reduce_at
+from .indexing import updated as updated
+from .linear import grouped_matmul as grouped_matmul
+from .manipulation import as_strided as as_strided
+from .manipulation import pad_with_elements as pad_with_elements
+from .normalisation import normalised_by as normalised_by
+from .pooling import max_unpool as max_unpool
+from .pooling import over_leading_axes as over_leading_axes
+from .random import dropout as dropout
+from .recurrent import affine as affine
+from .recurrent import gru as gru
+from .recurrent import lstm as lstm
+from .recurrent import rnn as rnn
+from .recurrent import step_through as step_through
+from .recurrent import whole_layer as whole_layer
+from .searching import unique_with_first as unique_with_first

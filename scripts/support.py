@@ -1,0 +1,88 @@
+"""Writes docs/support.md: which operation of the vocabulary each target has, and why not. ``--check`` tells whether the page is current.
+
+The page is computed from the tables alone. An operation that every target has by a row of its own is one short line, whatever the
+targets are, so that two branches that each add a target change only lines that say something of it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from graph_compiler import api, ops
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "support.md"
+ROW, DECOMPOSITION = "row", "decomposition"
+HEAD = """# Which target has which operation
+
+Written by `python scripts/support.py`; do not edit. `tests/test_matrix.py` checks that it is current.
+
+An operation reaches a target by a *row* (the framework's own function, or a helper that is copied into the generated source) or by its
+*decomposition* into smaller operations. The last column says "row" where that holds for all targets, and otherwise what differs.
+
+Targets: {targets}.
+"""
+
+
+def targets() -> dict[str, ModuleType]:
+    """The backends that canonical graphs can be written for."""
+    found = {name: importlib.import_module(f"graph_compiler.backends.{name}") for name in api.BACKENDS}
+    return {name: backend for name, backend in found.items() if hasattr(backend, "rows")}
+
+
+def support(backend: ModuleType) -> dict[str, str]:
+    """Operation -> how the target gets it, or the reason why not; an operation that is not accounted for is left out."""
+    unsupported: Mapping[str, str] = backend.lowering.UNSUPPORTED
+    found = {}
+    for name in ops.all_ops():
+        if name in backend.rows:
+            found[name] = ROW
+        elif name in unsupported:
+            found[name] = f"no, {unsupported[name]}"
+        elif ops.get_decomposition(name):
+            found[name] = DECOMPOSITION
+    return found
+
+
+def page() -> str:
+    """The text of the page."""
+    matrix = {name: support(backend) for name, backend in targets().items()}
+    lines = [HEAD.format(targets=", ".join(sorted(matrix)))]
+    sections: dict[str, list[ops.Op]] = {}
+    for op in ops.all_ops().values():
+        sections.setdefault(op.section, []).append(op)
+    for section in sorted(sections):
+        lines += [f"## {section.capitalize()}", "", "| operation | gives | by |", "|---|---|---|"]
+        lines += [f"| `{op.name}` | {_meaning(op)} | {_how(op.name, matrix)} |" for op in sections[section]]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _meaning(op: ops.Op) -> str:
+    return " ".join(op.doc.partition("\n\n")[0].split()).replace("``", "`").replace("|", "\\|")
+
+
+def _how(name: str, matrix: Mapping[str, Mapping[str, str]]) -> str:
+    differing = [f"{target}: {found.get(name, 'missing')}" for target, found in sorted(matrix.items()) if found.get(name) != ROW]
+    return "; ".join(differing) or ROW
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the page, or with ``--check`` only says whether it is current: the exit status."""
+    text = page()
+    if "--check" not in arguments:
+        PAGE.write_text(text, encoding="utf-8")
+        return 0
+    if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text:
+        return 0
+    print(f"{PAGE.name} is not current; run python scripts/support.py")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
