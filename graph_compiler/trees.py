@@ -227,6 +227,15 @@ def count_leaves(tree: Tree) -> int:
     return isinstance(tree, Leaf)
 
 
+def statics(tree: Tree) -> Iterator[Any]:
+    """The objects that are no leaves and were not taken apart."""
+    if isinstance(tree, Static):
+        yield tree.value
+    elif isinstance(tree, Branch):
+        for child in tree.children:
+            yield from statics(child)
+
+
 def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
     """The path of keys to every leaf, in order."""
     if isinstance(tree, Leaf):

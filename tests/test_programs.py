@@ -6,11 +6,16 @@ import pytest
 
 from graph_compiler.errors import GraphCompilerError
 
-from .programs import guards, signatures, state, views
-from .programs.table import RAISED, TARGETS, Program, check
+from .programs import closures, guards, signatures, state, views
+from .programs.table import RAISED, Program, check
 
-TABLES = {"signatures": signatures, "guards": guards, "views": views, "state": state}
-CASES = [pytest.param(table, program, id=f"{table}-{program.name}") for table, module in TABLES.items() for program in module.PROGRAMS]
+TABLES = {"signatures": signatures, "guards": guards, "views": views, "state": state, "closures": closures}
+CASES = [
+    pytest.param(table, program, to, id=f"{table}-{program.name}-{to}")
+    for table, module in TABLES.items()
+    for program in module.PROGRAMS
+    for to in program.targets
+]
 EAGER = [case for case in CASES if case.values[0] != "views"]
 
 
@@ -28,13 +33,11 @@ def run(table: str, program: Program, to: str, lazy: bool) -> None:
     check(program, to, lazy)
 
 
-@pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize(("table", "program"), CASES)
+@pytest.mark.parametrize(("table", "program", "to"), CASES)
 def test_recorded_at_the_first_call(table: str, program: Program, to: str) -> None:
     run(table, program, to, lazy=True)
 
 
-@pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize(("table", "program"), EAGER)
+@pytest.mark.parametrize(("table", "program", "to"), EAGER)
 def test_recorded_before(table: str, program: Program, to: str) -> None:
     run(table, program, to, lazy=False)

@@ -24,13 +24,14 @@ from ...sizes import Size, Symbol
 from ...tracing import Locator, Recorder, Surroundings
 from ...tracing.overlap import overlap
 from ...tracing.updates import Containers
-from ...trees import Tree, call_of, flatten, iterate_structure, map_structure
+from ...trees import Tree, call_of, flatten, iterate_structure, map_structure, statics
 from . import kinds, reads
 from .answers import ANSWERS, elements
 from .arguments import input_names, is_array, opens, to_tensor
 from .attributes import Attributes
 from .compiling import compiling
 from .names import is_in_place, name_of, row_key
+from .outside import outside_of
 from .parameters import Weights
 from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
@@ -70,7 +71,8 @@ def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         state.restore()
         recorder.forget_arrays()
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
-    return Recording(graph, weights, surroundings_of(weights, graph, asked.modules(), only_without_grad))
+    surroundings = surroundings_of(weights, graph, asked.modules(), only_without_grad)
+    return Recording(graph, weights, outside_of((function, *statics(tree))).added_to(surroundings))
 
 
 class Capture(TorchFunctionMode):

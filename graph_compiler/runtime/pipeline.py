@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,7 @@ class Pipeline:
     options: Options = field(default_factory=Options)
     backend_of: Callable[[str], ModuleType] = importlib.import_module
     _parameters: dict[str, Any] = field(default_factory=dict)
+    _sources: dict[str, Callable[[], Any]] = field(default_factory=dict)  # the arrays that the parameters were converted from
     _stored: set[str] = field(default_factory=set)  # buffers that calls have given another value
     _weights: Any = None
 
@@ -84,7 +86,7 @@ class Pipeline:
     def for_framework(self, framework: str) -> Pipeline:
         """The same callable, written for another framework."""
         target = self.backend_of(framework)
-        return replace(self, target=target, same_framework=target.name == self.frontend.name, _parameters={}, _stored=set())
+        return replace(self, target=target, same_framework=target.name == self.frontend.name, _parameters={}, _sources={}, _stored=set())
 
     def rewritten(self, variant: Variant) -> Variant:
         """A variant in this pipeline's target."""
@@ -152,10 +154,12 @@ class Pipeline:
         return held
 
     def _converted(self, recording: Any, graph: IRGraph) -> Callable[[], Mapping[str, Any]]:
-        """Weights in the target's arrays: converted once, whatever number of variants uses them."""
-        missing = [name for name in graph.parameters if name not in self._parameters]
-        live = recording.weights.live(missing)()
-        self._parameters.update((name, self.target.target.adopt(live[name])) for name in missing)
+        """Weights in the target's arrays: converted once, whatever number of variants uses them, and again where the user replaced one."""
+        live = recording.weights.live(list(graph.parameters))()
+        known = {name: source() for name, source in self._sources.items()}
+        new = {name: array for name, array in live.items() if known.get(name) is not array and name not in self._stored}
+        self._parameters.update((name, self.target.target.adopt(array)) for name, array in new.items())
+        self._sources.update((name, weakref.ref(array)) for name, array in new.items())
         if graph.parameters.keys() == self._parameters.keys():
             return lambda: self._parameters
         names = list(graph.parameters)

@@ -2,6 +2,8 @@
 
 from .active import active as active
 from .active import recording as recording
+from .outside import Outside as Outside
 from .provenance import Locator as Locator
+from .reach import Reach as Reach
 from .recorder import Recorder as Recorder
 from .surroundings import Surroundings as Surroundings

@@ -24,7 +24,8 @@ class Program:
     """``make()`` gives a fresh function or model; ``calls`` give the arguments of one call each, the first is recorded.
 
     ``errors``: target, or ELSEWHERE -> words of the message of the error that is right there. ``draws``: whether random numbers differ between targets.
-    ``exact_retraces`` is how many variants there must be after all calls, where it matters.
+    ``variants`` is how many variants there must be after all calls, where it matters. ``changes``: number of a call -> what the user does to the
+    function (its closure, its globals, its modules) before that call. ``targets`` are those that the program is right for.
     """
 
     name: str
@@ -32,6 +33,8 @@ class Program:
     calls: tuple[Callable[[], tuple[Any, ...]], ...]
     errors: dict[str, str] = field(default_factory=dict)
     variants: int | None = None
+    changes: dict[int, Callable[[Any], Any]] = field(default_factory=dict)
+    targets: tuple[str, ...] = TARGETS
 
     def error(self, to: str) -> str | None:
         """The words of the error that is right in a target."""
@@ -70,8 +73,10 @@ def check(program: Program, to: str, lazy: bool) -> None:
     original, function = program.make(), program.make()
     torch.manual_seed(0)
     graph = compiled(program, function, to, lazy)
-    for make_call in program.calls:
+    for number, make_call in enumerate(program.calls):
         ours, theirs = make_call(), make_call()
+        for callable_ in (original, function):
+            program.changes.get(number, _nothing)(callable_)
         torch.manual_seed(1)
         expected, changed = outcome(original, theirs)
         torch.manual_seed(1)
@@ -81,6 +86,10 @@ def check(program: Program, to: str, lazy: bool) -> None:
         assert_same(state_now(graph, function, to), state_of(original))
     if program.variants is not None:
         assert len(graph.variants) == program.variants, graph.explain()
+
+
+def _nothing(function: Any) -> None:
+    """No change."""
 
 
 def state_now(graph: Any, function: Any, to: str) -> dict[str, Any]:

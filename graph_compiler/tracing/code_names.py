@@ -1,0 +1,44 @@
+"""The names that code reads, told from its instructions."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from collections.abc import Iterator
+
+_BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
+_ANYTHING = frozenset({"vars", "__dict__", "eval", "exec", "globals", "__getattribute__"})
+
+
+@functools.lru_cache(maxsize=4096)
+def names_read(code: types.CodeType) -> frozenset[str]:
+    """The names of globals and attributes that code reads, functions inside of it included.
+
+    >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
+    ['FACTOR', 'scale']
+    """
+    read = (step.argval for step in dis.get_instructions(code) if step.opcode in dis.hasname and step.opname.startswith("LOAD"))
+    return frozenset(read).union(*map(names_read, _inner(code)))
+
+
+@functools.lru_cache(maxsize=4096)
+def fragments_read(code: types.CodeType) -> frozenset[str]:
+    """Parts of the names of attributes that code reads by text; the empty part, which every name has, where nothing is known of them.
+
+    >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
+    frozenset({'layer_'})
+    >>> fragments_read((lambda x, name: getattr(x, name)).__code__)
+    frozenset({''})
+    """
+    found: frozenset[str] = frozenset().union(*map(fragments_read, _inner(code)))
+    if not _ANYTHING.isdisjoint(code.co_names):
+        return found | {""}
+    if _BY_TEXT.isdisjoint(code.co_names):
+        return found
+    texts = (item for item in code.co_consts[1:] if isinstance(item, str) and item.isidentifier())
+    return found | (frozenset(texts) or {""})
+
+
+def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    return (item for item in code.co_consts if isinstance(item, types.CodeType))

@@ -1,0 +1,196 @@
+"""What a callable refers to outside of its arguments: functions, closures, globals, objects and containers, found by the names in its code."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from .code_names import fragments_read, names_read
+
+_ATOMS = (str, bytes, int, float, complex, type(None), types.BuiltinFunctionType, types.CodeType, range, slice)
+_SEQUENCES = (list, tuple, set, frozenset, deque)
+MOST_ITEMS = 1000  # of larger containers only the number of items is watched
+# Of the classes of Python's own library, those whose objects only hold what the user put there.
+_PLAIN = frozenset({("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"), ("collections", "UserList")})
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+class Reach:
+    """Everything within reach of ``roots``.
+
+    An attribute counts where some code within reach uses its name, unless it is one of ``hidden``. Code of installed libraries tells names,
+    but its own globals are taken for constant; ``internal`` packages and Python's own library are not looked into. ``is_leaf`` are arrays;
+    ``parts`` gives what belongs to an object whatever names are used (the children of a module).
+    """
+
+    def __init__(
+        self,
+        roots: Iterable[Any],
+        internal: tuple[str, ...] = (),
+        is_leaf: Callable[[Any], bool] = lambda item: False,
+        parts: Callable[[Any], Iterable[Any]] = lambda item: (),
+        hidden: frozenset[str] = frozenset(),
+    ) -> None:
+        self.names: set[str] = set()
+        self.fragments: set[str] = set()  # of names that code puts together; the empty one is a part of every name
+        self.functions: list[types.FunctionType] = []
+        self.cells: list[tuple[str, types.CellType]] = []
+        self.containers: list[Any] = []
+        self.owners: list[Any] = []  # objects, classes and Python modules: what has attributes
+        self._internal, self._is_leaf, self._parts, self._hidden = internal, is_leaf, parts, hidden
+        self._seen: dict[int, Any] = {}
+        self._scanned: dict[int, int] = {}  # id of an owner -> how many names were known when it was scanned
+        for root in roots:
+            self._visit(root)
+        while self._scan():
+            pass
+
+    def attributes(self, owner: Any) -> list[str]:
+        """Names of the attributes of an owner that its code may read."""
+        fragments = self.fragments - {""} if isinstance(owner, (type, types.ModuleType)) else self.fragments
+        visible = (name for name in attributes_of(owner) if name not in self._hidden and not name.startswith("__"))
+        return [name for name in visible if name in self.names or any(fragment in name for fragment in fragments)]
+
+    def items(self) -> Iterator[Any]:
+        """The items of all containers."""
+        for held in self.containers:
+            yield from islice(held.values() if isinstance(held, dict) else list(held), MOST_ITEMS)
+
+    def globals_of(self, function: types.FunctionType) -> list[str]:
+        """Names of the globals that a function uses."""
+        return [name for name in names_read(function.__code__) if name in function.__globals__]
+
+    # ------------------------------------------------------------------------------ the walk
+    def _scan(self) -> bool:
+        """Visits the attributes whose names became known since; whether there were any."""
+        before = len(self.names) + len(self.fragments)
+        stale = [owner for owner in self.owners if self._scanned.get(id(owner)) != before]
+        for owner in stale:
+            self._scanned[id(owner)] = before
+            held = attributes_of(owner)
+            for name in self.attributes(owner):
+                self._visit(held[name])
+        return bool(stale)
+
+    def _visit(self, item: Any) -> None:
+        if isinstance(item, _ATOMS) or id(item) in self._seen or self._is_leaf(item):
+            return None
+        self._seen[id(item)] = item
+        for cls, visit in _KINDS:
+            if isinstance(item, cls):
+                return visit(self, item)
+        return self._object(item)
+
+    def _function(self, function: types.FunctionType) -> None:
+        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in ``forward``."""
+        if self._is_internal(function.__module__) and function.__name__ != "forward":
+            return None
+        self.names |= names_read(function.__code__)
+        self.fragments |= fragments_read(function.__code__)
+        if self._is_internal(function.__module__):
+            return None
+        if _is_installed(function.__code__.co_filename):
+            used = (function.__globals__.get(name) for name in names_read(function.__code__))
+            return self._visit_all(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
+        self.functions.append(function)
+        self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
+        within = (cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))
+        globals_used = (function.__globals__[name] for name in self.globals_of(function))
+        self._visit_all((*within, *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
+        return None
+
+    def _visit_all(self, items: Iterable[Any]) -> None:
+        for item in items:
+            self._visit(item)
+
+    def _container(self, items: Any) -> None:
+        self.containers.append(items)
+        self._visit_all(islice(items.values() if isinstance(items, dict) else list(items), MOST_ITEMS))
+
+    def _class(self, cls: type) -> None:
+        for base in cls.__mro__:
+            if base is not cls:
+                if id(base) in self._seen:
+                    continue
+                self._seen[id(base)] = base
+            library = self._is_internal(base.__module__) or _is_library(base.__module__)
+            own = list(vars(base).items())
+            self._visit_all(item for name, item in own if name == "forward" or name.startswith("__") and not library)
+            if not library:
+                self.owners.append(base)
+
+    def _module(self, module: types.ModuleType) -> None:
+        if not self._is_internal(module.__name__) and not _is_library(module.__name__):
+            self.owners.append(module)
+
+    def _object(self, item: Any) -> None:
+        parts = list(self._parts(item))
+        cls = type(item)
+        if not parts and self._is_internal(cls.__module__) and (cls.__module__, cls.__name__) not in _PLAIN:
+            wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
+            return self._visit(wrapped) if isinstance(wrapped, types.FunctionType) else None
+        self._class(cls)
+        self.owners.append(item)
+        return self._visit_all(parts)
+
+    def _is_internal(self, module: str | None) -> bool:
+        package = (module or "").partition(".")[0]
+        return package in self._internal or package in sys.stdlib_module_names
+
+
+def _each(*getters: str) -> Callable[[Reach, Any], None]:
+    def visit(reach: Reach, item: Any) -> None:
+        for getter in getters:
+            reach._visit(getattr(item, getter))
+
+    return visit
+
+
+_KINDS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
+    (types.FunctionType, Reach._function),
+    (types.MethodType, _each("__func__", "__self__")),
+    (functools.partial, _each("func", "args", "keywords")),
+    (property, _each("fget")),
+    (functools.cached_property, _each("func")),
+    ((staticmethod, classmethod), _each("__func__")),
+    (type, Reach._class),
+    (types.ModuleType, Reach._module),
+    ((*_SEQUENCES, dict), Reach._container),
+)
+
+
+def attributes_of(owner: Any) -> dict[str, Any]:
+    """The attributes that an object holds itself, in its ``__dict__`` or in slots."""
+    held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
+    if isinstance(owner, (type, types.ModuleType)):
+        return held
+    slots = (name for cls in type(owner).__mro__ for name in _slots(cls))
+    return {**held, **{name: getattr(owner, name) for name in slots if hasattr(owner, name)}}
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = vars(cls).get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(name for name in names if not name.startswith("__"))
+
+
+def _is_installed(file: str) -> bool:
+    """Whether a file belongs to an installed library."""
+    return any(folder in file for folder in _INSTALLED)
+
+
+def _is_library(module: str) -> bool:
+    return _is_installed(str(getattr(sys.modules.get(module), "__file__", None) or ""))
+
+
+def cell_is_filled(cell: types.CellType) -> bool:
+    """Whether the variable has been assigned."""
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
