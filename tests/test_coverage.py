@@ -68,7 +68,9 @@ def test_distributions_are_told_apart() -> None:
         assert_same_distribution(lambda: np.zeros(50), lambda: other.normal(size=50))
 
 
-@pytest.mark.parametrize(("script", "status"), [("import time; time.sleep(60)", TIMEOUT), ("input(); raise SystemExit(3)", CRASHED)])
+@pytest.mark.parametrize(
+    ("script", "status"), [("import time; time.sleep(60)", TIMEOUT), ("input(); raise SystemExit(3)", CRASHED), ("", CRASHED)]
+)
 def test_a_process_that_hangs_or_dies(script: str, status: str) -> None:
     worker = Worker("operators", "jax", seconds=2)
     worker.command = [sys.executable, "-c", f"print('ready', flush=True); {script}"]

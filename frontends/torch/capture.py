@@ -219,8 +219,11 @@ class Capture(TorchFunctionMode):
         """Tensors that stand where torch wants an int (bounds of slices, sizes) are read by it: as if the code had called ``int``."""
 
         def number(item: Any) -> Any:
-            is_number = isinstance(item, torch.Tensor) and item.ndim == 0 and not item.is_floating_point() and item.dtype != torch.bool
-            return elements(self, torch.Tensor.item, (item,), {}) if is_number else item
+            if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:
+                return item
+            if key == "tensor_split" and item.ndim == 1:
+                return elements(self, torch.Tensor.tolist, (item,), {})
+            return elements(self, torch.Tensor.item, (item,), {}) if item.ndim == 0 else item
 
         def bounds(item: Any) -> Any:
             return slice(number(item.start), number(item.stop), number(item.step)) if isinstance(item, slice) else item

@@ -41,8 +41,9 @@ class Worker:
         process = self._running()
         lines: queue.Queue[str] = queue.Queue()
         assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(f"{name}\n")
-        process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # a dead process is found at the next line
+            process.stdin.write(f"{name}\n")
+            process.stdin.flush()
         threading.Thread(target=lambda: lines.put(process.stdout.readline()), daemon=True).start()  # type: ignore[union-attr]
         try:
             line = lines.get(timeout=self.seconds)
@@ -79,7 +80,7 @@ class Worker:
         """Ends the process."""
         if self.process is not None:
             self.process.kill()
-            with self.process, contextlib.suppress(BrokenPipeError):
+            with contextlib.suppress(BrokenPipeError), self.process:
                 pass  # which closes its pipes, and waits
             self.process = None
 

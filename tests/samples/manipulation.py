@@ -172,6 +172,8 @@ def _cuts() -> list[Sample]:
         Sample(torch.tensor_split, (x, 4), other=(other, 4)),
         Sample(torch.tensor_split, (x, (1, 4)), other=(other, (1, 4))),
         Sample(torch.tensor_split, (x, (-1, 9)), {"dim": 1}),
+        Sample(lambda x: torch.tensor_split(x, torch.tensor([1, 3])), (x,), other=(other,), name="tensor_split_at_constant"),
+        Sample(torch.tensor_split, (x, ints(2, low=1, high=3)), name="tensor_split_at_array"),
         Sample(torch.hsplit, (x, 2), other=(other, 2)),
         Sample(torch.hsplit, (array(4), 2)),
         Sample(torch.vsplit, (x, (2, 3)), other=(other, (2, 3))),

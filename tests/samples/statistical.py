@@ -202,6 +202,11 @@ def _counting() -> list[Sample]:
     ]
 
 
+def _grid(count: int) -> Array:
+    """Coordinates, no two alike."""
+    return Array((count,), "float32", "distinct")
+
+
 def _correlation() -> list[Sample]:
     x, other = array(3, 20), array(4, 31)
     frequencies = ints(20, low=1, high=4)
@@ -214,6 +219,19 @@ def _correlation() -> list[Sample]:
         Sample(torch.cov, (array(3, 9, dtype="complex64"),)),
         Sample(torch.corrcoef, (x,), other=(other,)),
         Sample(torch.corrcoef, (array(9),)),
+        Sample(torch.corrcoef, (array(1, 9),), other=(array(1, 5),)),
+        Sample(torch.cov, (array(1, 9),), other=(array(1, 5),)),
+        *(Sample(torch.gradient, (array(4, 5),), {"edge_order": order}, other=(array(3, 6),)) for order in (1, 2)),
+        Sample(torch.gradient, (array(4, 5),), {"spacing": 0.5, "dim": 1}, other=(array(3, 6),)),
+        Sample(torch.gradient, (array(4, 5),), {"spacing": [2, 0.25], "dim": (0, 1)}),
+        *(
+            Sample(
+                lambda x, a, b, order: torch.gradient(x, spacing=(a, b), edge_order=order),
+                (array(4, 5), _grid(4), _grid(5), order),
+                name="gradient_at",
+            )
+            for order in (1, 2)
+        ),
         Sample(torch.corrcoef, (ints(3, 8),)),
     ]
 

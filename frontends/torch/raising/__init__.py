@@ -4,6 +4,7 @@ from . import creation as creation
 from . import data_types as data_types
 from . import decompositions as decompositions
 from . import diagonals as diagonals
+from . import differences as differences
 from . import distances as distances
 from . import elementwise as elementwise
 from . import fft as fft

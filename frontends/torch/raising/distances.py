@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....ir.graph import Value
+from ....sizes import hint_of
 from .reductions import over
 from .table import TorchBuilder, axes, axis, rows
 
@@ -119,13 +120,19 @@ def pairwise_distance(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: fl
 @rows.row("cov")
 def cov(b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """torch.cov."""
-    return b.cov(b.floating(input), fweights, aweights, correction=correction)
+    return _of_one(b, input, b.cov(b.floating(input), fweights, aweights, correction=correction))
 
 
 @rows.row("corrcoef")
 def corrcoef(b: TorchBuilder, input: Any) -> Any:
-    """torch.corrcoef."""
-    return b.corrcoef(b.floating(input))
+    """torch.corrcoef; of one variable it has no axes."""
+    return _of_one(b, input, b.corrcoef(b.floating(input)))
+
+
+def _of_one(b: TorchBuilder, input: Any, found: Any) -> Any:
+    """torch squeezes the matrix of a single variable."""
+    is_one = input.ndim == 2 and hint_of(input.shape[0]) == 1 and b.fix(input.shape[0]) == 1
+    return b.reshape(found, shape=()) if is_one else found
 
 
 # ---------------------------------------------------------------------------------------------- counting

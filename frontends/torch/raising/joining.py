@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.bounds import at_most
 from ....sizes import Size, apply, hint_of, product
@@ -141,10 +140,6 @@ def tensor_split(
     where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
     place = axis(dim, input.ndim)
     size = input.shape[place]
-    if isinstance(where, Value):
-        where = next((array.tolist() for value, array in b.graph.constants.values() if value is where), where)
-    if isinstance(where, Value):
-        raise UnsupportedOperation("torch.tensor_split with an array of indices: the sizes of the parts would depend on data")
     if isinstance(where, (tuple, list)):
         bounds = [None, *where, None]
         return tuple(cut(b, input, place, start, stop) for start, stop in itertools.pairwise(bounds))

@@ -311,9 +311,13 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Any:
-    """torch.nn.functional.linear_cross_entropy, for inputs [rows, features]."""
-    if input.ndim > 2:
-        raise NotImplementedError("linear_cross_entropy of more than two axes")
+    """torch.nn.functional.linear_cross_entropy; weights [classes, d1, ..., features] give logits [rows, classes, d1, ...]."""
+    *outer, features = linear_weight.shape
+    if len(outer) > 1:
+        linear_weight = b.reshape(linear_weight, shape=(math.prod(outer), features))
+        linear_bias = None if linear_bias is None else b.reshape(linear_bias, shape=(math.prod(outer),))
     logits = b.linear(*optional(input, linear_weight, linear_bias))
+    if len(outer) > 1:
+        logits = b.reshape(logits, shape=(*input.shape[:-1], *outer))
     ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(b, logits, target, weight, None, ignored, None, reduction, label_smoothing)
