@@ -120,19 +120,20 @@ def pairwise_distance(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: fl
 @rows.row("cov")
 def cov(b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """torch.cov."""
-    return _of_one(b, input, b.cov(b.floating(input), fweights, aweights, correction=correction))
+    return b.cov(b.floating(_variables(b, input)), fweights, aweights, correction=correction)
 
 
 @rows.row("corrcoef")
 def corrcoef(b: TorchBuilder, input: Any) -> Any:
     """torch.corrcoef; of one variable it has no axes."""
-    return _of_one(b, input, b.corrcoef(b.floating(input)))
+    return b.corrcoef(b.floating(_variables(b, input)))
 
 
-def _of_one(b: TorchBuilder, input: Any, found: Any) -> Any:
-    """torch squeezes the matrix of a single variable."""
-    is_one = input.ndim == 2 and hint_of(input.shape[0]) == 1 and b.fix(input.shape[0]) == 1
-    return b.reshape(found, shape=()) if is_one else found
+def _variables(b: TorchBuilder, input: Any) -> Any:
+    """A single variable as a vector: torch gives no axes for it, however it comes."""
+    if input.ndim == 2 and hint_of(input.shape[0]) == 1 and b.fix(input.shape[0]) == 1:
+        return b.reshape(input, shape=(input.shape[1],))
+    return input
 
 
 # ---------------------------------------------------------------------------------------------- counting
