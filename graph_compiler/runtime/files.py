@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import safetensors
@@ -97,6 +97,8 @@ def _write(path: Path, files: dict[str, bytes]) -> None:
 # ------------------------------------------------------------------------------------- reading
 class LoadedPipeline(Pipeline):
     """Writes what was recorded elsewhere; records nothing."""
+
+    has_original: ClassVar[bool] = False
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         raise GuardFailed(
@@ -275,6 +277,9 @@ def _check_notes(graph: IRGraph) -> None:
         places = graph.notes.get(name, ())
         if not isinstance(places, (list, tuple)) or not all(type(place) is int and 0 <= place < count for place in places):
             raise InvalidFile(f"{name} are no places of inputs")
+    extra = graph.notes.get("extra_keywords", ())
+    if not isinstance(extra, tuple) or not all(isinstance(name, str) for name in extra):
+        raise InvalidFile("extra_keywords are no names")
     if len(graph.notes.get("same_inputs", ())) > count:
         raise InvalidFile("there are fewer inputs")
     for fact, expected in graph.notes.get("input_facts", {}).items():
