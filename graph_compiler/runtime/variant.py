@@ -190,12 +190,9 @@ class Variant:
         result, effects, checks = self._parts(outcome)
         state = {"arguments": result[1]} if self._updates else {}
         result = result[0] if self._updates else result
-        if not self._returns_more:
-            return result, state
-        return self.target.checked(result, checks, self.program.checks), {
-            **state,
-            **{e.target: value for e, value in zip(self.graph.effects, effects)},
-        }
+        state.update((effect.target, value) for effect, value in zip(self.graph.effects, effects))
+        whole: tuple[Any, dict[str, Any]] = self.target.checked((result, state), checks, self.program.checks) if checks else (result, state)
+        return whole
 
 
 def _written(graph: IRGraph) -> tuple[tuple[str, Any], ...]:
