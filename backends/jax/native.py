@@ -13,21 +13,21 @@ import numpy as np
 
 from ...errors import GuardFailed
 from ...ir.graph import Guard
+from ...ops.dtypes import NARROWED
 from ...trees import Tree, flatten, unflatten
 
 log = logging.getLogger("graph_compiler")
-_NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 _said: set[str] = set()
 
 
 def jax_dtype(dtype: str) -> str:
     """The dtype that JAX uses for this one: without ``jax_enable_x64`` the 64-bit types become 32-bit ones."""
-    if jax.config.jax_enable_x64 or dtype not in _NARROWED:
+    if jax.config.jax_enable_x64 or dtype not in NARROWED:
         return dtype
     if dtype not in _said:
         _said.add(dtype)
-        log.info("JAX without jax_enable_x64 has no %s; %s is used", dtype, _NARROWED[dtype])
-    return _NARROWED[dtype]
+        log.info("JAX without jax_enable_x64 has no %s; %s is used", dtype, NARROWED[dtype])
+    return NARROWED[dtype]
 
 
 class JaxTarget:

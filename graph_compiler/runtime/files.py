@@ -20,7 +20,7 @@ from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Value
 from ..ir.serialisation import KEY, NAME, Decoder, Encoder, matching, named
-from ..ops.dtypes import ITEMSIZE
+from ..ops.dtypes import ITEMSIZE, NARROWED
 from ..sizes import Size
 from ..tracing import Surroundings
 from ..trees import Branch, count_leaves, iterate_structure
@@ -224,14 +224,11 @@ def _array(entry: Any, dtype: str, shape: Any, target: Any) -> Any:
             raise InvalidFile(f"{size!r} is no size of an array")
         count *= size
     stored = bytes(entry["data"])
-    if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[_NARROWER.get(dtype, dtype)] * 2:
-        stored = np.frombuffer(stored, _NARROWER[dtype]).astype(dtype).tobytes()  # saved from a framework without the wide type
+    if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[NARROWED.get(dtype, dtype)] * 2:
+        stored = np.frombuffer(stored, NARROWED[dtype]).astype(dtype).tobytes()  # saved from a framework without the wide type
     elif len(stored) != width * count:
         raise InvalidFile(f"an array of type {dtype} and shape {shape} has {len(stored)} bytes")
     return target.from_bytes(stored, dtype, tuple(shape))
-
-
-_NARROWER = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 
 
 # ------------------------------------------------------------------------------------- what a graph from outside must keep to
