@@ -132,7 +132,7 @@ def load(
     files = _read(Path(path))
     try:
         data = _checked_json(files)
-        source, written_for = matching(NAME, data["source"]), matching(NAME, data["target"])
+        name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
         frontend, backend = frontend_of(source), backend_of(written_for)
         target = backend if to is None else backend_of(to)
         graphs, arrays = _graphs(data, files["arrays.safetensors"], frontend, backend, target.target)
@@ -142,15 +142,13 @@ def load(
             if isinstance(problem, InvalidFile)
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
-    pipeline = LoadedPipeline(
-        _nothing, matching(KEY, data["name"]), frontend, target, graphs[0].dialect == target.name, Options(), backend_of
-    )
+    pipeline = LoadedPipeline(_nothing, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
     graph = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1)
     try:
         for one in graphs:
             graph.adopt(pipeline.written(Recorded(one, _Held({name: arrays[name] for name in one.parameters})), Surroundings(), "loaded"))
     except _DAMAGE as problem:
-        if to is not None and to != written_for:
+        if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise
         raise InvalidFile(f"{path} holds a graph that cannot be written: {type(problem).__name__}: {problem}") from problem
     return graph
@@ -171,7 +169,7 @@ def _read(path: Path) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(path) as archive:
             infos = {info.filename: info for info in archive.infolist()}
-            if set(infos) != set(_FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
+            if sorted(archive.namelist()) != sorted(_FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
                 raise InvalidFile(f"{path} is no saved graph: it holds {', '.join(infos) or 'nothing'}")
             return {name: archive.read(name) for name in _FILES}
     except (*_DAMAGE, OSError) as problem:
@@ -180,13 +178,29 @@ def _read(path: Path) -> dict[str, bytes]:
         ) from problem
 
 
+def _json(text: bytes) -> Any:
+    """JSON as its standard has it: without NaN, and without a key that stands twice, of which two readers may take another one each."""
+    return json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
+
+
+def _refused(word: str) -> Any:
+    raise InvalidFile(f"{word} is no JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise InvalidFile("a key stands twice in one object")
+    return made
+
+
 def _checked_json(files: dict[str, bytes]) -> Any:
-    data = json.loads(files["graph.json"])
+    data = _json(files["graph.json"])
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise InvalidFile("it was not written by graph_compiler")
     if data.get("version") != VERSION:
         raise InvalidFile(f"it has the format version {data.get('version')!r}, and this release reads {VERSION}")
-    digest = json.loads(files["digest.json"])
+    digest = _json(files["digest.json"])
     for name in _FILES[:2]:
         if digest.get(name) != hashlib.sha256(files[name]).hexdigest():
             raise InvalidFile(f"{name} was altered or damaged since it was saved")
