@@ -19,10 +19,8 @@ from torch.overrides import TorchFunctionMode
 from ...errors import TracingError
 from ...ir.graph import Graph, Origin, Value, values_in
 from ...ops.dtypes import is_inexact
-from ...passes.aliases import Aliases
 from ...sizes import Size, Symbol
 from ...tracing import Locator, Recorder, Surroundings, refuse_escapes
-from ...tracing.overlap import overlap
 from ...tracing.updates import Containers
 from ...trees import Tree, call_of, flatten, iterate_structure, map_structure, statics
 from . import kinds, reads
@@ -36,6 +34,7 @@ from .names import is_in_place, name_of, row_key
 from .outside import outside_of
 from .parameters import Weights
 from .settings import settings_kept
+from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
 from .structure import STRUCTURE
@@ -124,7 +123,7 @@ class Capture(TorchFunctionMode):
             torch.set_rng_state(random_state)
             attributes.restore()
             with torch.no_grad():
-                for tensor, before in self._saved.values():
+                for tensor, before in reversed(self._saved.values()):  # views of one memory: what was saved first is the oldest
                     tensor.copy_(before)
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers) -> Graph:
@@ -138,7 +137,7 @@ class Capture(TorchFunctionMode):
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
-        self._note_shared_inputs(graph)
+        note_sharing(self, graph)
         _name_by_module(graph, self._leaf_paths())
         return graph
 
@@ -148,19 +147,6 @@ class Capture(TorchFunctionMode):
             return is_symbolic(item) and isinstance(expression_of(item), Size)
         value = self.recorder.find(item)
         return self.unseen.made(item) if value is None else self.recorder.varies(value) and not self.is_weight(value)
-
-    def _note_shared_inputs(self, graph: Graph) -> None:
-        """Which inputs are one object, and which are written to: these may share memory with no other."""
-        given = [id(tensor) for tensor in self.input_tensors]
-        graph.notes["same_inputs"] = [given.index(number) for number in given]
-        written = Aliases(graph).written
-        places = [index for index, value in enumerate(graph.inputs) if value in written]
-        graph.notes["written_inputs"] = places
-        apart = sorted(set(graph.notes["same_inputs"]))
-        if overlap([self.input_tensors[index] for index in apart], [apart.index(graph.notes["same_inputs"][index]) for index in places]):
-            raise TracingError(
-                f"{graph.name} writes to an argument that shares memory with another one, which cannot be recorded; pass a copy of one of them"
-            )
 
     def forget_arrays(self) -> None:
         """Drops every reference to arrays, so that they go with their last user and wait for no collector."""
@@ -264,8 +250,12 @@ class Capture(TorchFunctionMode):
         """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``is_contiguous``) is as it is now."""
         value = self.value(tensor)
         if self.recorder.varies(value) and not self.is_weight(value):
-            facts = [bool(_fact(given, fact)) for given in self.input_tensors]
-            self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
+            self.note_fact(fact)
+
+    def note_fact(self, fact: str) -> None:
+        """As :meth:`depends_on`, of all inputs."""
+        facts = [bool(_fact(given, fact)) for given in self.input_tensors]
+        self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
 
     def _add_node(self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any) -> None:
         origin = self.locator.locate(name, 4)

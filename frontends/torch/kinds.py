@@ -13,6 +13,7 @@ DATA_SIZED = frozenset(
 WISHES = {"scaled_dot_product_attention": "attended", "__getitem__": "part", "matmul": "product", "masked_fill": "masked"}
 # Give back the tensor itself, a view or a copy, depending on its strides and sizes.
 MAY_COPY = frozenset({"contiguous", "reshape", "broadcast_tensors", "sum_to_size"})
+BY_STRIDES = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})  # give a view or a copy, depending on strides
 CUT = frozenset({"detach", "data"})
 RANDOM = frozenset({
     "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "normal", "normal_",

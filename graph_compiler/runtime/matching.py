@@ -145,7 +145,9 @@ class _Matcher:
 
 
 def fact_of(array: Any, fact: str) -> bool:
-    """``requires_grad`` or ``is_contiguous`` of a tensor; what has no such fact needs no gradient and is contiguous."""
+    """``requires_grad`` or ``is_contiguous`` of a tensor or numpy array; what has no such fact needs no gradient and is contiguous."""
+    if fact == "is_contiguous" and hasattr(array, "flags"):
+        return bool(array.flags.c_contiguous)
     found = getattr(array, fact, fact == "is_contiguous")
     return bool(found() if callable(found) else found)
 

@@ -89,6 +89,11 @@ def write_to_mapping(data: Any) -> Any:
     return data["a"] - data["b"]
 
 
+def write_flattened(x: Any) -> Any:
+    x.reshape(-1).add_(1)
+    return x * 2, x.flatten().mul_(3)
+
+
 def namespace(x: Any) -> Any:
     return types.SimpleNamespace(double=x * 2, size=x.shape[0])
 
@@ -308,6 +313,8 @@ PROGRAMS = [
         lambda: ({},),
     ),
     program(write_to_mapping, lambda: ({"a": _x(2), "b": _x(2) + 1},), lambda: ({"b": _x(3), "a": _x(3) + 1},)),
+    program(write_flattened, lambda: (_x(2, 3),), lambda: (_x(3, 2).t(),), lambda: (_x(4, 3),)),
+    program(write_flattened, lambda: (_x(3, 2).t(),), lambda: (_x(2, 3),), lambda: (_x(5, 2).t(),), name="write_flattened_later"),
     program(namespace, lambda: (_x(2),), lambda: (_x(3),)),
     program(
         tree,
