@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ..ir.graph import Node, Value
-from ..ops.text import Text
+from ..ops.text import Text, factor
 from ..sizes import Symbol
 from .rows import Rows, operand
 
@@ -30,9 +30,9 @@ class CanonicalDialect:
         if item is None:
             return None
         written = text(item)
-        if isinstance(written, Text):
-            return operand(written, item.spec, item.node is None) if isinstance(item, Value) else operand(written, None)
-        return operand(f"({written!r})" if isinstance(written, (int, float)) and written < 0 else repr(written), None)
+        if isinstance(item, Value):
+            return operand(written, item.spec, item.node is None)
+        return operand(factor(repr(written)), None)
 
     def _param(self, name: str, value: Any, text: Callable[[Any], Any]) -> Any:
         return Text(self.dtype_text(value)) if name == "dtype" and isinstance(value, str) else text(value)

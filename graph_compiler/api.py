@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -74,13 +75,11 @@ def compile(
     is_lazy = args is None and kwargs is None
 
     def one(obj: Any) -> Any:
-        if isinstance(obj, (ModuleType, type)):
-            return _inside(obj, one, is_lazy)
         pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, options)
         graph = _graph(pipeline, is_lazy, (static_argnums, static_argnames), on_miss, max_variants)
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
-    return _each(objs, one)
+    return _each(objs, functools.partial(_whole, one, is_lazy))
 
 
 def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
@@ -148,6 +147,11 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
         return unified
 
     return _each(objs, one)
+
+
+def _whole(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
+    """An object compiled: itself, or what is inside of a class or Python module."""
+    return _inside(obj, one, is_lazy) if isinstance(obj, (ModuleType, type)) else one(obj)
 
 
 def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ...ir.graph import Node
+from ...ops.text import factor
 from ...sizes import Symbol
 from .names import row_key
 
@@ -75,8 +76,7 @@ class TorchCalls:
 
 
 def _factor(item: Any) -> str:
-    text = repr(item)
-    return f"({text})" if text.startswith("-") or " " in text and not text.startswith(("(", "[")) else text
+    return factor(repr(item))
 
 
 def _index(index: Any) -> str:

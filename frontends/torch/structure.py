@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...sizes import Size, apply
+from ...sizes import Size, apply, hint_of
 
 
 def _argument(inputs: tuple[Any, ...], params: dict[str, Any], position: int, name: str, default: Any) -> Any:
@@ -41,17 +41,28 @@ def _split(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
     size = _argument(inputs, params, 1, "split_size_or_sections", params.get("split_size", 1))
     if not isinstance(size, (tuple, list)):
         extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
-        _assume(capture, apply("eq", _pieces(extent, size), len(outputs)))
+        _assume(capture, apply("eq", apply("max", _pieces(extent, size), 1), len(outputs)))
 
 
 def _chunk(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
     extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
     each = _pieces(extent, _argument(inputs, params, 1, "chunks", 1))
-    _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))
+    if hint_of(each) == 0:  # of nothing torch gives as many pieces as it was asked for
+        _assume(capture, apply("eq", extent, 0))
+    else:
+        _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))
+
+
+def _sum_to_size(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+    """Which axes are summed depends on all sizes."""
+    for axis in range(inputs[0].ndim):
+        extent = capture.size(inputs[0], axis)
+        _assume(capture, apply("eq", extent, hint_of(extent)))
 
 
 def _pieces(extent: Any, size: Any) -> Any:
-    return (extent + size - 1) // size
+    """In how many parts of ``size`` an axis falls; a size of 0, which other calls may have, gives another number than this one."""
+    return (extent + size - 1) // apply("max", size, 1)
 
 
 STRUCTURE: dict[str, Callable[[Any, Any, Any, Any], None]] = {
@@ -62,4 +73,5 @@ STRUCTURE: dict[str, Callable[[Any, Any, Any, Any], None]] = {
     "unsafe_split": _split,
     "chunk": _chunk,
     "unsafe_chunk": _chunk,
+    "sum_to_size": _sum_to_size,
 }

@@ -17,6 +17,9 @@ ITEMSIZE: Final = {
     "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
 }  # fmt: skip
 
+# what a framework without a 64-bit type uses in its place
+NARROWED: Final = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+
 _REAL_OF = {"complex64": "float32", "complex128": "float64"}
 _COMPLEX_OF = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
 

@@ -59,6 +59,9 @@ class _Matcher:
         for i, name in enumerate(names):
             child = keywords.children[i] if isinstance(keywords, Branch) else Static(keywords.value[name])  # type: ignore[union-attr]
             self._tree(child, f"kwargs[{name!r}]")
+        extra = self.graph.notes.get("extra_keywords", ())
+        if len(extra) > 1:
+            self._require(f"[name for name in kwargs if name in {extra!r}] == {list(extra)!r}")
 
     def _require(self, condition: str) -> None:
         self.lines.append(f"if not ({condition}): return None")
@@ -102,7 +105,9 @@ class _Matcher:
         self.lines.append(f"{name} = {access}")
         cls = tree.type
         self._require(f"type({name}) is {self._bind('class', cls)}")
-        if issubclass(cls, (tuple, list, Mapping)):
+        if issubclass(cls, Mapping) and len(tree.keys) > 1:  # the original may go through it in order
+            self._require(f"tuple({name}) == {self._bind('keys', tree.keys)}")
+        elif issubclass(cls, (tuple, list, Mapping)):
             self._require(f"len({name}) == {len(tree.keys)}")
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
             self._tree(child, _child_access(cls, name, i, key))
@@ -140,7 +145,9 @@ class _Matcher:
 
 
 def fact_of(array: Any, fact: str) -> bool:
-    """``requires_grad`` or ``is_contiguous`` of a tensor; what has no such fact needs no gradient and is contiguous."""
+    """``requires_grad`` or ``is_contiguous`` of a tensor or numpy array; what has no such fact needs no gradient and is contiguous."""
+    if fact == "is_contiguous" and hasattr(array, "flags"):
+        return bool(array.flags.c_contiguous)
     found = getattr(array, fact, fact == "is_contiguous")
     return bool(found() if callable(found) else found)
 
