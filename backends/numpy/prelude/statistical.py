@@ -68,9 +68,15 @@ def sort_with_indices(x: np.ndarray, *, axis: int = -1, descending: bool = False
 
 def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
-    values, indices = sort_with_indices(x, axis=axis, descending=largest)
-    first = (slice(None),) * (axis % x.ndim) + (slice(0, k),)
-    return values[first], indices[first]
+    size = x.shape[axis]
+    if not 0 < k < size:
+        values, indices = sort_with_indices(x, axis=axis, descending=largest)
+        places = np.arange(k)
+        return np.take(values, places, axis), np.take(indices, places, axis)
+    parts = np.argpartition(x, size - k if largest else k - 1, axis)
+    kept = np.sort(np.take(parts, np.arange(size - k, size) if largest else np.arange(k), axis), axis)
+    values, order = sort_with_indices(np.take_along_axis(x, kept, axis), axis=axis, descending=largest)
+    return values, np.take_along_axis(kept, order, axis)
 
 
 def kth_value(x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
