@@ -133,6 +133,29 @@ def test_what_torch_does_silently_is_silent(function: Callable[..., Any]) -> Non
     assert_same(found, function(X))
 
 
+@pytest.mark.parametrize(
+    ("function", "good", "bad"),
+    [
+        (lambda x: 6 // x, [2, 3], [2, 0]),
+        (lambda x: x % (x - 1), [3, 4], [1, 2]),
+        (lambda x: torch.fmod(x, x), [3, 4], [1, 0]),
+        (lambda x: torch.div(x, x, rounding_mode="trunc"), [3, 4], [1, 0]),
+        (lambda x: F.embedding(x, torch.eye(4)), [0, 3], [-1, 0]),
+        (lambda x: F.embedding(x, torch.eye(4)), [0, 3], [4]),
+        (lambda x: F.nll_loss(torch.ones(2, 3), x), [0, 2], [-1, 0]),
+        (lambda x: torch.ones(3)[x], [0, 2], [0, 3]),
+    ],
+)
+def test_what_torch_refuses_is_refused(function: Callable[..., Any], good: list[int], bad: list[int]) -> None:
+    """By the original, which is recorded again when the graph's function fails; by a graph alone, too."""
+    graph = graph_of(function, torch.tensor(good))
+    assert_same(graph(np.array(good)), function(torch.tensor(good)))
+    with pytest.raises((RuntimeError, IndexError)):
+        graph(np.array(bad))
+    with pytest.raises((FloatingPointError, IndexError)):
+        graph.functional({}, np.array(bad))
+
+
 # ------------------------------------------------------------------------------------- half precision
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize(

@@ -37,8 +37,10 @@ from .convolution import im2col as im2col
 from .convolution import window_view as window_view
 from .convolution import with_bias as with_bias
 from .creation import linspace as linspace
+from .elementwise import divided as divided
 from .elementwise import integer_power as integer_power
 from .elementwise import rounded as rounded
+from .embedding import embedding as embedding
 from .embedding import embedding_bag as embedding_bag
 from .fft import centered_window as centered_window
 from .fft import istft as istft
