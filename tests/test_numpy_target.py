@@ -21,10 +21,11 @@ import torch.nn.functional as F  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler.backends.numpy import prelude  # noqa: E402
 from graph_compiler.backends.numpy.memory import READ_ONLY, VIEWS  # noqa: E402
-from graph_compiler.errors import GuardFailed, NotCompilable  # noqa: E402
+from graph_compiler.errors import GuardFailed, NotCompilable, UnsupportedOperation  # noqa: E402
 from graph_compiler.ops import all_ops  # noqa: E402
 
 from .support.compare import arrays, assert_same  # noqa: E402
+from .support.samples import quietly  # noqa: E402
 
 X = torch.arange(24.0).reshape(2, 3, 4)
 PAIRS = torch.arange(24.0).reshape(2, 3, 2, 2)
@@ -228,6 +229,12 @@ def test_writes_reach_the_callers_arrays() -> None:
     jnp = pytest.importorskip("jax.numpy")
     with pytest.raises(GuardFailed, match="cannot be written to"):
         graph(jnp.ones((2, 3, 4)))
+
+
+def test_a_data_type_that_is_nowhere() -> None:
+    for to in ("numpy", "jax"):
+        with pytest.raises(UnsupportedOperation, match="complex32, a data type that no target has"):
+            quietly(graph_compiler.transpile, lambda x: x.chalf(), source="torch", to=to, args=(torch.ones(2, dtype=torch.complex64),))
 
 
 def test_scipy_is_imported_where_it_is_used() -> None:
