@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from ..errors import UnsupportedOperation
 from ..ir.graph import Node, Value
+from ..ops.dtypes import DTYPES
 from ..ops.text import Text, factor
 from ..sizes import Symbol
 from .rows import Rows, operand
@@ -22,6 +24,11 @@ class CanonicalDialect:
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The row's expression for a node."""
+        for value in node.outputs:
+            if value.dtype not in DTYPES:
+                raise UnsupportedOperation(
+                    f"{node.origin} gives {value.dtype}, a data type that no target has; convert to another one before"
+                )
         operands = tuple(self._operand(item, text) for item in node.inputs)
         params = {name: self._param(name, value, text) for name, value in node.params.items()}
         return self.rows.expression(node.op, operands, params, tuple(value.spec for value in node.outputs))

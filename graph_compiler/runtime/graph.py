@@ -230,10 +230,11 @@ class Graph:
         return {name: array for name, array in self.parameters.items() if name in written}
 
     def as_module(self) -> Any:
-        """The graph as a trainable module of its framework: ``torch.nn.Module`` or ``flax.nnx.Module``.
+        """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with parameters.
 
         In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other (copies of the module
         still call the original's). In JAX it holds ``nnx.Param`` entries, and ``nnx.BatchStat`` ones for buffers, under the original names.
+        In numpy, which has no derivatives, ``module[name]`` reads a parameter and ``module[name] = array`` replaces it.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
