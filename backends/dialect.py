@@ -30,9 +30,10 @@ class CanonicalDialect:
         if item is None:
             return None
         written = text(item)
-        if isinstance(written, Text):
-            return operand(written, item.spec, item.node is None) if isinstance(item, Value) else operand(written, None)
-        return operand(f"({written!r})" if isinstance(written, (int, float)) and written < 0 else repr(written), None)
+        if isinstance(item, Value):
+            return operand(written, item.spec, item.node is None)
+        bare = repr(written)
+        return operand(f"({bare})" if " " in bare or bare.startswith("-") else bare, None)
 
     def _param(self, name: str, value: Any, text: Callable[[Any], Any]) -> Any:
         return Text(self.dtype_text(value)) if name == "dtype" and isinstance(value, str) else text(value)
@@ -40,6 +41,10 @@ class CanonicalDialect:
     def size(self, array: str, symbol: Symbol) -> str:
         """A size is read from the array's shape, an item from its only element."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.item()"
+
+    def sizes(self, array: str) -> str:
+        """All sizes of an array at once."""
+        return f"{array}.shape"
 
     def spell(self, item: Any) -> str | None:
         """Canonical parameters are all literals."""
