@@ -53,15 +53,15 @@ class TensorFlowTarget:
 
     def elements(self, array: Any) -> Any:
         """Nested lists."""
-        return array.numpy().tolist()
+        return self.to_numpy(array).tolist()
 
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32."""
-        return (tf.cast(array, tf.float32) if array.dtype == tf.bfloat16 else array).numpy()
+        return np.asarray((tf.cast(array, tf.float32) if array.dtype == tf.bfloat16 else array).numpy())
 
     def to_bytes(self, array: Any) -> bytes:
         """The elements as they lie in memory."""
-        return bytes(array.numpy().tobytes())
+        return np.asarray(array.numpy()).tobytes()
 
     def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
         """An array of these elements."""

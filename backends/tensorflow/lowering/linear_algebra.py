@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....sizes import hint_of
 from ...rows import Operand
 from .table import rows
 
@@ -48,7 +49,15 @@ def _tensordot(x1: Operand, x2: Operand, *, axes: tuple[tuple[int, ...], tuple[i
 
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
-    return f'tf.einsum("{equation}", {", ".join(arrays)})'
+    """``tf.einsum``; a helper where an axis of size 1 meets others, for ``tf.einsum`` does not broadcast."""
+    sizes: dict[str, set[bool]] = {}
+    for labels, array in zip(equation.partition("->")[0].split(","), arrays):
+        before, _, after = labels.partition("...")
+        named = [*zip(before, array.shape), *zip(reversed(after), reversed(array.shape))]
+        for label, dim in named:
+            sizes.setdefault(label, set()).add(hint_of(dim) == 1)
+    function = "broadcast_einsum" if any(len(kinds) > 1 for kinds in sizes.values()) else "tf.einsum"
+    return f'{function}("{equation}", {", ".join(arrays)})'
 
 
 @rows.row("trace")

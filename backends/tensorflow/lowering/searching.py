@@ -46,6 +46,8 @@ def _nonzero(x: Operand, *, hint: int) -> str:
 
 @rows.row("argwhere")
 def _argwhere(x: Operand, *, hint: int, size: Any, fill_value: int) -> str:
+    if x.ndim == 0 and size is None:
+        return f"tf.zeros([tf.math.count_nonzero({x}), 0], tf.int64)"
     return f"tf.where({x})" if size is None else f"argwhere({x}, {size!r}, {fill_value})"
 
 

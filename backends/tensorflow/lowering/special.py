@@ -6,13 +6,22 @@ from ....ops.dtypes import is_complex, is_integer
 from ...rows import Operand
 from .table import rows
 
-_SPECIAL = ("bessel_j0", "bessel_j1", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1")
+_SPECIAL = ("bessel_j0", "bessel_j1")
+_OF_POSITIVE = {
+    "bessel_k0": "math.inf",
+    "bessel_k0e": "math.inf",
+    "bessel_k1": "math.inf",
+    "bessel_k1e": "math.inf",
+    "bessel_y0": "-math.inf",
+    "bessel_y1": "-math.inf",
+}
 _MATH = ("erf", "erfc", "erfinv", "lgamma", "ndtri", "rsqrt", "sigmoid")
 _BESSEL_I = ("i0e", "i1", "i1e")
 _HELPERS = ("airy_ai", "digamma", "entr", "erfcx", "i0", "log_ndtr", "spherical_bessel_j0")
 _HELPERS_OF_TWO = ("fmax", "fmin", "gammainc", "gammaincc", "gcd", "lcm", "logaddexp2", "xlog1py", "xlogy", "zeta")
 
 rows.table({name: f"tf.math.special.{name}({{x}})" for name in _SPECIAL})
+rows.table({name: f"of_positive(tf.math.special.{name}, {{x}}, {at_zero})" for name, at_zero in _OF_POSITIVE.items()})
 rows.table({name: f"tf.math.special.bessel_{name}({{x}})" for name in _BESSEL_I})
 rows.table({name: f"tf.math.{name}({{x}})" for name in _MATH})
 rows.table({name: f"{name}({{x}})" for name in _HELPERS})

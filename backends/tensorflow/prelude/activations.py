@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import tensorflow as tf
@@ -26,6 +27,13 @@ def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
 def celu(x: tf.Tensor, alpha: float) -> tf.Tensor:
     """``x`` above 0, ``alpha * expm1(x / alpha)`` elsewhere."""
     return tf.where(x > 0, x, alpha * tf.math.expm1(tf.where(x > 0, tf.zeros_like(x), x) / alpha))
+
+
+def gelu(x: tf.Tensor, *, approximate: bool) -> tf.Tensor:
+    """``x`` times the normal distribution function of ``x``; ``approximate`` takes tanh for it."""
+    if approximate:
+        return x / 2 * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+    return x / 2 * tf.math.erfc(-math.sqrt(0.5) * x)
 
 
 def softplus(x: tf.Tensor, beta: float, threshold: float) -> tf.Tensor:

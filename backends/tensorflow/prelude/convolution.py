@@ -57,7 +57,11 @@ def conv_channels_last(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], 
     if rank == 3 and set(dilation) != {1}:
         kernel, dilation = dilated(kernel, dilation), (1, 1, 1)
     if groups == 1:
-        return tf.nn.convolution(x, kernel, strides=list(strides), padding="VALID", dilations=list(dilation))
+        if rank == 3:
+            return tf.nn.conv3d(x, kernel, [1, *strides, 1], "VALID")
+        if rank == 2:
+            return tf.nn.conv2d(x, kernel, list(strides), "VALID", dilations=list(dilation))
+        return tf.nn.conv1d(x, kernel, strides[0], "VALID", dilations=dilation[0])
     if rank == 2 and kernel.shape[2] == 1 and kernel.shape[3] == groups and strides[0] == strides[1] and 1 in (strides[0], max(dilation)):
         by_channel = tf.transpose(kernel, [0, 1, 3, 2])
         return tf.nn.depthwise_conv2d(x, by_channel, [1, *strides, 1], "VALID", dilations=list(dilation))

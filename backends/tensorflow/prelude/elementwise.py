@@ -50,7 +50,7 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 
 def fmod(x1: Any, x2: Any) -> tf.Tensor:
     """The rest of ``x1 / x2`` rounded towards 0."""
-    return tf.math.truncatemod(x1, x2)
+    return tf.truncatemod(x1, x2)
 
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
@@ -95,7 +95,8 @@ def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
     if x.dtype.is_complex:
         return quotient
     whole = tf.round(quotient)
-    return quotient + tf.stop_gradient(tf.where(tf.pow(tf.constant(base, x.dtype), whole) == x, whole - quotient, tf.zeros_like(x)))
+    exact = tf.math.is_finite(whole) & (tf.pow(tf.constant(base, x.dtype), whole) == x)
+    return quotient + tf.stop_gradient(tf.where(exact, whole - quotient, tf.zeros_like(x)))
 
 
 def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .creation import size, sizes
+from .creation import size
 from .indexing import moved_axis
 from .manipulation import pad_with_elements
 

@@ -33,6 +33,23 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     return tf.reshape(blocks, [a * b for a, b in zip(left, right)])
 
 
+def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
+    """``tf.einsum`` in which axes of size 1 fit others: they are dropped where they do."""
+    inputs, _, result = equation.partition("->")
+    labels, found = inputs.split(","), []
+    places = [
+        {label: labels[i].index(label) if "." not in labels[i].partition(label)[0] else labels[i].index(label) - len(labels[i])
+         for label in labels[i] if label != "."}
+        for i in range(len(arrays))
+    ]  # fmt: skip
+    wide = {label for axes, array in zip(places, arrays) for label, axis in axes.items() if array.shape[axis] != 1}
+    for i, array in enumerate(arrays):
+        gone = [label for label, axis in places[i].items() if array.shape[axis] == 1 and label in wide]
+        found.append(tf.squeeze(array, [places[i][label] for label in gone]) if gone else array)
+        labels[i] = "".join(label for label in labels[i] if label not in gone)
+    return tf.einsum(f"{','.join(labels)}->{result}", *found)
+
+
 def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
     """``x @ x @ ... @ x``, by repeated squaring; of the inverse for negative ``n``."""
     square = tf.linalg.inv(x) if n < 0 else x
@@ -122,9 +139,7 @@ def solve_triangular(
 ) -> tf.Tensor:
     """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose."""
     if not left:
-        turned = solve_triangular(
-            x1, tf.linalg.matrix_transpose(x2), upper=upper, transpose=not transpose, unit_diagonal=unit_diagonal
-        )
+        turned = solve_triangular(x1, tf.linalg.matrix_transpose(x2), upper=upper, transpose=not transpose, unit_diagonal=unit_diagonal)
         return tf.linalg.matrix_transpose(turned)
     x1, x2 = with_same_batch(x1, x2)
     if unit_diagonal:

@@ -68,9 +68,7 @@ def rms_norm(x: tf.Tensor, weight: tf.Tensor | None = None, *, axis: Any = -1, e
     return tf.cast(affine_over(result, weight, None), x.dtype)
 
 
-def group_norm(
-    x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, groups: int, epsilon: float
-) -> tf.Tensor:
+def group_norm(x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, groups: int, epsilon: float) -> tf.Tensor:
     """Normalises each of ``groups`` groups of channels (axis 1), with all axes after it."""
     batch, channels, *space = sizes(x)
     grouped = tf.reshape(widened(x), [batch, groups, channels // groups, *space])

@@ -11,6 +11,7 @@ import tensorflow as tf
 from .creation import larger, size, sizes, smaller
 from .normalisation import widened
 
+
 def least_of(dtype: tf.DType) -> tf.Tensor:
     """The number that no other of this type is below."""
     return tf.constant(-math.inf if dtype.is_floating else dtype.min, dtype)
@@ -95,9 +96,7 @@ def max_pool(
     return pooled(tf.maximum, tf.reduce_max, x, kernel, strides, around, dilation, least_of(x.dtype))
 
 
-def window_places(
-    n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool
-) -> tuple[tf.Tensor, tf.Tensor]:
+def window_places(n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool) -> tuple[tf.Tensor, tf.Tensor]:
     """The places [windows, kernel] of the elements of each window of an axis, and which of them lie inside of the array."""
     windows = window_count(n, kernel, stride, padding, dilation, ceil_mode)
     places = tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation - padding[0]

@@ -60,5 +60,3 @@ def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replace
     if replacement:
         return moved_axis(tf.argmax(scores, -1), 0, -1)
     return tf.math.top_k(scores, samples, index_type=tf.int64).indices
-
-

@@ -90,7 +90,9 @@ def scan_sequence(
     """(the first state after each step, the last state); steps at or beyond ``length`` change no state and put out 0."""
     count = size(inputs, 0)
 
-    def guarded(t: tf.Tensor, state: tuple[tf.Tensor, ...], outputs: tf.TensorArray) -> tuple[tf.Tensor, tuple[tf.Tensor, ...], tf.TensorArray]:
+    def guarded(
+        t: tf.Tensor, state: tuple[tf.Tensor, ...], outputs: tf.TensorArray
+    ) -> tuple[tf.Tensor, tuple[tf.Tensor, ...], tf.TensorArray]:
         place = count - 1 - t if reverse else t
         new = step(state, inputs[place])
         if length is None:

@@ -70,7 +70,11 @@ def place_of_extreme(function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int
         place = tf.where(tf.reduce_any(nan, axis), tf.argmax(tf.cast(nan, tf.int32), axis), place)
     if not keepdims:
         return place
-    return tf.expand_dims(place, axis) if len(place.shape) == rank - 1 and rank > 0 and len(flat.shape) == rank else tf.reshape(place, [1] * rank)
+    return (
+        tf.expand_dims(place, axis)
+        if len(place.shape) == rank - 1 and rank > 0 and len(flat.shape) == rank
+        else tf.reshape(place, [1] * rank)
+    )
 
 
 def argwhere(x: tf.Tensor, count: Any, fill_value: int) -> tf.Tensor:

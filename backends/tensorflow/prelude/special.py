@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -49,7 +50,7 @@ def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Mantissa from 0.5 to 1 and int32 exponent."""
     plain = (x == 0) | ~tf.math.is_finite(x)
     wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)
-    exponent = ((tf.bitcast(tf.abs(wide), tf.int64) // (1 << 52)) - 1022)
+    exponent = (tf.bitcast(tf.abs(wide), tf.int64) // (1 << 52)) - 1022
     mantissa = wide * tf.pow(like(2, wide), tf.cast(-exponent, tf.float64))
     return tf.where(plain, x, tf.cast(mantissa, x.dtype)), tf.where(plain, 0, tf.cast(exponent, tf.int32))
 
@@ -163,6 +164,12 @@ def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
     ones = tf.ones_like(x)
     start = tf.where(n == 0, ones, tf.where(n == 1, first, tf.zeros_like(x)))
     return tf.while_loop(lambda k, *_: tf.reduce_any(k <= n), step, (like(2, x), first, ones, start))[-1]
+
+
+def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zero: float) -> tf.Tensor:
+    """``function(x)`` above 0, ``at_zero`` at 0, NaN below."""
+    value = function(tf.where(x > 0, x, tf.ones_like(x)))
+    return tf.where(x > 0, value, tf.where(x == 0, like(at_zero, x), like(math.nan, x)))
 
 
 def polygamma(x: tf.Tensor, n: int) -> tf.Tensor:

@@ -16,7 +16,6 @@ rows.table(
         "prelu": "tf.where({x} > 0, {x}, {x} * {slope})",
         "selu": "tf.nn.selu({x})",
         "celu": "celu({x}, {alpha})",
-        "gelu": "tf.nn.gelu({x}, approximate={approximate})",
         "silu": "tf.nn.silu({x})",
         "mish": "{x} * tf.tanh(tf.nn.softplus({x}))",
         "soft_sign": "tf.nn.softsign({x})",
@@ -44,6 +43,12 @@ _over_axis("log_softmax")
 @rows.row("elu")
 def _elu(x: Operand, *, alpha: float) -> str:
     return f"tf.nn.elu({x})" if alpha == 1 else f"elu({x}, {alpha!r})"
+
+
+@rows.row("gelu")
+def _gelu(x: Operand, *, approximate: bool) -> str:
+    """``tf.nn.gelu``; a helper for float64, for the constants in TensorFlow's own are of single precision."""
+    return f"{'gelu' if x.dtype == 'float64' else 'tf.nn.gelu'}({x}, approximate={approximate})"
 
 
 @rows.row("softplus")
