@@ -90,7 +90,7 @@ class TensorFlowTarget:
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
         """``tf.function``, traced once for each set of sizes; ``options`` are its own, like ``jit_compile`` and ``reduce_retracing``."""
-        return tf.function(function, **options)  # type: ignore[no-any-return]
+        return tf.function(function, **options)
 
     def seed(self, number: int) -> None:
         """Restarts the sequence of keys that calls of graphs draw from."""

@@ -12,6 +12,7 @@ from ..codegen import load, write
 from ..errors import GuardFailed, NotTraced, VerificationFailed
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Node, Value
+from ..ops.dtypes import dtype_name
 from ..trees import Branch, Leaf, call_of, flatten, unflatten
 from .comparison import Tolerance, difference
 from .pipeline import Pipeline
@@ -280,4 +281,4 @@ def _other(size: int, known: list[int], step: int) -> int:
 
 
 def _described(leaves: list[Any]) -> str:
-    return ", ".join(f"{str(leaf.dtype).rpartition('.')[2]}{list(leaf.shape)}" for leaf in leaves) or "no arrays"
+    return ", ".join(f"{dtype_name(leaf)}{list(leaf.shape)}" for leaf in leaves) or "no arrays"

@@ -415,6 +415,7 @@ _ERRORS = {"data_pointer": _FOREIGN, "stride_branch": {ELSEWHERE: "not contiguou
 LIMITATIONS = {
     **{("size_isinstance", to): "a size is a torch.SymInt while recording, and isinstance(size, int) cannot be seen" for to in TARGETS},
     ("tries_value", "jax"): "jax gives NaN where torch raises because of elements",
+    ("tries_value", "tensorflow"): "tensorflow gives NaN where torch raises because of elements",
 }
 PROGRAMS = [
     Program(

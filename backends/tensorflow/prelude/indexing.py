@@ -116,7 +116,7 @@ def scatter_reduced(x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: 
     if include_self and reduce == "sum":
         return tf.tensor_scatter_nd_add(x, places, values)
     if x.dtype.is_bool:
-        return scatter_reduced(*(tf.cast(a, tf.int32) for a in (x, places, values)), reduce, include_self) != 0
+        return scatter_reduced(tf.cast(x, tf.int32), places, tf.cast(values, tf.int32), reduce, include_self) != 0
     depth, rank = places.shape[-1], len(x.shape)
     lead = tf.shape(x, tf.int64)[:depth]
     steps = tf.math.cumprod(lead, exclusive=True, reverse=True)

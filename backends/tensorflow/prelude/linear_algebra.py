@@ -71,8 +71,7 @@ def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = Fals
         norm = reduce(values, -1)
         return norm[..., None, None] if keepdims else norm
     sums = tf.reduce_sum(tf.abs(x), -2 if ord in (1, -1) else -1, keepdims=True)
-    norm = (tf.reduce_max if ord in (1, math.inf) else tf.reduce_min)(sums, (-2, -1), keepdims=keepdims)
-    return norm
+    return (tf.reduce_max if ord in (1, math.inf) else tf.reduce_min)(sums, (-2, -1), keepdims=keepdims)
 
 
 def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
