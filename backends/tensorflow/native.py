@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from ...errors import GuardFailed
+from ...trees import map_structure
 
 log = logging.getLogger("graph_compiler")
 
@@ -115,15 +117,35 @@ class TensorFlowTarget:
                         f"elements handed to Python were {guard.expected!r} while recording and are {self.elements(check)!r} now, read by {guard.origin}"
                     )
             else:
-                result = _asserted(result, check, guard)
+                same = tf.reduce_all(tf.equal(check, tf.constant(guard.expected, check.dtype)))
+                message = f"elements handed to Python were {guard.expected!r} while recording, read by {guard.origin}; they are"
+                result = _asserted(result, same, message, check)
+        return result
+
+    # ------------------------------------------------------------------------------ unknown sizes
+    def size_of(self, array: Any, axis: int) -> Any:
+        """A size: a number, or a scalar of the traced function where it is unknown while tracing."""
+        known = array.shape[axis]
+        return tf.shape(array)[axis] if known is None else known
+
+    def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
+        """``result`` of a traced function, with the guards on sizes that were unknown while tracing checked when it runs."""
+        for holds, text in conditions:
+            result = _asserted(result, holds, f"GuardFailed: {text}")
         return result
 
 
-def _asserted(result: Any, check: Any, guard: Any) -> Any:
-    same = tf.reduce_all(tf.equal(check, tf.constant(guard.expected, check.dtype)))
-    message = f"elements handed to Python were {guard.expected!r} while recording, read by {guard.origin}; they are"
-    with tf.control_dependencies([tf.debugging.Assert(same, [message, check])]):
-        return tf.nest.map_structure(tf.identity, result)
+def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
+    """``result``, computed only where ``holds``. XLA leaves assertions out: there floats turn to NaN where it does not hold."""
+
+    def poisoned(leaf: Any) -> Any:
+        if not tf.is_tensor(leaf):
+            return leaf
+        floating = leaf.dtype.is_floating or leaf.dtype.is_complex
+        return tf.where(holds, leaf, tf.cast(math.nan, leaf.dtype)) if floating else tf.identity(leaf)
+
+    with tf.control_dependencies([tf.debugging.Assert(holds, [message, *seen])]):
+        return map_structure(poisoned, result)
 
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:

@@ -12,4 +12,5 @@ from . import random as random
 from . import searching as searching
 from . import special as special
 from . import statistical as statistical
+from .table import UNSUPPORTED as UNSUPPORTED
 from .table import rows as rows
