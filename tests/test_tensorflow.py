@@ -136,6 +136,14 @@ def test_weights_share_memory_and_arguments_do_not() -> None:
         assert result.numpy().tolist() == [1, 1, 1, 1]
 
 
+def test_weights_at_odd_places_are_copied() -> None:
+    """Memory of numpy, and slices of larger arrays, begin at any multiple of the element's size."""
+    layer = torch.nn.Linear(3, 1, bias=False)
+    layer.weight = torch.nn.Parameter(torch.arange(20.0)[1:4].reshape(1, 3))
+    graph = gc.transpile(layer, to="tensorflow", args=(torch.ones(1, 3),))
+    assert_same(graph(torch.ones(2, 3)), layer(torch.ones(2, 3)))
+
+
 def add_one(x: Any) -> Any:
     x.add_(1)
     return x * 2

@@ -14,6 +14,7 @@ from ...errors import GuardFailed
 from ...trees import map_structure
 
 log = logging.getLogger("graph_compiler")
+_ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
 
 
 class TensorFlowTarget:
@@ -36,12 +37,14 @@ class TensorFlowTarget:
         return None if array is None else tf.constant(array)
 
     def adopt(self, array: Any) -> Any:
-        """A weight as a tensor that shares its memory (DLPack) where layout and device allow."""
-        if isinstance(array, (tf.Tensor, tf.Variable, np.ndarray)) or not hasattr(array, "__dlpack__"):
+        """A weight as a tensor that shares its memory (DLPack) where layout, place in memory and device allow."""
+        if not hasattr(array, "data_ptr"):
             return self.convert(array)
-        plain = array.detach() if hasattr(array, "detach") else array
+        plain = array.detach().contiguous()
+        if plain.data_ptr() % _ALIGNED:
+            return self.convert(plain)
         try:
-            return tf.experimental.dlpack.from_dlpack((plain.contiguous() if hasattr(plain, "contiguous") else plain).__dlpack__())
+            return tf.experimental.dlpack.from_dlpack(plain.__dlpack__())
         except (BufferError, RuntimeError, TypeError, ValueError, tf.errors.OpError):  # what DLPack does not carry
             return self.convert(plain)
 
