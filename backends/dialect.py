@@ -48,6 +48,10 @@ class CanonicalDialect:
         """A size is read from the array's shape, an item from its only element."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.item()"
 
+    def sizes(self, array: str) -> str:
+        """All sizes of an array at once."""
+        return f"{array}.shape"
+
     def spell(self, item: Any) -> str | None:
         """Canonical parameters are all literals."""
         return None

@@ -21,7 +21,7 @@ from .runtime.unified import UnifiedGraph
 from .trees import iterate_structure
 
 FRONTENDS = ("torch",)
-BACKENDS = ("torch", "jax", "numpy")
+BACKENDS = ("torch", "jax", "numpy", "tensorflow")
 
 
 def compile(

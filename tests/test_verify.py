@@ -16,7 +16,7 @@ from graph_compiler.backends.jax.lowering import rows  # noqa: E402
 from graph_compiler.errors import GuardFailed, VerificationFailed  # noqa: E402
 from graph_compiler.frontends.torch.calls import TorchCalls  # noqa: E402
 
-TARGETS = ("torch", "jax", "numpy")
+TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 
 class Normalised(torch.nn.Module):

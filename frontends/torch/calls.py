@@ -60,6 +60,10 @@ class TorchCalls:
         """How a size or stride is read."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.stride({symbol.axis})"
 
+    def sizes(self, array: str) -> str:
+        """All sizes at once."""
+        return f"{array}.shape"
+
     def context(self, node: Node) -> str:
         """Calls made with gradients switched off stay so."""
         return "torch.no_grad()" if node.facts.get("no_grad") else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 BOOL: Final = ("bool",)
 SIGNED: Final = ("int8", "int16", "int32", "int64")
@@ -65,3 +65,14 @@ def complex_of(dtype: str) -> str:
     ('complex64', 'complex64')
     """
     return _COMPLEX_OF.get(dtype, dtype)
+
+
+def dtype_name(array: Any) -> str:
+    """The name of an array's data type, whichever framework it belongs to.
+
+    >>> import numpy, torch
+    >>> dtype_name(numpy.zeros(2)), dtype_name(torch.zeros(2))
+    ('float64', 'float32')
+    """
+    dtype = array.dtype
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]

@@ -20,7 +20,7 @@ from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Value
 from ..ir.serialisation import KEY, NAME, Decoder, Encoder, matching, named
-from ..ops.dtypes import ITEMSIZE, NARROWED
+from ..ops.dtypes import ITEMSIZE, NARROWED, dtype_name
 from ..sizes import Size
 from ..tracing import Surroundings
 from ..trees import Branch, count_leaves, iterate_structure
@@ -71,7 +71,7 @@ def _arrays_to_bytes(arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes]
     """A safetensors file, written here: the library's own writer takes other arguments in every second release."""
     header, blocks, place = {}, [], 0
     for name, array in arrays.items():
-        block, dtype = to_bytes(array), str(array.dtype).rpartition(".")[2]
+        block, dtype = to_bytes(array), dtype_name(array)
         shape = [*array.shape, 2] if dtype.startswith("complex") else list(array.shape)
         header[name] = {"dtype": _ENCODED[dtype], "shape": shape, "data_offsets": [place, place + len(block)]}
         blocks.append(block)

@@ -267,6 +267,12 @@ class Graph:
             if leaves is not None:
                 result, state = variant.pure(parameters, leaves, rng)
                 return (result, state) if state else result
+        for variant in self._variants:
+            found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
+            if found is not None:
+                outcome = variant.pure(parameters, found[0], rng)
+                result, state = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
+                return (result, state) if state else result
         raise GuardFailed(f"{self.name}: no recorded variant fits this call: {self._why_missed(args, kwargs)}")
 
     def __reduce__(self) -> Any:

@@ -19,6 +19,7 @@ from ..trees import Branch, Leaf, Static, Tree, same_static
 from .target import Target
 
 Match = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[Any, ...] | None"]
+UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
 _IDENTICAL = (bool, type(None))
 _EQUAL = (int, str)
 
@@ -26,6 +27,14 @@ _EQUAL = (int, str)
 def matcher(graph: Graph, target: Target) -> Match:
     """``match(args, kwargs)``: the array leaves of a call, native, in order; None where the call does not fit."""
     return _Matcher(graph, target).function()
+
+
+def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
+    """As :func:`matcher`, for arrays whose sizes may be unknown while the target traces a function.
+
+    Gives the leaves, and what is left to be checked when the traced function runs: a condition of the target, and its text.
+    """
+    return _UnknownMatcher(graph, target).function()
 
 
 class _Matcher:
@@ -44,10 +53,12 @@ class _Matcher:
         self._call(positional, keywords)
         self._guards()
         self._facts()
-        returned = f"return ({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
-        body = "\n".join(f"        {line}" for line in [*self.lines, returned])
+        body = "\n".join(f"        {line}" for line in [*self.lines, f"return {self._returned()}"])
         source = f"def match(args, kwargs):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return None\n"
         return load(Program(source, "match", (), (), self.bound))
+
+    def _returned(self) -> str:
+        return f"({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
 
     def _call(self, positional: Tree, keywords: Tree) -> None:
         count = len(positional.children) if isinstance(positional, Branch) else len(positional.value)  # type: ignore[union-attr]
@@ -142,6 +153,25 @@ class _Matcher:
         for guard in self.graph.entry_guards():
             if all(symbol.source in places for symbol in guard.condition.symbols()):  # type: ignore[union-attr]
                 self._require(guard.condition.text(read))  # type: ignore[union-attr]
+
+
+class _UnknownMatcher(_Matcher):
+    """Guards on sizes that are unknown yet are kept for later."""
+
+    def _returned(self) -> str:
+        return f"{super()._returned()}, conditions"
+
+    def _guards(self) -> None:
+        places = dict(zip(self.graph.inputs, self.names))
+        self.bound["size_of"] = self.target.size_of  # type: ignore[attr-defined]
+        self.lines.append("conditions = []")
+        for guard in self.graph.entry_guards():
+            text = guard.condition.text(lambda symbol: f"size_of({places[symbol.source]}, {symbol.axis})")  # type: ignore[union-attr]
+            self.lines += [
+                f"condition = {text}",
+                "if condition is False: return None",
+                f"if condition is not True: conditions.append((condition, {f'{guard.condition!r}, assumed by {guard.origin}'!r}))",
+            ]
 
 
 def fact_of(array: Any, fact: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from ..sizes import same_elements
 from ..tracing import Surroundings
 from ..tracing.updates import apply_updates
 from ..trees import leaves_at
-from .matching import matcher
+from .matching import UnknownMatch, matcher, unknown_matcher
 from .target import Target
 
 _NONE: Mapping[str, Any] = {}
@@ -140,6 +141,11 @@ class Variant:
             result, new = result
             apply_updates(self._updates, new, (args, kwargs))
         return result
+
+    @functools.cached_property
+    def match_unknown(self) -> UnknownMatch | None:
+        """Matches arrays whose sizes are not known while the target traces a function; None where the target knows them always."""
+        return unknown_matcher(self.graph, self.target) if hasattr(self.target, "size_of") else None
 
     def _parts(self, outcome: Any) -> tuple[Any, Any, Any]:
         """Result, effects and guarded elements of what the flat function returned."""

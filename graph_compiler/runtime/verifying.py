@@ -12,6 +12,7 @@ from ..codegen import load, write
 from ..errors import GuardFailed, NotTraced, VerificationFailed
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Node, Value
+from ..ops.dtypes import dtype_name
 from ..trees import Branch, Leaf, call_of, flatten, unflatten
 from .comparison import Tolerance, Types, difference
 from .pipeline import Pipeline
@@ -249,7 +250,7 @@ class _Outcome:
     def __init__(self, result: Any, after: dict[str, Any], is_array: Callable[[Any], bool], to_numpy: Callable[[Any], Any]) -> None:
         leaves, tree = flatten(result, is_array)
         arrays = {f"result {i}" if len(leaves) > 1 else "the result": leaf for i, leaf in enumerate(leaves)} | after
-        types = Types((label, str(array.dtype).rpartition(".")[2]) for label, array in arrays.items())
+        types = Types((label, dtype_name(array)) for label, array in arrays.items())
         self.parts: dict[str, Any] = {"structure": tree, "the type": types}
         self.parts.update((label, to_numpy(array).copy()) for label, array in arrays.items())
 
@@ -279,4 +280,4 @@ def _other(size: int, known: list[int], step: int) -> int:
 
 
 def _described(leaves: list[Any]) -> str:
-    return ", ".join(f"{str(leaf.dtype).rpartition('.')[2]}{list(leaf.shape)}" for leaf in leaves) or "no arrays"
+    return ", ".join(f"{dtype_name(leaf)}{list(leaf.shape)}" for leaf in leaves) or "no arrays"

@@ -419,6 +419,7 @@ _ERRORS = {"data_pointer": _FOREIGN, "stride_branch": {ELSEWHERE: "not contiguou
 LIMITATIONS = {
     **{("size_type", to): "a size passes for an int with isinstance while recording, but type(size) is another" for to in TARGETS},
     ("tries_value", "jax"): "jax gives NaN where torch raises because of elements",
+    ("tries_value", "tensorflow"): "tensorflow gives NaN where torch raises because of elements",
 }
 PROGRAMS = [
     Program(
