@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
+
+from ..errors import FrameworkNotInstalled
+
+
+def bfloat16() -> np.dtype[Any]:
+    """The data type bfloat16 of ``ml_dtypes``, which numpy itself lacks; ``FrameworkNotInstalled`` where that is not there."""
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError:
+        raise FrameworkNotInstalled("bfloat16 in numpy needs ml_dtypes; install it with: pip install graph-compiler[numpy]") from None
+    return np.dtype(ml_dtypes.bfloat16)
 
 
 def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
@@ -28,7 +38,7 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
         return np.asarray(array)
     plain = array.detach().cpu().resolve_conj().resolve_neg()
     if str(plain.dtype) == "torch.bfloat16":
-        return plain.view(dtype=_torch_int16(plain)).numpy().view(ml_dtypes.bfloat16)
+        return plain.view(dtype=_torch_int16(plain)).numpy().view(bfloat16())
     return plain.numpy()
 
 
@@ -41,6 +51,6 @@ def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
     if isinstance(array, np.ndarray):
         array[...] = value
         return
-    plain = np.asarray(value.astype(np.float32) if value.dtype == ml_dtypes.bfloat16 else value, order="C")
+    plain = np.asarray(value.astype(np.float32) if value.dtype.name == "bfloat16" else value, order="C")
     tensor = array.detach()  # shares the memory and the version counter
     tensor.copy_(tensor.new_tensor(plain))

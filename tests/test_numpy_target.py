@@ -26,6 +26,7 @@ from graph_compiler.ops import all_ops  # noqa: E402
 
 from .support.compare import arrays, assert_same  # noqa: E402
 from .support.samples import quietly  # noqa: E402
+from .test_import import run_python  # noqa: E402
 
 X = torch.arange(24.0).reshape(2, 3, 4)
 PAIRS = torch.arange(24.0).reshape(2, 3, 2, 2)
@@ -229,6 +230,24 @@ def test_writes_reach_the_callers_arrays() -> None:
     jnp = pytest.importorskip("jax.numpy")
     with pytest.raises(GuardFailed, match="cannot be written to"):
         graph(jnp.ones((2, 3, 4)))
+
+
+def test_neither_scipy_nor_ml_dtypes_is_needed_by_what_does_not_use_them() -> None:
+    code = """
+import sys
+sys.modules.update(scipy=None, ml_dtypes=None, jax=None)
+import torch, graph_compiler
+from graph_compiler.errors import FrameworkNotInstalled
+graph = graph_compiler.transpile(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU()), to="numpy", args=(torch.ones(1, 3),))
+print(graph(torch.ones(4, 3)).shape)
+half, x = torch.ones(1, dtype=torch.bfloat16), torch.ones(1)
+for function, args in ((lambda x: x + 1, (half,)), (lambda x: x.bfloat16(), (x,)), (torch.erf, (x,))):
+    try:
+        print(graph_compiler.transpile(function, source="torch", to="numpy", args=args)(*args))
+    except FrameworkNotInstalled as problem:
+        print(*(name for name in ("ml_dtypes", "scipy") if f"needs {name}" in str(problem)))
+"""
+    assert run_python(code).splitlines() == ["(4, 2)", "ml_dtypes", "ml_dtypes", "scipy"]
 
 
 def test_a_data_type_that_is_nowhere() -> None:

@@ -5,11 +5,19 @@ There is no compiler and no differentiation: a graph runs as it is written, one 
 
 from __future__ import annotations
 
+import numpy as np
+
+from ...errors import FrameworkNotInstalled
 from . import prelude as prelude
 from .dialect import NumpyDialect, dtype_text
 from .lowering import rows as rows
 from .memory import own_results as own_results
 from .native import target as target
+
+if int(np.__version__.partition(".")[0]) < 2:  # from 2 on, numbers take the type of the arrays beside them (NEP 50)
+    raise FrameworkNotInstalled(
+        f"graphs for numpy need numpy 2 or newer, and {np.__version__} is installed; install it with: pip install 'numpy>=2'"
+    )
 
 name = "numpy"
 imports = {

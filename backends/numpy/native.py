@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from ...errors import GuardFailed, NotCompilable
-from ..arrays import as_numpy, write_into
+from ..arrays import as_numpy, bfloat16, write_into
 
 
 class NumpyTarget:
@@ -45,7 +44,7 @@ class NumpyTarget:
 
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy itself lacks, as float32."""
-        return np.asarray(array, np.float32 if array.dtype == ml_dtypes.bfloat16 else None)
+        return np.asarray(array, np.float32 if array.dtype.name == "bfloat16" else None)
 
     def to_bytes(self, array: Any) -> bytes:
         """The elements as they lie in memory."""
@@ -97,7 +96,7 @@ class NumpyTarget:
 
 class _Dtypes(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
-        self[name] = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+        self[name] = bfloat16() if name == "bfloat16" else np.dtype(name)
         return self[name]
 
 

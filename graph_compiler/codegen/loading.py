@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..errors import FrameworkNotInstalled
 from .source import Program
 
 _counter = itertools.count()
@@ -20,7 +21,13 @@ def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[.
         linecache.cache.pop(_retired.pop(), None)
     filename = f"<graph_compiler {program.name} {next(_counter)}>"
     scope: dict[str, Any] = {"__name__": filename, **program.globals, **(extra or {})}
-    exec(compile(program.source, filename, "exec"), scope)
+    try:
+        exec(compile(program.source, filename, "exec"), scope)
+    except ModuleNotFoundError as problem:
+        package = (problem.name or "").partition(".")[0]
+        raise FrameworkNotInstalled(
+            f"the source written for {program.name} needs {package}, which is not installed here; install it with: pip install {package}"
+        ) from None
     function: Callable[..., Any] = scope[program.name]
     linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
     weakref.finalize(function, _retired.append, filename)

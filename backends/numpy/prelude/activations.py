@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import special
+
+if TYPE_CHECKING:  # generated source imports scipy where it uses it
+    from scipy import special
 
 
 def hard_tanh(x: np.ndarray, minimum: float, maximum: float) -> np.ndarray:

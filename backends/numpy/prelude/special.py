@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy import special
+
+if TYPE_CHECKING:  # generated source imports scipy where it uses it
+    from scipy import special
 
 
 def airy_ai(x: np.ndarray) -> np.ndarray:
