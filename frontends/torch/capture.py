@@ -37,7 +37,7 @@ from .modes import unwound, without
 from .names import is_in_place, name_of, row_key
 from .outside import outside_of
 from .parameters import Weights
-from .refusals import Refusals, check_classes
+from .refusals import Refusals, check_classes, refusing
 from .settings import settings_kept
 from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
@@ -45,6 +45,7 @@ from .state import State
 from .structure import STRUCTURE
 from .surroundings import surroundings_of
 from .tensors import fills_memory, hints, spec_of, storage, version
+from .threads import StartedThreads
 from .training import TrainingReads
 from .unseen import Unseen
 
@@ -83,7 +84,7 @@ def _record(
     again_args, again_kwargs = call_of(tree, tensors)
     containers, state = Containers((again_args, again_kwargs), is_array), State(weights)
     try:
-        with capture.isolated(), TrainingReads() as asked, context:
+        with refusing(recorder.graph.name), capture.isolated(), TrainingReads() as asked, context:
             result = function(*again_args, **again_kwargs)
             state.finish(capture)
         graph = capture.finish(result, tree, containers)
@@ -107,10 +108,8 @@ class Capture(TorchFunctionMode):
         super().__init__()
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(("torch",), torch.nn.Module._call_impl.__code__, weights.path_of)
-        self.unseen = Unseen(self)
-        self.memory = Memory()
-        self.refusals = Refusals()
-        self.gradients = Gradients(weights)
+        self.unseen, self.threads = Unseen(self), StartedThreads()
+        self.memory, self.refusals, self.gradients = Memory(), Refusals(), Gradients(weights)
         self.call = ""
         self.grad_enabled = True
         self.ambient_grad = torch.is_grad_enabled()
@@ -125,10 +124,10 @@ class Capture(TorchFunctionMode):
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         random_state, attributes = torch.get_rng_state(), Attributes(self.weights.modules())
         try:
-            with settings_kept(self.recorder.graph.name), self.unseen, self, unwound():
+            with settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
                 yield
             self.refusals.check(self.here)
-            self.memory.check(self.recorder.graph.name)
+            self.memory.check(self.recorder.graph.name, self._saved)
             self.gradients.check(self.recorder.graph.name)
         finally:
             self.gradients.restore()
@@ -320,6 +319,8 @@ class Capture(TorchFunctionMode):
                 f"{self.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule or a cache), "
                 "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
             )
+        if name is None and self.threads.any:
+            raise TracingError(f"{self.here()}: a tensor may come from a thread that the function started, which cannot be recorded")
         if self.unseen.made(tensor):
             raise TracingError(
                 f"{self.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded has made of it "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...errors import TracingError
 from ...ir.graph import Origin, Value
+from .tensors import version
 
 
 class Memory:
@@ -16,7 +18,7 @@ class Memory:
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
-        self._shared: list[tuple[torch.Tensor, bytes, Origin]] = []
+        self._shared: list[tuple[torch.Tensor, int, bytes, Origin]] = []
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
         """``value`` stands for ``tensor``."""
@@ -38,12 +40,12 @@ class Memory:
     def share(self, tensor: torch.Tensor, origin: Origin) -> None:
         """From now on other code may write to the tensor's memory, which torch does not count."""
         if has_memory(tensor):
-            self._shared.append((tensor, elements_of(tensor), origin))
+            self._shared.append((tensor, version(tensor), elements_of(tensor), origin))
 
-    def check(self, name: str) -> None:
-        """``TracingError`` where other code has written to memory that was handed to it."""
-        for tensor, before, origin in self._shared:
-            if elements_of(tensor) != before:
+    def check(self, name: str, written: Container[int]) -> None:
+        """``TracingError`` where other code has written to memory that was handed to it; ``written`` are the ids of what recorded calls wrote to."""
+        for tensor, number, before, origin in self._shared:
+            if id(tensor) not in written and version(tensor) == number and elements_of(tensor) != before:
                 raise TracingError(
                     f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that {origin} shares with it, "
                     "which cannot be recorded. Write to the tensor with torch, or pass on a copy (torch.tensor, clone)"

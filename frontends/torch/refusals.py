@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import torch
 
 from ...errors import TracingError
+from .sizes import SizeNode
 
 _PLAIN: set[Any] = {torch.Tensor, torch.nn.Parameter, torch.nn.Buffer}
 _DEFAULTS = (torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl)
@@ -59,9 +62,30 @@ def _check_class(cls: Any, where: Any) -> None:
 
 def refuse_operator(function: Any, where: Any) -> NoReturn:
     """``torch.cond``, ``while_loop``, ``flex_attention``: operators that take functions."""
-    raise TracingError(
+    raise OperatorRefused(
         f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it with Python's if and for, or with torch.where"
     )
+
+
+class OperatorRefused(TracingError):
+    """An operator of torch that takes functions was called."""
+
+
+@contextmanager
+def refusing(name: str) -> Iterator[None]:
+    """Errors of torch's own tracers, which cannot run inside of a recording, as ``OperatorRefused``; what they have cached of it is dropped."""
+    try:
+        yield
+    except Exception as problem:
+        theirs = type(problem).__module__.startswith("torch._dynamo")
+        if theirs or isinstance(problem, OperatorRefused):
+            torch._dynamo.reset()
+        if theirs or isinstance(problem, AttributeError) and isinstance(problem.obj, SizeNode):
+            raise OperatorRefused(
+                f"{name} uses an operator of torch that takes functions and traces them itself (torch.cond, while_loop, flex_attention, linearize), "
+                "which cannot be recorded yet; write it with Python's if and for, or with torch.where"
+            ) from problem
+        raise
 
 
 def check_layout(tensor: torch.Tensor) -> None:

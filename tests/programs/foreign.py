@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from .table import TARGETS, Program, quiet
+from .table import ELSEWHERE, Program, quiet
 
 
 def _x(*shape: int) -> torch.Tensor:
@@ -766,11 +766,12 @@ _IN_BOTH = {
     _NESTED: "nested",
     _RULES: "nested_jagged subclass_overriding masked",
     "changes what kernels do": "own_dispatch_mode",
+    "may come from a thread": "thread_inside pool_inside",
 }
 _IN_JAX = "deepcopy_of_tensor deepcopy_of_list sparse sparse_made sparse_csr quantised module_inside complex_written resize"
 _ERRORS = {
-    **{name: dict.fromkeys(TARGETS, words) for words, names in _IN_BOTH.items() for name in names.split()},
-    **{name: {"jax": "translated"} for name in _IN_JAX.split()},
+    **{name: dict.fromkeys(("torch", ELSEWHERE), words) for words, names in _IN_BOTH.items() for name in names.split()},
+    **{name: {ELSEWHERE: "translated"} for name in _IN_JAX.split()},
 }
 PROGRAMS = [
     *(Program(f.__name__, lambda f=f: f, calls_of(f.__name__), _ERRORS.get(f.__name__, {})) for f in _FUNCTIONS),

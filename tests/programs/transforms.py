@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint, checkpoint_sequential
 
-from .table import TARGETS, Program, quiet
+from .table import ELSEWHERE, Program, quiet
 
 
 def _x(*shape: int) -> torch.Tensor:
@@ -498,13 +498,14 @@ _MODULES = [
         "GradientOfParameter": GradientOfParameter, "BackwardIntoParameter": BackwardIntoParameter,
     }.items()
 ]  # fmt: skip
-_LEFT = dict.fromkeys(TARGETS, "leaves gradients on parameters")
+_LEFT = dict.fromkeys(("torch", ELSEWHERE), "leaves gradients on parameters")
 _ERRORS = {
     "Optimises": _LEFT,
     "BackwardIntoParameter": _LEFT,
-    "custom_numpy": dict.fromkeys(TARGETS, "hands the memory of a tensor"),
-    "library_operation": {"jax": "cannot be translated"},
-    "custom_operation": {"jax": "cannot be translated"},
+    **dict.fromkeys(("cond", "while_loop", "flex_attention", "linearize"), dict.fromkeys(("torch", ELSEWHERE), "takes? functions")),
+    "custom_numpy": dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor"),
+    "library_operation": {ELSEWHERE: "translated"},
+    "custom_operation": {ELSEWHERE: "translated"},
 }
 PROGRAMS = [
     *(Program(f.__name__, lambda f=f: f, _ROWS + _OTHER_COLUMNS, _ERRORS.get(f.__name__, {})) for f in _FUNCTIONS),

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrizations, parametrize
 
-from .table import TARGETS, Keywords, Program
+from .table import ELSEWHERE, Keywords, Program
 
 
 def _x(*shape: int) -> torch.Tensor:
@@ -774,8 +774,8 @@ def module(make: Any, name: str = "", calls: Any = _ROWS, train: bool = True, **
     return Program(name, seeded(make, train), calls, _ERRORS.get(name, {}), **options)
 
 
-_DTYPE = dict.fromkeys(TARGETS, "the default dtype was changed inside")
-_ERRORS = {"default_dtype": _DTYPE, "default_dtype_after": _DTYPE, "Lazy": dict.fromkeys(TARGETS, "call it once before")}
+_DTYPE = dict.fromkeys(("torch", ELSEWHERE), "the default dtype was changed inside")
+_ERRORS = {"default_dtype": _DTYPE, "default_dtype_after": _DTYPE, "Lazy": dict.fromkeys(("torch", ELSEWHERE), "call it once before")}
 
 
 PROGRAMS = [
