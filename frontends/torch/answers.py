@@ -98,6 +98,7 @@ def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
             f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to code that cannot be recorded, "
             "so its result would be baked in. Compute it with torch, or move this line out of the compiled function"
         )
+    capture.memory.share(args[0], capture.here())
     return capture.run(function, args, kwargs)
 
 

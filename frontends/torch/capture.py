@@ -7,6 +7,7 @@ put back afterwards, also when it raises.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,12 +28,16 @@ from . import kinds, reads
 from .answers import ANSWERS, elements
 from .arguments import input_names, is_array, opens, to_tensor
 from .attributes import Attributes
+from .autocasting import device_under_autocast, record_cast
 from .compiling import compiling
+from .gradients import Gradients
 from .indices import with_numbers
+from .memory import Memory, is_shared
 from .modes import unwound, without
 from .names import is_in_place, name_of, row_key
 from .outside import outside_of
 from .parameters import Weights
+from .refusals import Refusals, check_classes, refusing
 from .settings import settings_kept
 from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
@@ -40,6 +45,7 @@ from .state import State
 from .structure import STRUCTURE
 from .surroundings import surroundings_of
 from .tensors import fills_memory, hints, spec_of, storage, version
+from .threads import StartedThreads
 from .training import TrainingReads
 from .unseen import Unseen
 
@@ -78,7 +84,7 @@ def _record(
     again_args, again_kwargs = call_of(tree, tensors)
     containers, state = Containers((again_args, again_kwargs), is_array), State(weights)
     try:
-        with capture.isolated(), TrainingReads() as asked, context:
+        with refusing(recorder.graph.name), capture.isolated(), TrainingReads() as asked, context:
             result = function(*again_args, **again_kwargs)
             state.finish(capture)
         graph = capture.finish(result, tree, containers)
@@ -102,7 +108,8 @@ class Capture(TorchFunctionMode):
         super().__init__()
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(("torch",), torch.nn.Module._call_impl.__code__, weights.path_of)
-        self.unseen = Unseen(self)
+        self.unseen, self.threads = Unseen(self), StartedThreads()
+        self.memory, self.refusals, self.gradients = Memory(), Refusals(), Gradients(weights)
         self.call = ""
         self.grad_enabled = True
         self.ambient_grad = torch.is_grad_enabled()
@@ -117,9 +124,14 @@ class Capture(TorchFunctionMode):
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         random_state, attributes = torch.get_rng_state(), Attributes(self.weights.modules())
         try:
-            with settings_kept(self.recorder.graph.name), self.unseen, self, unwound():
+            with settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
                 yield
+            self.refusals.check(self.here)
+            self.memory.check(self.recorder.graph.name, self._saved)
+            self.gradients.check(self.recorder.graph.name)
         finally:
+            self.gradients.restore()
+            self.refusals.restore()
             torch.set_rng_state(random_state)
             attributes.restore()
             with torch.no_grad():
@@ -160,6 +172,8 @@ class Capture(TorchFunctionMode):
         value = self.recorder.add_input(name, tensor, spec_of(tensor))
         self.input_tensors.append(tensor)
         self.unseen.note(tensor)
+        self.memory.note(tensor, value)
+        self.gradients.add(tensor)
         if is_inexact(value.dtype):
             self.differentiable.add(value)
 
@@ -167,10 +181,15 @@ class Capture(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if torch._C._functorch.peek_interpreter_stack() is not None:
+            if row_key(name_of(function)) in reads.SIZES:
+                self.fix_all_sizes()
             return function(*hints(args), **hints(kwargs))
+        check_classes(types, self.here)
         name = name_of(function)
         key = row_key(name)
         self.call = name
+        if name in reads.BACKWARD:  # its kernels are recorded one by one
+            return function(*hints(args), **hints(kwargs))
         answer = ANSWERS.get(key)
         if answer is not None:
             return answer(self, function, args, kwargs)
@@ -190,10 +209,12 @@ class Capture(TorchFunctionMode):
         """A kernel that runs outside of any public call, as a call of its own."""
         self.call = name = name_of(function)
         if sized:
-            self._fix_all_sizes()
+            self.fix_all_sizes()
+        if row_key(name) in reads.VALUES:
+            return elements(self, function, args, kwargs)
         return self.record_call(function, name, row_key(name), args, kwargs)
 
-    def _fix_all_sizes(self) -> None:
+    def fix_all_sizes(self) -> None:
         """Sizes went into code that cannot be seen: from here on they are what they are."""
         graph = self.recorder.graph
         depending_on_data = (value for node in graph.nodes if node.facts["key"] in kinds.DATA_SIZED for value in node.outputs)
@@ -205,8 +226,11 @@ class Capture(TorchFunctionMode):
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
+        self.refusals.check(self.here)
         args, kwargs = with_numbers(self, key, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
+        if device := device_under_autocast(operands):
+            return record_cast(self, function, name, key, args, kwargs, device)
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self._save_written(key, args, kwargs)
         versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
@@ -240,7 +264,7 @@ class Capture(TorchFunctionMode):
         try:
             return self.run(function, args, kwargs)
         except Exception as problem:
-            self._fix_all_sizes()
+            self.fix_all_sizes()
             for tensor in operands:
                 if isinstance(problem, torch.linalg.LinAlgError) or not tensor.is_floating_point():
                     elements(self, torch.Tensor.tolist, (tensor,), {})
@@ -269,13 +293,14 @@ class Capture(TorchFunctionMode):
             facts["no_grad"] = True
         if key in kinds.RANDOM:
             facts["random"] = True
-        self._refuse_unseen(operands, origin)
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
         node = self.recorder.add_call(name, inputs, params, origin, [(wish, tensor, spec_of(tensor)) for tensor in made], facts)
         facts["result"] = map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result)
         if self.grad_enabled and key not in kinds.CUT and any(value in self.differentiable for value in node.uses):
             self.differentiable.update(value for value in node.outputs if is_inexact(value.dtype))
         self._note_views(made, memory, node.outputs, facts)
+        for tensor, value in zip(made, node.outputs):
+            self.memory.note(tensor, value)
         assume = STRUCTURE.get(key)
         if assume is not None:
             assume(self, inputs, params, node.outputs)
@@ -286,26 +311,48 @@ class Capture(TorchFunctionMode):
         value = self.recorder.find(tensor)
         if value is not None:
             return value
+        name = self.weights.name_of(tensor)
+        if name is None and (sharing := self.memory.values_in(tensor)) and not self.is_weight(next(iter(sharing.values()))):
+            return self._alias(tensor)
         if self.unseen.is_hidden(tensor):
             raise TracingError(
                 f"{self.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule or a cache), "
                 "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
             )
+        if name is None and self.threads.any:
+            raise TracingError(f"{self.here()}: a tensor may come from a thread that the function started, which cannot be recorded")
         if self.unseen.made(tensor):
             raise TracingError(
                 f"{self.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded has made of it "
                 "(torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
             )
-        name = self.weights.name_of(tensor)
+        if is_shared(tensor):
+            self.memory.share(tensor, self.here())
         if name is None or not self.weights.is_persistent(name):
             return self.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
         value = self.recorder.add_parameter(name, tensor, spec_of(tensor))
         self.differentiable.update([value] if is_inexact(value.dtype) else [])
         return value
 
+    def _alias(self, tensor: torch.Tensor) -> Value:
+        """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor."""
+        seen = self.memory.same(tensor)
+        if seen is None or (seen.node is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
+            raise TracingError(
+                f"{self.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording could not see it; "
+                "make it with a function of torch"
+            )
+        facts: dict[str, Any] = {"key": "detach", "views": {0: seen}}
+        node = self.recorder.add_call("torch.Tensor.detach", (seen,), {}, self.here(), [("alias", tensor, spec_of(tensor))], facts)
+        facts["result"] = node.outputs[0]
+        self.recorder.set_base(node.outputs[0], seen)
+        return self.recorder.keep(tensor, node.outputs[0])
+
     def _recorded(self, item: Any) -> Any:
         if isinstance(item, np.generic):  # numpy's numbers count as Python's
             return item.item()
+        if isinstance(item, (int, float)) and isinstance(item, enum.Enum):
+            return item.value
         return self.value(item) if isinstance(item, torch.Tensor) else expression_of(item)
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -363,10 +410,6 @@ class Capture(TorchFunctionMode):
             if viewed is not None:
                 facts.setdefault("views", {})[index] = viewed
                 self.recorder.set_base(value, viewed)
-
-    def _refuse_unseen(self, operands: list[torch.Tensor], origin: Origin) -> None:
-        if torch.is_autocast_enabled("cpu"):
-            raise TracingError(f"{origin}: torch.autocast inside of a recorded function is not supported yet; cast the model instead")
 
     def _leaf_paths(self) -> set[str]:
         return {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules}

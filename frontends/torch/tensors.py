@@ -9,11 +9,13 @@ import torch
 from ...ops.registry import ArraySpec
 from ...trees import map_structure
 from .dtypes import dtype_name
+from .refusals import check_layout
 from .sizes import is_symbolic
 
 
 def spec_of(tensor: torch.Tensor) -> ArraySpec:
     """Shape as seen, and dtype."""
+    check_layout(tensor)
     return ArraySpec(tuple(tensor.shape), dtype_name(tensor.dtype))
 
 
