@@ -16,7 +16,6 @@ rows.table(
         "sliding_window": "sliding_window({x}, {axis=}, {size=}, {step=})",
         "as_strided": "as_strided({x}, {shape}, {strides}, {offset=})",
         "bitcast": "bitcast({x}, {dtype})",
-        "copy": "tf.identity({x})",
     }
 )
 
