@@ -69,7 +69,9 @@ def empty_strided(b: TorchBuilder, size: Any, stride: Any = None, *, dtype: Any 
 
 @rows.row("full")
 def full(b: TorchBuilder, size: Any, fill_value: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.full: the type is that of the number."""
+    """torch.full: the type is that of the number, of a tensor the default type of its kind."""
+    if dtype is None and isinstance(fill_value, Value):
+        dtype = b.recorded[0].dtype
     return filled(b, shape_from((size,)), fill_value, dtype)
 
 
