@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from ..ir.graph import Guard, Value
@@ -20,12 +21,10 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return variant.last_failure or "it fits"
     target = variant.target
     leaves, tree = flatten((args, kwargs), lambda item: target.convert(item) is not None)
-    differences = (
-        *_tree_differences(variant.graph.input_tree, tree, ""),
-        *_leaf_differences(variant, leaves),
-        *_guard_differences(variant, leaves),
+    differences = chain(  # the guards read axes that are there only where the arrays are alike
+        _tree_differences(variant.graph.input_tree, tree, ""), _leaf_differences(variant, leaves), _guard_differences(variant, leaves)
     )
-    return next(iter(differences), "an argument is of another class")
+    return next(differences, "an argument is of another class")
 
 
 def _tree_differences(old: Tree, new: Tree, where: str) -> Iterator[str]:
