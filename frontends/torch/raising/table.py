@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....ir import Builder, Guard, Value
-from ....ops.registry import ArraySpec, Unknown
+from ....ops.dtypes import UNSIGNED
+from ....ops.registry import ArraySpec, Unknown, get
 from ....sizes import Size, apply, hint_of
 from ...rows import Rows
 from ..dtypes import dtype_name, result_type
@@ -48,6 +49,17 @@ class TorchBuilder(Builder):
         if not any(isinstance(item, Value) for item in operands):
             return tuple(self.array(item, name) for item in operands)
         return tuple(_number(item, name) if not isinstance(item, Value) else self.cast(item, name) for item in operands)
+
+    def combined(self, name: str, x: Any, y: Any) -> Any:
+        """An operation of two operands, promoted as torch promotes them, for formulas that torch too computes step by step."""
+        return getattr(self, name)(*self.promote(x, y))
+
+    def sum(self, x: Any, **params: Any) -> Value:
+        """The canonical sum; where it has no dtype, torch adds unsigned integers as int64."""
+        if x.dtype in UNSIGNED:
+            params["dtype"] = params.get("dtype") or "int64"
+        total: Value = self.apply(get("sum"), (x,), params)
+        return total
 
     def floating(self, x: Any) -> Any:
         """``x`` as a float array: integers and bools become torch's default dtype."""
