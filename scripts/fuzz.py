@@ -15,8 +15,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-for variable, value in {"JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_backend_optimization_level=0", "GRAPH_COMPILER_VERIFY": "1"}.items():
-    os.environ.setdefault(variable, value)
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # thousands of small programs, each compiled once and run once
+os.environ.setdefault("GRAPH_COMPILER_VERIFY", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for tests/fuzzing
 
 from tests.fuzzing.check import Setting, Verdict, judge, settings

@@ -96,7 +96,7 @@ class JaxTarget:
             array[...] = np.asarray(value)
         else:
             tensor = array.detach()  # shares the memory and the version counter
-            tensor.copy_(tensor.new_tensor(np.asarray(value)))
+            tensor.copy_(tensor.new_tensor(self.to_numpy(value)))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:

@@ -37,7 +37,7 @@ from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
 from .structure import STRUCTURE
 from .surroundings import surroundings_of
-from .tensors import fills_memory, hints, spec_of, storage, version
+from .tensors import fills_memory, hints, spec_of, storage, version, without_repeats
 from .training import TrainingReads
 from .unseen import Unseen
 
@@ -103,8 +103,8 @@ class Capture(TorchFunctionMode):
             torch.set_rng_state(random_state)
             attributes.restore()
             with torch.no_grad():
-                for tensor, before in self._saved.values():
-                    tensor.copy_(before)
+                for tensor, before in reversed(self._saved.values()):  # a view may have been saved after a write through another
+                    without_repeats(tensor).copy_(before)
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers) -> Graph:
         """The graph, given what the function returned and what it did to the containers in its arguments."""
@@ -130,7 +130,8 @@ class Capture(TorchFunctionMode):
         apart = sorted(set(graph.notes["same_inputs"]))
         if overlap([self.input_tensors[index] for index in apart], [apart.index(graph.notes["same_inputs"][index]) for index in places]):
             raise TracingError(
-                f"{graph.name} writes to an argument that shares memory with another one, which cannot be recorded; pass a copy of one of them"
+                f"{graph.name} writes to an argument that shares memory with another one, or whose elements share memory (expand, unfold), "
+                "which cannot be recorded; pass a copy of it"
             )
 
     def add_input(self, name: str, tensor: torch.Tensor) -> None:
@@ -318,7 +319,7 @@ class Capture(TorchFunctionMode):
         value = self.value(tensor)
         base = self.recorder.base_of(value)
         if base.node is None and id(tensor) not in self._saved:
-            self._saved[id(tensor)] = (tensor, self.run(lambda: tensor.detach().clone(), (), {}))
+            self._saved[id(tensor)] = (tensor, self.run(lambda: without_repeats(tensor.detach()).clone(), (), {}))
 
     def _new_tensors(self, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
         if isinstance(result, torch.Tensor):

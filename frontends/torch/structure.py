@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...sizes import Size, apply
+from ...sizes import Size, apply, hint_of
 
 
 def _argument(inputs: tuple[Any, ...], params: dict[str, Any], position: int, name: str, default: Any) -> Any:
@@ -47,16 +47,19 @@ def _split(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
 def _chunk(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
     extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
     each = _pieces(extent, _argument(inputs, params, 1, "chunks", 1))
-    _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))
+    if hint_of(each) == 0:  # of nothing torch gives as many pieces as it was asked for
+        _assume(capture, apply("eq", extent, 0))
+    else:
+        _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))
 
 
 def _pieces(extent: Any, size: Any) -> Any:
-    return (extent + size - 1) // size
+    """In how many parts of ``size`` an axis falls; a size of 0, which other calls may have, gives another number than this one."""
+    return (extent + size - 1) // apply("max", size, 1)
 
 
 STRUCTURE: dict[str, Callable[[Any, Any, Any, Any], None]] = {
     "squeeze": _squeeze,
-    "squeeze_": _squeeze,
     "unbind": _unbind,
     "split": _split,
     "unsafe_split": _split,

@@ -26,9 +26,6 @@ from .table import TorchBuilder, rows
 
 _KEPT_NOTES = ("updates", "input_facts", "same_inputs", "written_inputs")
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input"}
-_RESHAPING = frozenset(
-    {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_", "as_strided_"}
-)
 
 
 def raise_graph(graph: Graph) -> Graph:
@@ -256,8 +253,6 @@ class _Raiser:
         key = row_key(node.op)
         if key in WRITTEN:
             self._write_all(WRITTEN[key](self.b, *self._arguments(node)), node)
-        elif key in _RESHAPING:
-            self.held[written[0]] = result
         else:
             for value, new in zip(written, _fresh(node, result)):
                 self.write(value, self._as_target(self.read(value), new))

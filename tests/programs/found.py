@@ -1,0 +1,88 @@
+"""Programs that scripts/fuzz.py found to go wrong, each cut down to what matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .table import Program
+
+Calls = tuple[Callable[[], tuple[Any, ...]], ...]
+
+
+def _x(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    count = int(torch.tensor(shape).prod()) if shape else 1
+    return ((torch.arange(count) * 5 % 13 - 6).reshape(shape) * 0.5).to(dtype)
+
+
+def _calls(*shapes: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Calls:
+    """One call of one array for each shape."""
+    return tuple(lambda shape=shape: (_x(*shape, dtype=dtype),) for shape in shapes)
+
+
+# ---------------------------------------------------------------------------------------------- the arguments after recording
+def written_through_two_views(x: Any) -> Any:
+    """Each view is saved before it is written to: the later one has the first write in it."""
+    x.mT[0].sub_(1)
+    x[0] = x[1]
+    return x.sum()
+
+
+def written_where_memory_repeats(x: Any) -> Any:
+    """In an expanded array one write is seen in every row."""
+    x[0] = 5
+    return x * 2
+
+
+def bfloat16_argument(x: Any) -> Any:
+    """numpy has no bfloat16 to carry the elements back."""
+    x[0] = x.mean()
+    return x * 2
+
+
+# ---------------------------------------------------------------------------------------------- another shape in place
+def reshaped_in_place(x: Any) -> Any:
+    """Views taken before and after, sizes read after, a write through the new shape."""
+    made = x * 1.0
+    row = made[0]
+    made.t_()
+    made.unsqueeze_(0)
+    made[0, 1] = 5
+    rows = made.shape[1] * 10 + made.shape[2]
+    return made, row, rows, made.squeeze_(0).transpose_(0, 1).numel()
+
+
+def argument_reshaped_in_place(x: Any) -> Any:
+    return x.unsqueeze_(0) + 1
+
+
+def resized(x: Any) -> Any:
+    return (x * 2).resize_(2)
+
+
+# ---------------------------------------------------------------------------------------------- sizes
+def chunks_of_nothing(x: Any) -> Any:
+    """torch cuts an empty array into as many pieces as were asked for."""
+    return x[x > 100].chunk(3)[-1], x.chunk(2)[0]
+
+
+_TWO_AXES = _calls((2, 3), (4, 2), (2, 3))
+_BOTH = ("torch", "jax")
+PROGRAMS = [
+    Program("written_through_two_views", lambda: written_through_two_views, _TWO_AXES),
+    Program(
+        "written_where_memory_repeats",
+        lambda: written_where_memory_repeats,
+        (lambda: (_x(2, 3),), lambda: (_x(4, 3)[::2],), lambda: (_x(3).expand(2, 3),)),
+        dict.fromkeys(_BOTH, "whose elements share memory"),
+    ),
+    Program("bfloat16_argument", lambda: bfloat16_argument, _calls((2, 3), (4, 2), dtype=torch.bfloat16)),
+    Program("reshaped_in_place", lambda: reshaped_in_place, _TWO_AXES),
+    Program(
+        "argument_reshaped_in_place", lambda: argument_reshaped_in_place, _TWO_AXES, dict.fromkeys(_BOTH, "changes the shape of an array")
+    ),
+    Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_BOTH, "puts other memory under a tensor")),
+    Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
+]
