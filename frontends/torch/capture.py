@@ -33,11 +33,12 @@ from .compiling import compiling
 from .names import is_in_place, name_of, row_key
 from .outside import outside_of
 from .parameters import Weights
+from .reshaping import refuse_resized
 from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
 from .structure import STRUCTURE
 from .surroundings import surroundings_of
-from .tensors import fills_memory, hints, spec_of, storage, version, without_repeats
+from .tensors import fills_memory, hints, put_back, spec_of, storage, version, without_repeats
 from .training import TrainingReads
 from .unseen import Unseen
 
@@ -103,8 +104,8 @@ class Capture(TorchFunctionMode):
             torch.set_rng_state(random_state)
             attributes.restore()
             with torch.no_grad():
-                for tensor, before in reversed(self._saved.values()):  # a view may have been saved after a write through another
-                    without_repeats(tensor).copy_(before)
+                for tensor, before in reversed(self._saved.values()):  # two arguments may share memory
+                    put_back(tensor, before)
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers) -> Graph:
         """The graph, given what the function returned and what it did to the containers in its arguments."""
@@ -189,6 +190,7 @@ class Capture(TorchFunctionMode):
         self._save_written(key, args, kwargs)
         versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
         result = self._attempt(function, key, operands, args, kwargs)
+        refuse_resized(self, kwargs.get("out"))
         touched = (tensor for tensor, before in zip(operands, versions) if version(tensor) != before)
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
         made = [result] if key in kinds.MAY_COPY and result is operands[0] else self._new_tensors(result, operands)
@@ -316,10 +318,10 @@ class Capture(TorchFunctionMode):
                 self._save(tensor)
 
     def _save(self, tensor: torch.Tensor) -> None:
-        value = self.value(tensor)
-        base = self.recorder.base_of(value)
-        if base.node is None and id(tensor) not in self._saved:
-            self._saved[id(tensor)] = (tensor, self.run(lambda: without_repeats(tensor.detach()).clone(), (), {}))
+        """Keeps what an array from outside of the function holds before anything is written to it, or to a view of it."""
+        owner = self.recorder.kept(self.recorder.base_of(self.value(tensor)))
+        if owner is not None and id(owner) not in self._saved:
+            self._saved[id(owner)] = (owner, self.run(lambda: without_repeats(owner.detach()).clone(), (), {}))
 
     def _new_tensors(self, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
         if isinstance(result, torch.Tensor):

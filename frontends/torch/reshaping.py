@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from ...errors import TracingError
+from ...trees import iterate_structure
 from .names import pure_key
 
 if TYPE_CHECKING:
@@ -39,3 +42,13 @@ def refuse(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     raise TracingError(
         f"{capture.here()}: {capture.call} puts other memory under a tensor, which cannot be recorded; make a new tensor instead"
     )
+
+
+def refuse_resized(capture: Capture, out: Any) -> None:
+    """torch gives an array passed as ``out=`` the shape of the result, where it had no elements."""
+    for tensor in iterate_structure(out):
+        if isinstance(tensor, torch.Tensor) and tuple(tensor.shape) != capture.value(tensor).spec.shape:
+            raise TracingError(
+                f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which cannot be recorded; "
+                "pass an array of the shape of the result, or none"
+            )

@@ -51,3 +51,10 @@ def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
         if step == 0 and tensor.shape[axis] > 1:
             tensor = tensor.narrow(axis, 0, 1)
     return tensor
+
+
+def put_back(tensor: torch.Tensor, before: torch.Tensor) -> None:
+    """Gives a tensor the elements of a copy of it that was made ``without_repeats``."""
+    if without_repeats(tensor).shape != before.shape:  # as out= it had another number of elements than the result
+        tensor.resize_(before.shape)
+    without_repeats(tensor).copy_(before)

@@ -42,6 +42,11 @@ def bfloat16_argument(x: Any) -> Any:
     return x * 2
 
 
+def memory_of_wide_type(x: Any) -> Any:
+    """JAX without 64-bit types has half of the memory that is read."""
+    return x.view(torch.int32) + 1
+
+
 # ---------------------------------------------------------------------------------------------- another shape in place
 def reshaped_in_place(x: Any) -> Any:
     """Views taken before and after, sizes read after, a write through the new shape."""
@@ -62,6 +67,12 @@ def resized(x: Any) -> Any:
     return (x * 2).resize_(2)
 
 
+def out_resized(x: Any) -> Any:
+    made = torch.empty(0)
+    torch.add(x, 1, out=made)
+    return made
+
+
 # ---------------------------------------------------------------------------------------------- sizes
 def chunks_of_nothing(x: Any) -> Any:
     """torch cuts an empty array into as many pieces as were asked for."""
@@ -79,10 +90,12 @@ PROGRAMS = [
         dict.fromkeys(_BOTH, "whose elements share memory"),
     ),
     Program("bfloat16_argument", lambda: bfloat16_argument, _calls((2, 3), (4, 2), dtype=torch.bfloat16)),
+    Program("memory_of_wide_type", lambda: memory_of_wide_type, _calls((3,), (2,), dtype=torch.int64), {"jax": "memory of int64"}),
     Program("reshaped_in_place", lambda: reshaped_in_place, _TWO_AXES),
     Program(
         "argument_reshaped_in_place", lambda: argument_reshaped_in_place, _TWO_AXES, dict.fromkeys(_BOTH, "changes the shape of an array")
     ),
     Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_BOTH, "puts other memory under a tensor")),
+    Program("out_resized", lambda: out_resized, _TWO_AXES, dict.fromkeys(_BOTH, "passed as out= has another shape")),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
 ]
