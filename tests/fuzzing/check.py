@@ -116,7 +116,8 @@ def _of_call(original: Any, function: Any, graph: Any, make_call: Any, setting: 
 def _plain(found: Any, expected: Any) -> Any:
     """What a framework's compiler returned, with arrays as the Python numbers that they stand for: it returns no others."""
     if isinstance(expected, (bool, int, float)) and is_array(found):
-        return expected if abs(found - expected) <= 1e-6 * abs(expected) else type(expected)(found)
+        number = type(expected)(found)
+        return expected if abs(number - expected) <= 1e-6 * abs(expected) else number
     if isinstance(expected, dict) and isinstance(found, dict) and found.keys() == expected.keys():
         return {key: _plain(found[key], item) for key, item in expected.items()}
     if isinstance(expected, (list, tuple)) and type(found) is type(expected) and len(found) == len(expected):

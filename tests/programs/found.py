@@ -79,6 +79,20 @@ def chunks_of_nothing(x: Any) -> Any:
     return x[x > 100].chunk(3)[-1], x.chunk(2)[0]
 
 
+# ---------------------------------------------------------------------------------------------- state
+class WrittenThenReplaced(torch.nn.Module):
+    """A buffer that is written to and then replaced is the new array."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x: Any) -> Any:
+        self.total.add_(x.sum(0))
+        self.total = self.total * 2
+        return x + self.total
+
+
 _TWO_AXES = _calls((2, 3), (4, 2), (2, 3))
 _BOTH = ("torch", "jax")
 PROGRAMS = [
@@ -97,5 +111,6 @@ PROGRAMS = [
     ),
     Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_BOTH, "puts other memory under a tensor")),
     Program("out_resized", lambda: out_resized, _TWO_AXES, dict.fromkeys(_BOTH, "passed as out= has another shape")),
+    Program("written_then_replaced", WrittenThenReplaced, _calls((2, 3), (4, 3), (2, 3))),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
 ]

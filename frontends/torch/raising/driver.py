@@ -82,8 +82,9 @@ class _Raiser:
         graph = self.recorded
         if value in graph.inputs:
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
+        rebound = {effect.target for effect in graph.effects if effect.kind == "buffer"}  # its new array counts, not what the old one holds
         for name, parameter in graph.parameters.items():
-            if parameter is value:
+            if parameter is value and name not in rebound:
                 self.result.effects.append(Effect("buffer", name, self.read(value)))
         for name, (constant, _) in graph.constants.items():
             if constant is value:
