@@ -53,7 +53,7 @@ def fuzz(seed: int, programs: int, until: float, targets: tuple[str, ...]) -> in
         for setting in settings(draws_numbers(program), targets):
             verdict = judge(program.source(), setting)
             counts[verdict.kind] += 1
-            if verdict.kind in ("error", "untold"):
+            if verdict.reason:
                 reasons[f"{verdict.kind}: {verdict.reason}"] += 1
                 examples.setdefault(f"{verdict.kind}: {verdict.reason}", number)
             if verdict.fails and f"{setting.to} {verdict.reason}" not in seen:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...errors import GuardFailed
 from ...trees import flatten, unflatten
+from .plain_results import jit_with_plain_results
 
 log = logging.getLogger("graph_compiler")
 _NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
@@ -101,7 +102,7 @@ class JaxTarget:
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
         """``jax.jit``; a function whose sizes depend on elements, which XLA cannot compile, runs as it is, and a log line says so."""
-        compiled = jax.jit(function, **options)
+        compiled = jit_with_plain_results(function, options)
         chosen: list[Callable[..., Any]] = [compiled]
 
         def call(*args: Any) -> Any:

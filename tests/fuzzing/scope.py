@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,7 +45,7 @@ def names_after(program: Program, lines: tuple[Line, ...], calls: int) -> dict[s
     """The values that a program has after these lines, by their text; None where torch refuses one of its first calls."""
     found: dict[str, Fact] = {}
     probe = replace(program, lines=tuple(map(_without_exits, lines)), result="locals()")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _every_warning():
         warnings.simplefilter("error")
         try:
             scope = probe.load()
@@ -57,6 +58,17 @@ def names_after(program: Program, lines: tuple[Line, ...], calls: int) -> dict[s
         except Exception:
             return None
     return found
+
+
+@contextmanager
+def _every_warning() -> Iterator[None]:
+    """torch itself says some things once a process, and the program of a number is to be the same whatever was written before."""
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)
+    try:
+        yield
+    finally:
+        torch.set_warn_always(before)
 
 
 def _without_exits(line: Line) -> Line:

@@ -150,7 +150,7 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 STATE = (
-    "self.total.add_({n})", "self.total += {y}", "self.total = self.total + {n}", "self.total[{k}] = {n}", "self.total.mul_(0.5).add_({f}.mean())", "self.steps += 1", "self.total = {x}.sum(0)", "torch.add(self.total, {n}, out=self.total)",
+    "self.total.add_({n})", "self.total += {y}", "self.total = self.total + {n}", "self.total[{k}] = {n}", "self.total.mul_(0.5).add_({f}.mean())", "self.steps += 1", "self.total = {f}.mean() + self.total", "torch.add(self.total, {n}, out=self.total)",
     "self.steps.add_({v}.shape[0])", "self.total.copy_(self.total.flip(0))",
 )  # fmt: skip
 
