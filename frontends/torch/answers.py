@@ -130,6 +130,11 @@ def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
 
 
+def _of_sizes(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """torch's own arithmetic on symbolic numbers (``n * 0.5`` calls ``torch.sym_float``) stays symbolic."""
+    return function(*args, **kwargs)
+
+
 ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "shape": _shape,
     "size": _size,
@@ -142,6 +147,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "is_contiguous": _contiguous,
     "requires_grad": _requires_grad,
     "__set__": _set,
+    **dict.fromkeys(reads.OF_SIZES, _of_sizes),
     **dict.fromkeys(reshaping.VIEWS, reshaping.reshape_in_place),
     **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
     **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),

@@ -198,6 +198,10 @@ class Capture(TorchFunctionMode):
             self.depends_on("is_contiguous", made[0])
         if made or written:
             self._add_node(name, key, inputs, params, operands, result, made, written)
+        elif result is not None:  # no tensor: a number of Python, made from the numbers of now
+            for size in map(expression_of, iterate_structure((args, kwargs))):
+                if isinstance(size, Size):
+                    self.decide(size)
         return result
 
     def _attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -22,6 +22,9 @@ VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__ind
 # Calls that answer a question about elements with a Python bool: the question is recorded as this chain of calls instead.
 QUESTIONS = frozenset({"equal", "allclose"})
 
+# Functions of symbolic numbers alone.
+OF_SIZES = frozenset({"sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "sym_ite", "sym_sum", "sym_sqrt"})
+
 # Calls that let other code see the memory of a tensor: what it does there cannot be recorded.
 FOREIGN = frozenset(
     {

@@ -80,8 +80,7 @@ def is_moderate(array: torch.Tensor) -> bool:
     """Small enough to be quick, and with numbers that no framework overflows."""
     if array.numel() > MOST_ELEMENTS or array.ndim > MOST_AXES:
         return False
-    numbers = array.detach().abs()
-    return bool((numbers.float() <= LARGEST).all())  # false for NaN too
+    return bool((array.detach().to(torch.complex64).abs() <= LARGEST).all())  # false for NaN too
 
 
 def facts(names: Names) -> dict[str, Fact]:

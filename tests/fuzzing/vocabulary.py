@@ -22,7 +22,7 @@ GRAMMAR: dict[str, tuple[str, ...]] = {
     "n": ("2", "0.5", "-1", "0", "1", "3", "-2.5", "True", "1e2", "{p}", "{s}"),  # a number
     "s": (  # a size
         "{v}.shape[0]", "{v}.shape[-1]", "{x}.numel()", "len({v})", "{v}.size(0)", "{x}.dim()", "2", "3",
-        "{s} // 2", "{s} + 1", "{s} * 2", "{s} - 1", "{s} % 3", "max({s}, {s2})", "min({s}, 3)", "({s} + {s2}) // 2", "math.prod({x}.shape)",
+        "{s} // 2", "int({s} * 0.5)", "round({s} / 4 + 0.25)", "math.floor({s} * 1.5)", "abs(2 - {s})", "-{s} % 3", "max({x}.shape, default=1)", "{v}.shape[:1].numel()", "{2: 1, 3: 2}.get({s}, 3)", "int({s} > 2.5) + 1", "len({x}.shape[1:])", "{s} // -2 + 3", "range(9)[{s} % 5]", "[4, 3, 2][{s} % 3]", "{s} + 1", "{s} * 2", "{s} - 1", "{s} % 3", "max({s}, {s2})", "min({s}, 3)", "({s} + {s2}) // 2", "math.prod({x}.shape)",
         "int({x}.abs().sum()) % 4", "{i}.max().item()",
     ),
     "y": ("{x}", "{x}", "{x}", "{n}", "{v}[0]", "{f}.mean()"),  # the other operand
@@ -36,7 +36,7 @@ GRAMMAR: dict[str, tuple[str, ...]] = {
         "{x}.flatten()[0].long() % 2", ":, {b}",
     ),
     "q": (  # a condition
-        "{v}.shape[0] > 2", "{v}.shape[-1] == 3", "{x}.sum() > 0", "{x}.numel() % 2 == 0", "({x} > 0).any()", "({x} > 0).all()", "{f}.max() > 1",
+        "{v}.shape[0] > 2", "{v}.shape[-1] == 3", "{x}.sum() > 0", "{s} in (2, 4)", "{s} * 0.5 > 1.2", "{x}.shape[-1:] == (3,)", "{s} != 3 and {s2} < 4", "{x}.shape > {x2}.shape", "bool({s} - 2)", "{x}.numel() % 2 == 0", "({x} > 0).any()", "({x} > 0).all()", "{f}.max() > 1",
         "{x}.shape == {x2}.shape", "{x}.flatten()[0] < 0", "{x}.dtype == {t}", "{x}.ndim == 2", "torch.equal({x}, {x2})", "{x}.is_floating_point()",
         "{u} is None", "{p} > 1", "{x}.sum().item() > 2", "{i}.max().item() % 2", "len({l}) > 2", "{v}.tolist()[0] == {v2}.tolist()[-1]", "{x} is {x2}",
         "{x}.is_contiguous()", "1 < {v}.shape[0] < 4", "torch.allclose({f}, {f2})", "2 in {x}", "{s} > {s2}", "{s} == {s2}", "not {q}", "{q} and {q2}", "{q} or {q2}",
@@ -55,7 +55,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "torch.copysign({f}, {y})", "torch.heaviside({f}, {f2})", "torch.nan_to_num({f})", "{x}.float() / 3", "torch.gcd({i}, {i2})", "{x}.positive()",
         "torch.logical_xor({x}, {x2})", "torch.floor_divide({x}, {c})", "{b} * {x}", "{b} + {y}", "{f}.hypot({f2})", "torch.clamp({x}, {x2}, None)", "torch.fmax({x}, {x2})",
         "{x}.real", "{x}.conj()", "torch.ldexp({f}, torch.tensor(1))", "{p} ** {i}.clamp(0, 3)", "{x}.sgn()", "torch.signbit({x})", "torch.bitwise_not({i})",
-        "{x} if {u} is None else {x} + {u}", "{x} * ({u} is None)", "{x} * {s}", "{x} + {s} / {s2}" , "{x} * 2 if {q} else {x} - 1", "{x}.xlogy({c})",
+        "{x} if {u} is None else {x} + {u}", "{x} * ({u} is None)", "{x} * {s}", "{x} * ({s} * 0.5)", "{x} + math.sqrt({s} + 1)", "{f} * {v}.shape[-1] ** -0.5", "{x} + {s} / {s2}" , "{x} * 2 if {q} else {x} - 1", "{x}.xlogy({c})",
     ),
     "comparison": (
         "{x} > {y}", "{x} >= {y}", "{x} < {y}", "{x} == {y}", "{x} != {y}", "{n} <= {x}", "torch.logical_and({x}, {x2})", "torch.logical_or({x}, {x2})",
@@ -102,7 +102,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "F.unfold({f}, 2)", "F.pixel_shuffle({v}, 1)", "F.instance_norm({f})", "F.binary_cross_entropy_with_logits({f}, {f2})", "F.adaptive_max_pool1d({f}, 2)", "F.max_pool1d({f}, 2, 1, 1)",
     ),
     "creation": (
-        "torch.zeros_like({x})", "torch.ones_like({x}, dtype={t})", "torch.full_like({x}, {n})", "{x}.new_zeros(2)", "{x}.new_full({x2}.shape, {n})", "torch.zeros({s}, {s2})", "torch.arange({s})", "torch.arange({s}, dtype={t})",
+        "torch.zeros_like({x})", "torch.ones_like({x}, dtype={t})", "torch.full_like({x}, {n})", "{x}.new_zeros(2)", "{x}.new_zeros({x}.shape + (2,))", "{x}.new_ones((2, *{x2}.shape))", "torch.zeros({v}.shape[1:])", "torch.ones(*{x}.shape, {s})", "{x}.new_full({x2}.shape, {n})", "torch.zeros({s}, {s2})", "torch.arange({s})", "torch.arange({s}, dtype={t})",
         "torch.arange(0, {s}, 2)", "torch.full(({s},), {n})", "torch.eye({s})", "torch.linspace(0, 1, {s})", "torch.tensor({n})", "torch.tensor([{n}, {n2}])", "torch.tensor({x}.shape)", "torch.ones({x}.shape)",
         "torch.empty({s}).fill_({n})", "torch.ones({s}, 1, dtype={t})", "torch.tensor([[1, 2], [3, 4]])", "torch.as_tensor({x})", "torch.zeros({x}.size())", "torch.arange(-{s}, {s})", "torch.tensor({v}.tolist())",
         "torch.tensor({x}.sum().item())", "torch.tensor([1.0, 2.0, 3.0])", "torch.scalar_tensor({n})", "torch.tril_indices({s}, 2)", "torch.stack([{x}.sum(), {x2}.max()])", "torch.logspace(0, 1, {s})", "{x}.new_tensor([1, 2])",
@@ -115,7 +115,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "{v}[{k}]", "{v}[{k}]", "{v}[{k}]", "{x}[{k}]", "torch.gather({v}, {a}, {i} % 2)", "torch.index_select({v}, {a}, torch.tensor([1, 0]))", "torch.take({x}, {i} % 2)", "torch.masked_select({x}, {b})",
         "{v}.scatter({a}, {i} % 2, {n})", "{v}.scatter_add({a}, {i} % 2, {v2})", "{v}.index_add({a}, torch.tensor([0, 1]), {v2})", "{v}.index_fill({a}, torch.tensor([0]), {n})", "{v}.index_copy({a}, torch.tensor([1, 0]), {v2})",
         "{v}.index_put((torch.tensor([0, 0]),), {y}, accumulate=True)", "torch.take_along_dim({v}, {v}.argsort({a}, stable=True), {a})", "{v}.masked_scatter({b}, {v2})", "{v}.select_scatter({y}, {a}, 0)",
-        "{v}.slice_scatter({v2}, {a}, 0, 1)", "{v}.scatter_reduce({a}, {i} % 2, {v2}, 'amax')", "{v}.diagonal_scatter({v2})", "{x}[{x} > {n}]", "{v}[{i} % {v}.shape[0]]", "{v}[torch.where({b})]", "{v}[{v2}.argsort(0, stable=True)[0] % 2]",
+        "{v}.slice_scatter({v2}, {a}, 0, 1)", "{v}.scatter_reduce({a}, {i} % 2, {v2}, 'amax')", "{v}.diagonal_scatter({v2})", "{x}[{x} > {n}]", "{v}[{i} % {v}.shape[0]]", "{v}[torch.where({b})]", "{v}[{v2}.flatten().argsort(stable=True)[:1] % 2]",
     ),
     "lists": (
         "[{x}, {x2}]", "{l}[0]", "{l}[-1]", "sum({l})", "torch.stack({l})", "torch.cat({l})", "list({v})", "[{x} * i for i in range({s} % 4)]", "{l} + [{x}]", "{l}[::-1]", "list({v}.split(2))", "sorted({v}.flatten())", "max({v}.flatten())", "{l}.pop()",

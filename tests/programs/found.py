@@ -79,6 +79,12 @@ def chunks_of_nothing(x: Any) -> Any:
     return x[x > 100].chunk(3)[-1], x.chunk(2)[0]
 
 
+def halves_of_sizes(x: Any) -> Any:
+    """Floats meet sizes: ``n - 0.5`` is a float that follows the size."""
+    n = x.shape[0]
+    return x * (n * 0.5) + (n - 0.25), round(n - 0.5), int(1.5 * n), n + 0.5, x[: int(n * 0.5)]
+
+
 # ---------------------------------------------------------------------------------------------- state
 class WrittenThenReplaced(torch.nn.Module):
     """A buffer that is written to and then replaced is the new array."""
@@ -111,6 +117,7 @@ PROGRAMS = [
     ),
     Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_BOTH, "puts other memory under a tensor")),
     Program("out_resized", lambda: out_resized, _TWO_AXES, dict.fromkeys(_BOTH, "passed as out= has another shape")),
+    Program("halves_of_sizes", lambda: halves_of_sizes, _calls((4,), (5,), (2,))),
     Program("written_then_replaced", WrittenThenReplaced, _calls((2, 3), (4, 3), (2, 3))),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
 ]
