@@ -13,7 +13,8 @@ import torch
 import graph_compiler
 from graph_compiler.errors import GraphCompilerError
 
-from ..programs.table import TARGETS, state_now, state_of
+from ..programs.table import RAISED, TARGETS, state_now, state_of
+from ..support.canonical import raised
 from ..support.compare import arrays, assert_same
 from .program import load
 from .rounding import unstable
@@ -77,10 +78,12 @@ def judge(source: str, setting: Setting) -> Verdict:
 
 
 def _compiled(function: Any, setting: Setting, scope: dict[str, Any]) -> Any:
-    options = {"to": setting.to, "source": "torch", "return_backend_compiled_fn": setting.compiled}
-    if setting.lazy:
-        return graph_compiler.compile(function, **options)
-    return graph_compiler.compile(function, args=scope["calls"][0](), **options)
+    to = "torch" if setting.to == RAISED else setting.to
+    graph = graph_compiler.compile(function, to=to, source="torch", return_backend_compiled_fn=setting.compiled)
+    graph = raised(graph) if setting.to == RAISED else graph
+    if not setting.lazy:
+        graph.add_variant(scope["calls"][0](), {}, "args= given")
+    return graph
 
 
 def _expected(function: Any, make_call: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .table import Program
+from .table import ELSEWHERE, Program
 
 Calls = tuple[Callable[[], tuple[Any, ...]], ...]
 
@@ -100,23 +100,32 @@ class WrittenThenReplaced(torch.nn.Module):
 
 
 _TWO_AXES = _calls((2, 3), (4, 2), (2, 3))
-_BOTH = ("torch", "jax")
+_EVERYWHERE = ("torch", ELSEWHERE)
 PROGRAMS = [
     Program("written_through_two_views", lambda: written_through_two_views, _TWO_AXES),
     Program(
         "written_where_memory_repeats",
         lambda: written_where_memory_repeats,
         (lambda: (_x(2, 3),), lambda: (_x(4, 3)[::2],), lambda: (_x(3).expand(2, 3),)),
-        dict.fromkeys(_BOTH, "whose elements share memory"),
+        dict.fromkeys(_EVERYWHERE, "whose elements share memory"),
     ),
     Program("bfloat16_argument", lambda: bfloat16_argument, _calls((2, 3), (4, 2), dtype=torch.bfloat16)),
-    Program("memory_of_wide_type", lambda: memory_of_wide_type, _calls((3,), (2,), dtype=torch.int64), {"jax": "memory of int64"}),
+    Program(
+        "memory_of_wide_type",
+        lambda: memory_of_wide_type,
+        _calls((3,), (2,), dtype=torch.int64),
+        {"jax": "memory of int64"},
+        targets=("torch", "jax", "numpy"),
+    ),
     Program("reshaped_in_place", lambda: reshaped_in_place, _TWO_AXES),
     Program(
-        "argument_reshaped_in_place", lambda: argument_reshaped_in_place, _TWO_AXES, dict.fromkeys(_BOTH, "changes the shape of an array")
+        "argument_reshaped_in_place",
+        lambda: argument_reshaped_in_place,
+        _TWO_AXES,
+        dict.fromkeys(_EVERYWHERE, "changes the shape of an array"),
     ),
-    Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_BOTH, "puts other memory under a tensor")),
-    Program("out_resized", lambda: out_resized, _TWO_AXES, dict.fromkeys(_BOTH, "passed as out= has another shape")),
+    Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "puts other memory under a tensor")),
+    Program("out_resized", lambda: out_resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "passed as out= has another shape")),
     Program("halves_of_sizes", lambda: halves_of_sizes, _calls((4,), (5,), (2,))),
     Program("written_then_replaced", WrittenThenReplaced, _calls((2, 3), (4, 3), (2, 3))),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
