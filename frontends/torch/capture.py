@@ -33,7 +33,7 @@ from .compiling import compiling
 from .names import is_in_place, name_of, row_key
 from .outside import outside_of
 from .parameters import Weights
-from .reshaping import refuse_resized
+from .reshaping import refuse_out
 from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
 from .structure import STRUCTURE
@@ -190,8 +190,10 @@ class Capture(TorchFunctionMode):
         self._save_written(key, args, kwargs)
         versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
         result = self._attempt(function, key, operands, args, kwargs)
-        refuse_resized(self, kwargs.get("out"))
-        touched = (tensor for tensor, before in zip(operands, versions) if version(tensor) != before)
+        refuse_out(self, kwargs.get("out"), operands)
+        touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
+        if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
+            touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
         made = [result] if key in kinds.MAY_COPY and result is operands[0] else self._new_tensors(result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:

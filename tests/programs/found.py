@@ -73,6 +73,20 @@ def out_resized(x: Any) -> Any:
     return made
 
 
+def out_beside_operand(x: Any) -> Any:
+    """One memory, two parts of it: the one passed as ``out=`` is written to."""
+    made = x * 1.0
+    torch.add(made[1], made[0], out=made[1])
+    torch.index_select(made[:1], 0, torch.tensor([0]), out=made[1:2])
+    return made
+
+
+def out_overlaps_operand(x: Any) -> Any:
+    made = x * 1.0
+    torch.matmul(made, made, out=made.t())
+    return made
+
+
 # ---------------------------------------------------------------------------------------------- sizes
 def chunks_of_nothing(x: Any) -> Any:
     """torch cuts an empty array into as many pieces as were asked for."""
@@ -128,5 +142,12 @@ PROGRAMS = [
     Program("out_resized", lambda: out_resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "passed as out= has another shape")),
     Program("halves_of_sizes", lambda: halves_of_sizes, _calls((4,), (5,), (2,))),
     Program("written_then_replaced", WrittenThenReplaced, _calls((2, 3), (4, 3), (2, 3))),
+    Program(
+        "out_overlaps_operand",
+        lambda: out_overlaps_operand,
+        _calls((3, 3), (2, 2)),
+        dict.fromkeys(_EVERYWHERE, "shares part of its memory with an operand"),
+    ),
+    Program("out_beside_operand", lambda: out_beside_operand, _calls((2, 3), (2, 3))),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
 ]
