@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 UNITS = 64
+_PLACES = frozenset({"__setitem__", "index_put_", "index_put", "scatter", "scatter_", "index_copy", "index_copy_", "put_"})
 _NARROWEST = {torch.float64: torch.float32, torch.complex128: torch.complex64}
 
 
@@ -31,6 +32,8 @@ class Jitter(TorchFunctionMode):
         kwargs = kwargs or {}
         random_state = torch.get_rng_state()
         before = tree_map(_copied, (args, kwargs))
+        if getattr(function, "__name__", "") in _PLACES and any(map(_repeats, tree_leaves((args, kwargs)))):
+            self.beyond = "several writes to one place"
         result = function(*args, **kwargs)
         after = torch.get_rng_state()
         if torch.equal(random_state, after):
@@ -70,6 +73,12 @@ class Jitter(TorchFunctionMode):
             tensor.copy_(moved)
         except RuntimeError:  # an expanded array
             return
+
+
+def _repeats(item: Any) -> bool:
+    """Whether this may be an index with a place twice: which of several numbers stays there is not defined."""
+    is_index = isinstance(item, torch.Tensor) and item.dtype in (torch.int64, torch.int32, torch.int16, torch.int8)
+    return is_index and item.unique().numel() < item.numel()
 
 
 def _copied(item: Any) -> Any:

@@ -29,7 +29,7 @@ GRAMMAR: dict[str, tuple[str, ...]] = {
     "w": ("{x}", "{x}", "{x}", "{v}[{k}]", "{m}.t()", "{m}.diagonal()", "{x}.view(-1)", "{v}.transpose(0, -1)", "{x}.detach()", "{v}.flatten()[1:]",
           "{v}.unbind(0)[-1]", "{v}.unsqueeze(0)", "{x}.data", "{m}.mT[0]", "{v}.split(1)[0]", "{x}.reshape(-1)[:2]"),
     "k": (  # an index
-        "0", "-1", "1:", ":2", "::2", "...", "None", ":, 0", "..., -1", ":, 1:", "..., None", "0, 0", "1:, ::2", ":-1", "[0, -1]", "[[0], [0]]", "()",
+        "0", "-1", "1:", ":2", "::2", "...", "None", ":, 0", "..., -1", ":, 1:", "..., None", "0, 0", "1:, ::2", ":-1", "[0, -1]", "[[0], [1]]", "()",
         "True", "False", "torch.tensor([0, 1])", "torch.tensor([[0, 1], [1, 0]])", ":, [0, 1]", "[0, 1], [1, 0]", "0, [0, 1]", "[1, 0], None", "[0, 1], :, [0, 1]",
         "torch.tensor(1)", "{b}", "{x} > 0", "{i} % 2", "{p}", "{s} - 2", ": {s} // 2", "-{s}:", "{s} // 2 :", "..., {s} - 1", "torch.arange({s} // 2)",
         ":, torch.arange({s} - 1)", "{i}.argmax()", "{x}.abs().argmax(0) % 2", "slice(None, {s}, 2)", "[True] * {v}.shape[0]", "{b}, 0", "torch.arange(2), torch.tensor([1, 0])",
@@ -64,7 +64,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
     "smooth": (
         "{x}.sin()", "torch.cos({x})", "torch.tanh({x})", "torch.sigmoid({x})", "torch.exp(-{x}.abs())", "{x}.abs().sqrt()", "{x}.abs().log1p()", "torch.erf({x})", "F.gelu({f})",
         "F.silu({f})", "F.softplus({f})", "torch.relu({x})", "F.leaky_relu({f}, 0.1)", "F.elu({f})", "F.relu6({x})", "F.hardtanh({f})", "F.softmax({v}, {a})", "F.log_softmax({v}, {a})",
-        "{v}.logsumexp({a})", "torch.atan2({f}, {f2})", "({x}.square() + 1).rsqrt()", "F.hardswish({f})", "F.layer_norm({v}, {v}.shape[-1:])", "F.normalize({f}, dim={a})",
+        "{v}.logsumexp({a})", "torch.atan2({f}, {f2}.abs() + 1)", "({x}.square() + 1).rsqrt()", "F.hardswish({f})", "F.layer_norm({v}, {v}.shape[-1:])", "F.normalize({f}, dim={a})",
         "F.mse_loss({f}, {f2})", "F.l1_loss({f}, {f2}, reduction='sum')", "F.glu({v}, {a})", "{x}.softmax({a}, dtype=torch.float32)", "F.prelu({f}, torch.tensor([0.25]))",
         "{f}.exp2()", "torch.logaddexp({f}, {f2})", "F.cosine_similarity({f}, {f2}, dim={a})", "F.hardsigmoid({f})", "F.smooth_l1_loss({f}, {f2})", "F.threshold({x}, 1, -1)",
     ),

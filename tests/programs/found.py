@@ -99,6 +99,13 @@ def halves_of_sizes(x: Any) -> Any:
     return x * (n * 0.5) + (n - 0.25), round(n - 0.5), int(1.5 * n), n + 0.5, x[: int(n * 0.5)]
 
 
+# ---------------------------------------------------------------------------------------------- numbers
+def wrapped_numbers(x: Any) -> Any:
+    """Beside integers torch takes a number modulo what the type holds."""
+    filled = torch.full_like(x, -1)
+    return x % -2, x + -2, x > -1, x - 300, torch.where(x > 2, x, -1), filled, x.new_full((2,), -1), x.clone().fill_(-3), -1 - x
+
+
 # ---------------------------------------------------------------------------------------------- state
 class WrittenThenReplaced(torch.nn.Module):
     """A buffer that is written to and then replaced is the new array."""
@@ -141,6 +148,8 @@ PROGRAMS = [
     Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "puts other memory under a tensor")),
     Program("out_resized", lambda: out_resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "passed as out= has another shape")),
     Program("halves_of_sizes", lambda: halves_of_sizes, _calls((4,), (5,), (2,))),
+    Program("wrapped_numbers", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.uint8)),
+    Program("wrapped_numbers_signed", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.int8)),
     Program("written_then_replaced", WrittenThenReplaced, _calls((2, 3), (4, 3), (2, 3))),
     Program(
         "out_overlaps_operand",
