@@ -8,7 +8,8 @@ from typing import Any
 
 from ..errors import UnsupportedOperation
 from ..ir.graph import Node, Value
-from ..ops.text import Text
+from ..ops.dtypes import DTYPES
+from ..ops.text import Text, factor
 from ..sizes import Symbol
 from .rows import Rows, operand
 
@@ -23,6 +24,11 @@ class CanonicalDialect:
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The row's expression for a node."""
+        for value in node.outputs:
+            if value.dtype not in DTYPES:
+                raise UnsupportedOperation(
+                    f"{node.origin} gives {value.dtype}, a data type that no target has; convert to another one before"
+                )
         operands = tuple(self._operand(item, text) for item in node.inputs)
         params = {name: self._param(name, value, text) for name, value in node.params.items()}
         try:
@@ -34,9 +40,9 @@ class CanonicalDialect:
         if item is None:
             return None
         written = text(item)
-        if isinstance(written, Text):
-            return operand(written, item.spec, item.node is None) if isinstance(item, Value) else operand(written, None)
-        return operand(f"({written!r})" if isinstance(written, (int, float)) and written < 0 else repr(written), None)
+        if isinstance(item, Value):
+            return operand(written, item.spec, item.node is None)
+        return operand(factor(repr(written)), None)
 
     def _param(self, name: str, value: Any, text: Callable[[Any], Any]) -> Any:
         return Text(self.dtype_text(value)) if name == "dtype" and isinstance(value, str) else text(value)
@@ -44,6 +50,10 @@ class CanonicalDialect:
     def size(self, array: str, symbol: Symbol) -> str:
         """A size is read from the array's shape, an item from its only element."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.item()"
+
+    def sizes(self, array: str) -> str:
+        """All sizes of an array at once."""
+        return f"{array}.shape"
 
     def spell(self, item: Any) -> str | None:
         """Canonical parameters are all literals."""

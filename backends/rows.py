@@ -88,10 +88,11 @@ class Rows:
 
         return register
 
-    def include(self, others: Rows) -> None:
-        """Adds all rows of another table."""
+    def include(self, others: Rows, without: tuple[str, ...] = ()) -> None:
+        """Adds the rows of another table, those named in ``without`` left out."""
         for name, row in others._rows.items():
-            self._add(name, row)
+            if name not in without:
+                self._add(name, row)
 
     def _add(self, name: str, row: Row) -> None:
         if name in self._rows:

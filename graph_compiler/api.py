@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -20,7 +21,7 @@ from .runtime.unified import UnifiedGraph
 from .trees import iterate_structure
 
 FRONTENDS = ("torch",)
-BACKENDS = ("torch", "jax", "numpy")
+BACKENDS = ("torch", "jax", "numpy", "tensorflow")
 
 
 def compile(
@@ -51,9 +52,10 @@ def compile(
     Args:
         objs: functions, methods, ``torch.nn.Module`` objects and other callables. Of a class, a subclass whose methods are compiled at
             their first call; of a Python module, a copy whose functions are, those of its submodules too. The originals stay as they are.
-        to: framework to write the graph for (``"torch"``, ``"jax"``); by default the one it is written in.
+        to: framework to write the graph for (``"torch"``, ``"jax"``, ``"numpy"``); by default the one it is written in.
         array_caching: compute once what is the same at every call.
-        return_backend_compiled_fn: wrap the flat function in ``torch.compile`` or ``jax.jit``, with ``compile_options``.
+        return_backend_compiled_fn: wrap the flat function in ``torch.compile`` or ``jax.jit``, with ``compile_options``; numpy has no compiler
+            and runs it as it is.
         include_generators: ``False`` draws random numbers that depend on no array once, as constants.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
         args, kwargs: example arguments. Only their structure, dtypes, ranks and Python values matter later; sizes stay symbolic.
@@ -74,13 +76,11 @@ def compile(
     is_lazy = args is None and kwargs is None
 
     def one(obj: Any) -> Any:
-        if isinstance(obj, (ModuleType, type)):
-            return _inside(obj, one, is_lazy)
         pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, options)
         graph = _graph(pipeline, is_lazy, (static_argnums, static_argnames), on_miss, max_variants)
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
-    return _each(objs, one)
+    return _each(objs, functools.partial(_whole, one, is_lazy))
 
 
 def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
@@ -148,6 +148,11 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
         return unified
 
     return _each(objs, one)
+
+
+def _whole(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
+    """An object compiled: itself, or what is inside of a class or Python module."""
+    return _inside(obj, one, is_lazy) if isinstance(obj, (ModuleType, type)) else one(obj)
 
 
 def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:

@@ -64,6 +64,10 @@ class InvalidFile(GraphCompilerError, ValueError):
     """A saved graph cannot be read (truncated, altered, foreign, of another version), or a graph holds what a file cannot hold."""
 
 
+class NotSerialisable(GraphCompilerError, TypeError):
+    """A graph was pickled or copied; ``save`` and ``load`` take it to another process."""
+
+
 class InvalidGraph(GraphCompilerError):
     """A graph broke a rule of its form: a bug in a pass or in a row of a table, not in the user's code."""
 

@@ -284,10 +284,15 @@ class Size:
         return self.text(repr)
 
     def text(self, symbol_text: Callable[[Symbol], str]) -> str:
-        """A Python expression, with ``symbol_text`` for each symbol."""
+        """A Python expression, with ``symbol_text`` for each symbol.
+
+        >>> n = Size.of(Symbol("n", 0, hint=5))
+        >>> -(-n // 2), -(n // 2) + 1
+        (-((-n.shape[0]) // 2), 1 - (n.shape[0] // 2))
+        """
         parts: list[str] = []
         for monomial, coefficient in sorted(self._terms.values(), key=lambda term: term[1] < 0):
-            text = _product_text(monomial, abs(coefficient), symbol_text, alone=len(self._terms) == 1)
+            text = _product_text(monomial, abs(coefficient), symbol_text, alone=len(self._terms) == 1 and coefficient > 0)
             sign = ("- " if parts else "-") if coefficient < 0 else ("+ " if parts else "")
             parts.append(sign + text)
         return " ".join(parts)

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Union
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Union, cast
 
 Path = tuple[Any, ...]
 
@@ -135,6 +136,10 @@ def _make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any
     return made
 
 
+def _make_namespace(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    return cls(**dict(zip(keys, children)))
+
+
 def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
     return ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value) if hasattr(value, field.name))
 
@@ -145,6 +150,7 @@ _KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, 
     (lambda cls: issubclass(cls, (tuple, list)), enumerate, lambda cls, keys, children: cls(children)),
     (lambda cls: issubclass(cls, Mapping), lambda value: value.items(), _make_mapping),
     (dataclasses.is_dataclass, _dataclass_items, _make_dataclass),
+    (lambda cls: issubclass(cls, types.SimpleNamespace), lambda value: vars(value).items(), _make_namespace),
 )
 
 
@@ -154,6 +160,16 @@ def _kind_of(cls: type) -> Any:
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:
     return list(vars(value).items()) if hasattr(value, "__dict__") else []
+
+
+@functools.cache
+def _is_all_attributes(cls: Hashable) -> bool:
+    """Whether objects of a class hold nothing beside their attributes, so that they can be made anew from these: an exception holds more."""
+    try:
+        object.__new__(cast(type, cls))
+    except TypeError:
+        return False
+    return True
 
 
 def _is_plain(value: Any, depth: int = 3) -> bool:
@@ -178,10 +194,11 @@ def _flatten(
     if isinstance(value, (*_COMPARED_BY_VALUE, *_NEVER_OPENED)) or id(value) in above:
         return Static(value)
     kind = _kind_of(type(value))
-    items = kind[1](value) if kind else (_attributes(value) if open_objects(value) else ())
+    opened = open_objects(value) and _is_all_attributes(cast(Hashable, type(value)))
+    items = kind[1](value) if kind else (_attributes(value) if opened else ())
     before, above = len(leaves), (*above, id(value))
     pairs = [(key, _flatten(child, is_leaf, leaves, open_objects, above)) for key, child in items]
-    if kind is None and len(leaves) == before and not (open_objects(value) and _is_plain(value)):
+    if kind is None and len(leaves) == before and not (opened and _is_plain(value)):
         return Static(value)
     return Branch(type(value), tuple(key for key, _ in pairs), tuple(child for _, child in pairs))
 
@@ -243,6 +260,26 @@ def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
     elif isinstance(tree, Branch):
         for key, child in zip(tree.keys, tree.children):
             yield from paths(child, (*prefix, key))
+
+
+def leaves_at(tree: Tree, value: Any) -> list[Any]:
+    """What stands in ``value`` at the places of the leaves of ``tree``, in the order of the tree.
+
+    >>> leaves_at(Branch(dict, ("a", "b"), (Leaf(), Leaf())), {"b": 2.5, "a": 1.5})
+    [1.5, 2.5]
+    """
+    if isinstance(tree, Leaf):
+        return [value]
+    if isinstance(tree, Static):
+        return []
+    places = enumerate(zip(tree.keys, tree.children))
+    return [leaf for index, (key, child) in places for leaf in leaves_at(child, _child(value, index, key))]
+
+
+def _child(value: Any, index: int, key: Any) -> Any:
+    if isinstance(value, (tuple, list)):
+        return value[index]
+    return value[key] if isinstance(value, Mapping) else getattr(value, key)
 
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:

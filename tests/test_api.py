@@ -17,9 +17,9 @@ import numpy as np  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import CallMismatch, GuardFailed, NotCompilable, NotTraced, TracingError, UnsupportedOperation  # noqa: E402
 
-from .support.compare import assert_same  # noqa: E402
+from .support.compare import assert_same, to_numpy  # noqa: E402
 
-TARGETS = ("torch", "jax", "numpy")
+TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 
 class Small(torch.nn.Module):
@@ -34,7 +34,7 @@ class Small(torch.nn.Module):
 
 
 def numbers(array: Any) -> Any:
-    return array.tolist()
+    return to_numpy(array).tolist()
 
 
 # ------------------------------------------------------------------------------------- static arguments
@@ -120,7 +120,7 @@ def test_freezing_folds() -> None:
 
 
 # ------------------------------------------------------------------------------------- a graph as something else
-@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])  # of tensorflow in test_tensorflow.py
 def test_a_trainable_module(to: str) -> None:
     source = Small()
     graph = graph_compiler.transpile(source, to=to, args=(torch.randn(4, 3),))

@@ -24,7 +24,7 @@ import graph_compiler as gc  # noqa: E402
 from .models import minilm, small  # noqa: E402
 from .support.compare import arrays, assert_no_further, assert_same, to_numpy  # noqa: E402
 
-TARGETS = ("torch", "jax", "numpy")
+TARGETS = ("torch", "jax", "numpy", "tensorflow")
 NAMES = tuple(small.BY_NAME)
 FULL_NAMES = tuple(row.name for row in small.ROWS if not row.only_tiny)
 TRAINED = ("bert", "llama", "vit", "resnet")

@@ -6,10 +6,10 @@ import pytest
 
 from graph_compiler.errors import GraphCompilerError
 
-from .programs import closures, found, guards, signatures, state, views
+from .programs import closures, found, guards, signatures, sizes, state, views
 from .programs.table import RAISED, Program, check
 
-TABLES = {"signatures": signatures, "guards": guards, "views": views, "state": state, "closures": closures, "found": found}
+TABLES = {"signatures": signatures, "guards": guards, "sizes": sizes, "views": views, "state": state, "closures": closures, "found": found}
 CASES = [
     pytest.param(table, program, to, id=f"{table}-{program.name}-{to}")
     for table, module in TABLES.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from graph_compiler.backends.jax.lowering import rows  # noqa: E402
 from graph_compiler.errors import GuardFailed, VerificationFailed  # noqa: E402
 from graph_compiler.frontends.torch.calls import TorchCalls  # noqa: E402
 
-TARGETS = ("torch", "jax", "numpy")
+TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 
 class Normalised(torch.nn.Module):
@@ -113,6 +114,34 @@ def test_a_row_broken_by_a_tenth_of_a_percent_is_found(op: str, monkeypatch: pyt
         graph_compiler.transpile(function, verify=True)(torch.randn(3, 4))
 
 
+# operation -> (function, what its row gives, what verify says)
+MISTAKES: dict[str, tuple[str, Callable[[Any], Any], str, str]] = {
+    "a narrower float": (
+        "add",
+        lambda x: x + 1,
+        "({}).astype('float16')",
+        "the type of the result is float16 where the original gives float32",
+    ),
+    "another float": ("add", lambda x: x + 1, "({}).astype('bfloat16')", "the type of the result is bfloat16"),
+    "a narrower integer": ("argmax", lambda x: x.argmax(0), "({}).astype('int16')", "the type of the result is int16"),
+    "an integer for a truth value": ("greater", lambda x: x > 0, "({}).astype('int32')", "the type of the result is int32"),
+    "one element": ("add", lambda x: x + 1, "({}).at[-1, -1].multiply(1.001)", "differs in 1 of"),
+    "a write that is lost": ("setitem", lambda x: x[0].fill_(2) * 0, "x", "argument 0 after the call differs"),
+    "a truth value": ("greater", lambda x: x > 0, "~({})", "differs in"),
+    "small numbers": ("multiply", lambda x: x * 1e-12, "({}) * 1.001", "differs in"),
+    "NaN for infinity": ("exp", lambda x: torch.exp(x * 1000), "jnp.where(jnp.isinf({0}), jnp.nan, {0})", "differs in"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_of_every_kind_are_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    op, function, template, words = MISTAKES[name]
+    whole = rows.expression
+    monkeypatch.setattr(rows, "expression", lambda name, *rest: template.format(whole(name, *rest)) if name == op else whole(name, *rest))
+    with pytest.raises(VerificationFailed, match=words):
+        graph_compiler.transpile(function, args=(torch.randn(3, 4),)).verify()
+
+
 def test_a_recorded_call_that_is_written_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = TorchCalls.expression
 
@@ -125,10 +154,10 @@ def test_a_recorded_call_that_is_written_wrongly_is_found(monkeypatch: pytest.Mo
         graph.verify()
 
 
-def test_a_value_that_was_baked_is_found() -> None:
-    scale = [2.0]
-    graph = graph_compiler.transpile(lambda x: x * scale[0], args=(torch.randn(3),))
+def test_a_value_that_was_baked_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCALE", "2.0")
+    graph = graph_compiler.transpile(lambda x: x * float(os.environ["SCALE"]), args=(torch.randn(3),))
     graph.verify()
-    scale[0] = 2.01
+    monkeypatch.setenv("SCALE", "2.01")
     with pytest.raises(VerificationFailed, match="differ"):
         graph.verify()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -11,22 +12,22 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...errors import GuardFailed
-from ...trees import flatten, unflatten
-from .plain_results import jit_with_plain_results
+from ...ir.graph import Guard
+from ...ops.dtypes import NARROWED
+from ...trees import Tree, flatten, unflatten
 
 log = logging.getLogger("graph_compiler")
-_NARROWED = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 _said: set[str] = set()
 
 
 def jax_dtype(dtype: str) -> str:
     """The dtype that JAX uses for this one: without ``jax_enable_x64`` the 64-bit types become 32-bit ones."""
-    if jax.config.jax_enable_x64 or dtype not in _NARROWED:
+    if jax.config.jax_enable_x64 or dtype not in NARROWED:
         return dtype
     if dtype not in _said:
         _said.add(dtype)
-        log.info("JAX without jax_enable_x64 has no %s; %s is used", dtype, _NARROWED[dtype])
-    return _NARROWED[dtype]
+        log.info("JAX without jax_enable_x64 has no %s; %s is used", dtype, NARROWED[dtype])
+    return NARROWED[dtype]
 
 
 class JaxTarget:
@@ -102,8 +103,13 @@ class JaxTarget:
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
         """``jax.jit``; a function whose sizes depend on elements, which XLA cannot compile, runs as it is, and a log line says so."""
-        compiled = jit_with_plain_results(function, options)
-        chosen: list[Callable[..., Any]] = [compiled]
+
+        @functools.wraps(function)
+        def packed(*args: Any) -> _Packed:
+            return _Packed.of(function(*args))
+
+        compiled = jax.jit(packed, **options)
+        chosen: list[Callable[..., Any]] = [lambda *args: compiled(*args).unpacked()]
 
         def call(*args: Any) -> Any:
             try:
@@ -140,15 +146,16 @@ class JaxTarget:
                 _register(cls)
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result`` where the guards on elements hold. Inside of a transformation they cannot be looked at: then floats turn to NaN where one fails."""
+        """``result`` where the guards on elements hold.
+
+        Inside of a transformation they cannot be looked at. Where one fails then, floats turn to NaN; if the result holds anything else, a
+        callback raises, which JAX reports when the result is used.
+        """
         for check, guard in zip(checks, guards):
-            if not isinstance(check, jax.core.Tracer):
-                if check.tolist() != guard.expected:
-                    raise GuardFailed(
-                        f"elements handed to Python were {guard.expected!r} while recording and are {check.tolist()!r} now, read by {guard.origin}"
-                    )
+            if isinstance(check, jax.core.Tracer):
+                result = _refused(result, _as_expected(check, guard), guard)
             else:
-                result = _poisoned(result, jnp.all(check == jnp.asarray(guard.expected)))
+                guard.require(self.elements(check))
         return result
 
 
@@ -186,11 +193,60 @@ def _is_leaf(item: Any) -> bool:
     return isinstance(item, (jax.Array, np.ndarray)) or hasattr(item, "aval") or type(item) is object
 
 
-def _poisoned(result: Any, holds: Any) -> Any:
-    def poison(leaf: Any) -> Any:
-        return jnp.where(holds, leaf, jnp.nan) if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact) else leaf
+def _as_expected(check: Any, guard: Guard) -> Any:
+    """Whether the elements of a traced array are those that were seen while recording: NaN is NaN, and 0.0 is not -0.0."""
+    expected = np.asarray(guard.expected)
+    if expected.shape != check.shape:
+        raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are of the shape {check.shape} now")
+    with np.errstate(all="ignore"):
+        wanted = expected.astype(check.dtype)
+    if not jnp.issubdtype(check.dtype, jnp.inexact):
+        return jnp.all(check == wanted) & bool(np.all(wanted == expected))
+    same_sign = jnp.signbit(jnp.real(check)) == jnp.signbit(jnp.real(wanted))
+    return jnp.all(((check == wanted) & same_sign) | (jnp.isnan(check) & jnp.isnan(wanted)))
 
-    return jax.tree.map(poison, result)
 
+def _refused(result: Any, holds: Any, guard: Guard) -> Any:
+    """``result`` that nobody takes for right where the guard does not hold."""
+    leaves, tree = flatten(result, _is_leaf)
+    floats = [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]
+    if not all(floats):
+        jax.debug.callback(functools.partial(_raise_unless, guard), holds)
+    return unflatten(tree, [jnp.where(holds, leaf, jnp.nan) if is_float else leaf for leaf, is_float in zip(leaves, floats)])
+
+
+def _raise_unless(guard: Guard, holds: Any) -> None:
+    if not holds:
+        raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are others now, read by {guard.origin}")
+
+
+# ------------------------------------------------------------------------------------- results of compiled functions
+class _Packed:
+    """A result on its way out of ``jax.jit``: its arrays as JAX sees them, all else (numbers, texts, the order of keys) as part of the form."""
+
+    def __init__(self, leaves: Any, form: _Form) -> None:
+        self.leaves, self.form = leaves, form
+
+    @classmethod
+    def of(cls, result: Any) -> _Packed:
+        leaves, tree = flatten(result, _is_leaf)
+        return cls(leaves, _Form(tree))
+
+    def unpacked(self) -> Any:
+        return unflatten(self.form.tree, self.leaves)
+
+
+class _Form:
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Form) and self.tree == other.tree
+
+    def __hash__(self) -> int:
+        return hash(_Form)
+
+
+jax.tree_util.register_pytree_node(_Packed, lambda packed: (packed.leaves, packed.form), lambda form, leaves: _Packed(leaves, form))
 
 target = JaxTarget()

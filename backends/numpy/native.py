@@ -9,7 +9,6 @@ import ml_dtypes
 import numpy as np
 
 from ...errors import GuardFailed, NotCompilable
-from ...sizes import same_elements
 from ..arrays import as_numpy, write_into
 
 
@@ -92,10 +91,7 @@ class NumpyTarget:
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` where the guards on elements hold, otherwise ``GuardFailed``."""
         for check, guard in zip(checks, guards):
-            if not same_elements(seen := self.elements(check), guard.expected):
-                raise GuardFailed(
-                    f"elements handed to Python were {guard.expected!r} while recording and are {seen!r} now, read by {guard.origin}"
-                )
+            guard.require(self.elements(check))
         return result
 
 

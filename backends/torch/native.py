@@ -99,7 +99,11 @@ class TorchTarget:
         return lambda: torch.set_rng_state(state)
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result``, where the guards on elements hold."""
+        """``result``, where the guards on elements hold. Inside of ``torch.func.vmap`` they cannot be looked at, and torch raises."""
+        for check, guard in zip(checks, guards):
+            while torch._C._functorch.is_gradtrackingtensor(check):
+                check = torch._C._functorch.get_unwrapped(check)
+            guard.require(self.elements(check))
         return result
 
 

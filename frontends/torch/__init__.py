@@ -8,6 +8,7 @@ from . import files as files
 from .calls import TorchCalls
 from .capture import Recording as Recording
 from .capture import record as record
+from .capture import unrecorded as unrecorded
 from .examples import example_inputs as example_inputs
 
 name = "torch"

@@ -10,8 +10,9 @@ import torch
 
 from ...errors import TracingError
 from ...sizes import Size, Symbol, product
+from ...trees import map_structure
 from . import reads, reshaping
-from .sizes import symbolic
+from .sizes import own, plain, symbolic
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -32,6 +33,16 @@ def _size(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 def _numel(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     value = capture.value(args[0])
     return symbolic(product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide)
+
+
+def _nbytes(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    count = _numel(capture, function, args, kwargs)
+    return count * args[0].element_size()
+
+
+def _is_same_size(capture: Capture, function: Any, args: Any, kwargs: Any) -> bool:
+    left, right = map(capture.sizes_of, args)
+    return bool(left == right)
 
 
 def _len(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
@@ -121,6 +132,11 @@ def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
+def _arithmetic(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """Sizes stay symbolic."""
+    return own(function(*map_structure(plain, args), **map_structure(plain, kwargs)))
+
+
 def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function itself."""
     frame = sys._getframe()
@@ -130,16 +146,13 @@ def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
 
 
-def _of_sizes(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
-    """torch's own arithmetic on symbolic numbers (``n * 0.5`` calls ``torch.sym_float``) stays symbolic."""
-    return function(*args, **kwargs)
-
-
 ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "shape": _shape,
     "size": _size,
     "numel": _numel,
     "nelement": _numel,
+    "nbytes": _nbytes,
+    "is_same_size": _is_same_size,
     "__len__": _len,
     "stride": _stride,
     reads.GRAD_MODE: _grad_mode,
@@ -147,11 +160,11 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "is_contiguous": _contiguous,
     "requires_grad": _requires_grad,
     "__set__": _set,
-    **dict.fromkeys(reads.OF_SIZES, _of_sizes),
     **dict.fromkeys(reshaping.VIEWS, reshaping.reshape_in_place),
     **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
     **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),
     **dict.fromkeys(reads.VALUES, elements),
+    **dict.fromkeys(reads.SYMBOLIC, _arithmetic),
     **dict.fromkeys(reads.QUESTIONS, _question),
     **dict.fromkeys(reads.FOREIGN, _foreign),
 }

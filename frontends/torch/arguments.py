@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,11 +14,12 @@ from ...trees import Path, Tree, paths
 
 
 def is_array(item: Any) -> bool:
-    """Whether this is an array of torch, numpy or jax."""
+    """Whether this is an array of any framework; numpy's scalars count as Python's."""
     if isinstance(item, (torch.Tensor, np.ndarray)):
         return True
-    jax = sys.modules.get("jax")
-    return jax is not None and isinstance(item, jax.Array)
+    if isinstance(item, (np.generic, type)):
+        return False
+    return hasattr(item, "dtype") and hasattr(item, "shape") and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
 
 
 def opens(item: Any) -> bool:
@@ -28,10 +28,12 @@ def opens(item: Any) -> bool:
 
 
 def to_tensor(item: Any) -> torch.Tensor:
-    """An array of any framework as a tensor, without copying where memory allows."""
+    """An array of any framework as a tensor; numpy arrays share their memory, those of frameworks whose arrays never change do not."""
     if isinstance(item, torch.Tensor):
         return item
-    return torch.from_numpy(np.asarray(item)) if np.asarray(item).flags.writeable else torch.from_numpy(np.array(item))
+    if not isinstance(item, np.ndarray):
+        return torch.from_dlpack(item).clone() if hasattr(item, "__dlpack__") else torch.from_numpy(np.array(item))
+    return torch.from_numpy(item if item.flags.writeable else item.copy())
 
 
 def input_names(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], tree: Tree) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ...ir.graph import Node
+from ...ops.text import factor
 from ...sizes import Symbol
 from .names import row_key
 
@@ -59,6 +60,10 @@ class TorchCalls:
         """How a size or stride is read."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.stride({symbol.axis})"
 
+    def sizes(self, array: str) -> str:
+        """All sizes at once."""
+        return f"{array}.shape"
+
     def context(self, node: Node) -> str:
         """Calls made with gradients switched off stay so."""
         return "torch.no_grad()" if node.facts.get("no_grad") else ""
@@ -75,8 +80,7 @@ class TorchCalls:
 
 
 def _factor(item: Any) -> str:
-    text = repr(item)
-    return f"({text})" if text.startswith("-") or " " in text and not text.startswith(("(", "[")) else text
+    return factor(repr(item))
 
 
 def _index(index: Any) -> str:

@@ -8,7 +8,7 @@ put back afterwards, also when it raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +19,8 @@ from torch.overrides import TorchFunctionMode
 from ...errors import TracingError
 from ...ir.graph import Graph, Origin, Value, values_in
 from ...ops.dtypes import is_inexact
-from ...passes.aliases import Aliases
 from ...sizes import Size, Symbol
-from ...tracing import Locator, Recorder, Surroundings
-from ...tracing.overlap import overlap
+from ...tracing import Locator, Recorder, Surroundings, refuse_escapes
 from ...tracing.updates import Containers
 from ...trees import Tree, call_of, flatten, iterate_structure, map_structure, statics
 from . import kinds, reads
@@ -30,10 +28,14 @@ from .answers import ANSWERS, elements
 from .arguments import input_names, is_array, opens, to_tensor
 from .attributes import Attributes
 from .compiling import compiling
+from .indices import with_numbers
+from .modes import unwound, without
 from .names import is_in_place, name_of, row_key
 from .outside import outside_of
 from .parameters import Weights
 from .reshaping import refuse_out
+from .settings import settings_kept
+from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
 from .structure import STRUCTURE
@@ -41,6 +43,8 @@ from .surroundings import surroundings_of
 from .tensors import fills_memory, hints, put_back, spec_of, storage, version, without_repeats
 from .training import TrainingReads
 from .unseen import Unseen
+
+_NUMBERS = (bool, int, float, complex)
 
 
 @dataclass
@@ -54,26 +58,42 @@ class Recording:
 
 def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, for_torch: bool = True) -> Recording:
     """Runs ``function(*args, **kwargs)`` once and records it; ``for_torch`` is whether the graph will run in torch."""
+    weights = Weights(function)
+    with weights.exclusive():
+        return _record(function, args, kwargs, Recorder(name, "torch"), weights, nullcontext() if for_torch else compiling())
+
+
+def _record(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    recorder: Recorder,
+    weights: Weights,
+    context: AbstractContextManager[None],
+) -> Recording:
     leaves, tree = flatten((args, kwargs), is_array, opens)
     tensors = [to_tensor(leaf) for leaf in leaves]
-    weights = Weights(function)
-    recorder = Recorder(name, "torch")
     capture = Capture(recorder, weights)
     for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
         capture.add_input(leaf_name, tensor)
     again_args, again_kwargs = call_of(tree, tensors)
     containers, state = Containers((again_args, again_kwargs), is_array), State(weights)
     try:
-        with capture.isolated(), TrainingReads() as asked, nullcontext() if for_torch else compiling():
+        with capture.isolated(), TrainingReads() as asked, context:
             result = function(*again_args, **again_kwargs)
             state.finish(capture)
         graph = capture.finish(result, tree, containers)
     finally:
         state.restore()
-        recorder.forget_arrays()
+        capture.forget_arrays()
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
     surroundings = surroundings_of(weights, graph, asked.modules(), only_without_grad)
     return Recording(graph, weights, outside_of((function, *statics(tree))).added_to(surroundings))
+
+
+def unrecorded() -> AbstractContextManager[None]:
+    """Inside of the block no recording of this thread sees what is done."""
+    return without(Capture, Unseen)
 
 
 class Capture(TorchFunctionMode):
@@ -98,7 +118,7 @@ class Capture(TorchFunctionMode):
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         random_state, attributes = torch.get_rng_state(), Attributes(self.weights.modules())
         try:
-            with self.unseen, self:
+            with settings_kept(self.recorder.graph.name), self.unseen, self, unwound():
                 yield
         finally:
             torch.set_rng_state(random_state)
@@ -115,30 +135,32 @@ class Capture(TorchFunctionMode):
             result = (result, tuple(new))
         leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item), opens)
         graph = self.recorder.graph
+        refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
-        self._note_shared_inputs(graph)
+        note_sharing(self, graph)
         _name_by_module(graph, self._leaf_paths())
         return graph
 
-    def _note_shared_inputs(self, graph: Graph) -> None:
-        """Which inputs are one object, and which are written to: these may share memory with no other."""
-        given = [id(tensor) for tensor in self.input_tensors]
-        graph.notes["same_inputs"] = [given.index(number) for number in given]
-        written = Aliases(graph).written
-        places = [index for index, value in enumerate(graph.inputs) if value in written]
-        graph.notes["written_inputs"] = places
-        apart = sorted(set(graph.notes["same_inputs"]))
-        if overlap([self.input_tensors[index] for index in apart], [apart.index(graph.notes["same_inputs"][index]) for index in places]):
-            raise TracingError(
-                f"{graph.name} writes to an argument that shares memory with another one, or whose elements share memory (expand, unfold), "
-                "which cannot be recorded; pass a copy of it"
-            )
+    def _is_recorded(self, item: Any) -> bool:
+        """Whether an object is, or stands for, something that differs between calls."""
+        if not isinstance(item, torch.Tensor):
+            return is_symbolic(item) and isinstance(expression_of(item), Size)
+        value = self.recorder.find(item)
+        return self.unseen.made(item) if value is None else self.recorder.varies(value) and not self.is_weight(value)
+
+    def forget_arrays(self) -> None:
+        """Drops every reference to arrays, so that they go with their last user and wait for no collector."""
+        self.recorder.forget_arrays()
+        self.input_tensors.clear()
+        self._saved.clear()
+        self.unseen.capture = None
 
     def add_input(self, name: str, tensor: torch.Tensor) -> None:
         """One array of the arguments; an array that stands in two places is one input, read in the first."""
         value = self.recorder.add_input(name, tensor, spec_of(tensor))
         self.input_tensors.append(tensor)
+        self.unseen.note(tensor)
         if is_inexact(value.dtype):
             self.differentiable.add(value)
 
@@ -184,7 +206,7 @@ class Capture(TorchFunctionMode):
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
-        args, kwargs = self._numbers_read(key, args, kwargs)
+        args, kwargs = with_numbers(self, key, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self._save_written(key, args, kwargs)
@@ -195,16 +217,27 @@ class Capture(TorchFunctionMode):
         if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
             touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
-        made = [result] if key in kinds.MAY_COPY and result is operands[0] else self._new_tensors(result, operands)
+        made = self._made(key, result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
             self.depends_on("is_contiguous", made[0])
         if made or written:
             self._add_node(name, key, inputs, params, operands, result, made, written)
-        elif result is not None:  # no tensor: a number of Python, made from the numbers of now
-            for size in map(expression_of, iterate_structure((args, kwargs))):
-                if isinstance(size, Size):
-                    self.decide(size)
+        else:
+            self._handed_over(result, operands, (args, kwargs))
         return result
+
+    def _handed_over(self, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
+        """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be followed."""
+        for item in iterate_structure(arguments):
+            size = expression_of(item)
+            if isinstance(size, Size):
+                self.decide(size)
+        varying = any(self.recorder.varies(self.value(tensor)) for tensor in operands)
+        if varying and any(isinstance(item, _NUMBERS) for item in iterate_structure((result,))):
+            raise TracingError(
+                f"{self.here()}: {self.call} gives Python {result!r:.80} of a tensor that depends on the inputs, and nothing is known of when this changes. "
+                "Compute it from the tensor's shape or elements"
+            )
 
     def _attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The real call. Should it fail and the user's code go on (``try``), that holds for calls of these sizes, and where elements matter, these elements."""
@@ -221,29 +254,12 @@ class Capture(TorchFunctionMode):
         """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``is_contiguous``) is as it is now."""
         value = self.value(tensor)
         if self.recorder.varies(value) and not self.is_weight(value):
-            facts = [bool(_fact(given, fact)) for given in self.input_tensors]
-            self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
+            self.note_fact(fact)
 
-    def _numbers_read(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Tensors that stand where torch wants an int (bounds of slices, sizes) are read by it: as if the code had called ``int``."""
-
-        def number(item: Any) -> Any:
-            if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:
-                return item
-            if key == "tensor_split" and item.ndim == 1:
-                return elements(self, torch.Tensor.tolist, (item,), {})
-            return elements(self, torch.Tensor.item, (item,), {}) if item.ndim == 0 else item
-
-        def bounds(item: Any) -> Any:
-            return slice(number(item.start), number(item.stop), number(item.step)) if isinstance(item, slice) else item
-
-        if key in ("__getitem__", "__setitem__"):
-            index = tuple(map(bounds, args[1])) if isinstance(args[1], tuple) else bounds(args[1])
-            return (args[0], index, *args[2:]), kwargs
-        if key not in kinds.TAKES_SIZES:
-            return args, kwargs
-        first = 0 if key in kinds.CREATES else 1
-        return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
+    def note_fact(self, fact: str) -> None:
+        """As :meth:`depends_on`, of all inputs."""
+        facts = [bool(_fact(given, fact)) for given in self.input_tensors]
+        self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
 
     def _add_node(self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any) -> None:
         origin = self.locator.locate(name, 4)
@@ -278,6 +294,11 @@ class Capture(TorchFunctionMode):
             raise TracingError(
                 f"{self.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule or a cache), "
                 "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
+            )
+        if self.unseen.made(tensor):
+            raise TracingError(
+                f"{self.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded has made of it "
+                "(torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
             )
         name = self.weights.name_of(tensor)
         if name is None or not self.weights.is_persistent(name):
@@ -329,12 +350,13 @@ class Capture(TorchFunctionMode):
         if owner is not None and id(owner) not in self._saved:
             self._saved[id(owner)] = (owner, self.run(lambda: without_repeats(owner.detach()).clone(), (), {}))
 
-    def _new_tensors(self, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
-        if isinstance(result, torch.Tensor):
-            return [] if self._known(result, operands) else [result]
-        if not isinstance(result, (tuple, list, dict)):
+    def _made(self, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+        """The tensors that a call made, or may make where sizes and strides are others."""
+        if not isinstance(result, (torch.Tensor, tuple, list, dict)):
             return []
-        return [item for item in iterate_structure(result) if isinstance(item, torch.Tensor) and not self._known(item, operands)]
+        found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
+        tensors = {id(item): item for item in found if isinstance(item, torch.Tensor)}
+        return [tensor for tensor in tensors.values() if key in kinds.MAY_COPY or not self._known(tensor, operands)]
 
     def _known(self, tensor: torch.Tensor, operands: list[torch.Tensor]) -> bool:
         return any(tensor is operand for operand in operands) or self.recorder.find(tensor) is not None

@@ -11,7 +11,9 @@ DATA_SIZED = frozenset(
     {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"}
 )
 WISHES = {"scaled_dot_product_attention": "attended", "__getitem__": "part", "matmul": "product", "masked_fill": "masked"}
-MAY_COPY = frozenset({"contiguous", "reshape"})  # give back the tensor itself or a copy, depending on its strides
+# Give back the tensor itself, a view or a copy, depending on its strides and sizes.
+MAY_COPY = frozenset({"contiguous", "reshape", "broadcast_tensors", "sum_to_size"})
+BY_STRIDES = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})  # give a view or a copy, depending on strides
 CUT = frozenset({"detach", "data"})
 RANDOM = frozenset({
     "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "normal", "normal_",

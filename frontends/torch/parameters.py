@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import threading
 import types
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -80,6 +82,14 @@ class Weights:
         holder[key] = tensor
 
     @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """While a recording runs a module and puts it back afterwards, no recording of another thread does the same."""
+        with ExitStack() as held:
+            for module in sorted(self.modules(), key=id):
+                held.enter_context(_lock_of(module))
+            yield
+
+    @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
         """Inside of the block these buffers hold other elements."""
         live = self.live(values)()
@@ -121,6 +131,15 @@ class Weights:
     def modules(self) -> list[torch.nn.Module]:
         """All modules found."""
         return [module for module, _ in self._paths.values()]
+
+
+_locks: weakref.WeakKeyDictionary[torch.nn.Module, threading.RLock] = weakref.WeakKeyDictionary()
+_making_locks = threading.Lock()
+
+
+def _lock_of(module: torch.nn.Module) -> Any:
+    with _making_locks:
+        return _locks.setdefault(module, threading.RLock())
 
 
 def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:

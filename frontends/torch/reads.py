@@ -11,7 +11,7 @@ from typing import Any
 FACTS = frozenset({
     "dtype", "device", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_cuda", "is_cpu", "is_sparse", "is_quantized",
     "is_meta", "is_mps", "is_xpu", "is_nested", "is_mkldnn", "is_xla", "names", "is_floating_point", "is_complex", "is_signed", "is_contiguous",
-    "get_device", "element_size", "itemsize", "is_conj", "is_neg", "is_inference", "is_same_size", "has_names", "_is_view", "_version", "output_nr",
+    "get_device", "element_size", "itemsize", "is_conj", "is_neg", "is_inference", "has_names", "_is_view", "_version", "output_nr",
     "name", "retains_grad", "is_shared", "is_pinned", "is_sparse_csr", "is_vulkan", "is_maia", "is_ipu", "is_mtia", "type_name", "register_hook",
     "result_type", "can_cast", "promote_types", "get_default_dtype", "is_storage", "__hash__", "_backward_hooks", "_base", "_is_zerotensor",
     "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad", "is_coalesced", "dense_dim", "sparse_dim",
@@ -21,9 +21,6 @@ VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__ind
 
 # Calls that answer a question about elements with a Python bool: the question is recorded as this chain of calls instead.
 QUESTIONS = frozenset({"equal", "allclose"})
-
-# Functions of symbolic numbers alone.
-OF_SIZES = frozenset({"sym_float", "sym_int", "sym_max", "sym_min", "sym_not", "sym_ite", "sym_sum", "sym_sqrt"})
 
 # Calls that let other code see the memory of a tensor: what it does there cannot be recorded.
 FOREIGN = frozenset(
@@ -41,6 +38,12 @@ FOREIGN = frozenset(
         "map2_",
     }
 )
+
+# Arithmetic on sizes, which a mode sees as well (``n * 0.5`` calls ``torch.sym_float``).
+SYMBOLIC = frozenset({
+    "sym_int", "sym_float", "sym_max", "sym_min", "sym_not", "sym_ite", "sym_sum",
+    *(f"_sym_{name}" for name in ("sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "log2")),
+})  # fmt: skip
 
 # Calls that change how torch works, not tensors.
 GRAD_MODE = "_set_grad_enabled"

@@ -7,6 +7,7 @@ computes with :class:`~graph_compiler.sizes.Size`. torch's argument parser takes
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, Union
 
@@ -193,10 +194,82 @@ for _name, _function in _FUNCTIONS.items():
     setattr(SizeNode, _name, _named(_function))
 
 setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010  (as a method it would hide the type in the annotations above)
-if not hasattr(torch.SymInt, "__array__"):  # numpy asks for it: its functions get the number, which becomes a guard
-    setattr(torch.SymInt, "__array__", lambda self, dtype=None, copy=None: np.asarray(int(self), dtype))  # noqa: B010
-_WRAPPERS: dict[type, Callable[[Any], Any]] = {int: torch.SymInt, float: torch.SymFloat, bool: torch.SymBool}
+
+
+# ------------------------------------------------------------------------------------- what the user's code holds
+class _Number:
+    """Passes for the number that it stands for: ``isinstance(x.shape[0], int)``, ``f"{n:03d}"``, ``divmod(n, 2)``, numpy's functions."""
+
+    __slots__ = ()
+    node: SizeNode
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # what isinstance asks for, beside the type
+        return self.node.pytype
+
+    def __format__(self, spec: str) -> str:
+        return format(self.node._number(), spec)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self.node._number(), dtype)
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
+        return other // self, other % self
+
+    def __getattr__(self, name: str) -> Any:
+        """What only the number has (``n.real``, ``n.bit_length()``) is asked of the number."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.node._number(), name)
+
+
+class SizeInt(_Number, torch.SymInt):
+    """A whole number of a recording."""
+
+
+class SizeFloat(_Number, torch.SymFloat):
+    """A float computed from sizes."""
+
+
+class SizeBool(_Number, torch.SymBool):
+    """A truth value computed from sizes."""
+
+
+_WRAPPERS: dict[type, Callable[[Any], Any]] = {int: SizeInt, float: SizeFloat, bool: SizeBool}
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+_BASES: dict[type, type] = {SizeInt: torch.SymInt, SizeFloat: torch.SymFloat, SizeBool: torch.SymBool}
+_NO_OPERATORS = frozenset({"__init__", "__new__"})
+
+
+def plain(item: Any) -> Any:
+    """A symbolic number in torch's own class, whose operators would take ours for a constant; anything else as it is."""
+    base = _BASES.get(type(item))
+    return item if base is None else base(item.node)
+
+
+def _operator(cls: type, name: str) -> None:
+    """torch's operator, with a result of ours."""
+    computed = getattr(cls, name)
+
+    @functools.wraps(computed)
+    def operator(self: Any, *others: Any) -> Any:
+        return own(computed(plain(self), *map(plain, others)))
+
+    setattr(cls, name, operator)
+
+
+for _cls, _base in _BASES.items():
+    for _name, _member in list(vars(_base).items()):
+        if callable(_member) and _name not in _NO_OPERATORS and _name not in vars(_Number):
+            _operator(_cls, _name)
+
+
+def own(item: Any) -> Any:
+    """A symbolic number of a recording in the class that passes for a number; anything else as it is."""
+    return symbolic(item.node.expression, item.node.decide) if is_symbolic(item) else item
 
 
 def symbolic(expression: Scalar, decide: Decide) -> Any:

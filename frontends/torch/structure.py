@@ -41,7 +41,7 @@ def _split(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
     size = _argument(inputs, params, 1, "split_size_or_sections", params.get("split_size", 1))
     if not isinstance(size, (tuple, list)):
         extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
-        _assume(capture, apply("eq", _pieces(extent, size), len(outputs)))
+        _assume(capture, apply("eq", apply("max", _pieces(extent, size), 1), len(outputs)))
 
 
 def _chunk(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
@@ -51,6 +51,13 @@ def _chunk(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
         _assume(capture, apply("eq", extent, 0))
     else:
         _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))
+
+
+def _sum_to_size(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+    """Which axes are summed depends on all sizes."""
+    for axis in range(inputs[0].ndim):
+        extent = capture.size(inputs[0], axis)
+        _assume(capture, apply("eq", extent, hint_of(extent)))
 
 
 def _pieces(extent: Any, size: Any) -> Any:
@@ -65,4 +72,5 @@ STRUCTURE: dict[str, Callable[[Any, Any, Any, Any], None]] = {
     "unsafe_split": _split,
     "chunk": _chunk,
     "unsafe_chunk": _chunk,
+    "sum_to_size": _sum_to_size,
 }

@@ -14,6 +14,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...trees import iterate_structure
+from .tensors import storage
 
 # ATen operations that take sizes or positions as numbers: inside of a transform these were computed from sizes by code that
 # cannot be seen, so the recording holds only for the sizes it has.
@@ -44,20 +45,31 @@ class Unseen(TorchDispatchMode):
         self.capture = capture
         self.inside_call = False
         self._hidden: dict[int, Any] = {}
+        self._memory: set[int] = set()
 
     def is_hidden(self, tensor: torch.Tensor) -> bool:
         """Whether a kernel inside of a public call made this tensor, and the call did not give it back."""
         entry = self._hidden.get(id(tensor))
         return entry is not None and entry() is tensor
 
+    def note(self, tensor: torch.Tensor) -> None:
+        """The memory of this tensor belongs to the recording. What lived before has another address for as long as it lives."""
+        self._memory.add(storage(tensor))
+
+    def made(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor's memory belongs to the recording: it is that of an input, or was filled during it."""
+        return storage(tensor) in self._memory
+
     def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if not self.inside_call and _computes(function):
             return self.capture.record_kernel(function, args, kwargs, is_sized(function))
         result = function(*args, **kwargs)
+        own = {storage(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)}
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
             if isinstance(item, torch.Tensor):
                 self._hidden[id(item)] = weakref.ref(item)
+                self._memory.update({storage(item)} - own)
         return result
 
 

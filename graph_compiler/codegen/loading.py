@@ -11,14 +11,17 @@ from typing import Any
 from .source import Program
 
 _counter = itertools.count()
+_retired: list[str] = []  # of functions that are gone: dropped here, for the collector may run while linecache goes through its entries
 
 
 def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[..., Any]:
     """The function of a program. Its source stays in ``linecache`` as long as the function lives."""
+    while _retired:
+        linecache.cache.pop(_retired.pop(), None)
     filename = f"<graph_compiler {program.name} {next(_counter)}>"
     scope: dict[str, Any] = {"__name__": filename, **program.globals, **(extra or {})}
     exec(compile(program.source, filename, "exec"), scope)
     function: Callable[..., Any] = scope[program.name]
     linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
-    weakref.finalize(function, linecache.cache.pop, filename, None)
+    weakref.finalize(function, _retired.append, filename)
     return function

@@ -41,6 +41,9 @@ class Dialect(Protocol):
     def size(self, array: str, symbol: Symbol) -> str:
         """The expression that reads a size of ``array``."""
 
+    def sizes(self, array: str) -> str:
+        """The expression that reads all sizes of ``array``."""
+
     def context(self, node: Node) -> str:
         """The ``with`` context that a node's line must stand in, or an empty text."""
 
@@ -124,7 +127,7 @@ class _Writer:
                 self.symbols[axes[axis]] = self.names.unique(f"{self.text[value]}_dim{axis}")
             if len(axes) == value.ndim:
                 names = ", ".join(self.symbols[axes[axis]] for axis in sorted(axes))
-                self.lines.append(f"{names}{',' if value.ndim == 1 else ''} = {self.text[value]}.shape")
+                self.lines.append(f"{names}{',' if value.ndim == 1 else ''} = {self.dialect.sizes(self.text[value])}")
             else:
                 self.lines += [f"{self.symbols[axes[a]]} = {self.dialect.size(self.text[value], axes[a])}" for a in sorted(axes)]
 

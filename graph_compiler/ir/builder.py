@@ -51,9 +51,13 @@ class Builder:
         """A new node whose output specs are known."""
         node = Node(name, inputs, params, self.origin)
         several = isinstance(specs, tuple)
-        node.outputs = tuple(_output(node, name, i, spec) for i, spec in enumerate(specs if several else (specs,)))
+        node.outputs = tuple(_output(node, name, i, self.settled(spec)) for i, spec in enumerate(specs if several else (specs,)))
         self.graph.nodes.append(node)
         return node.outputs if several else node.outputs[0]
+
+    def settled(self, spec: ArraySpec) -> ArraySpec:
+        """What a rule inferred, with the dimensions that a builder which may assume something knows better."""
+        return spec
 
     # ------------------------------------------------------------------------------ sources
     def input(self, name: str, spec: ArraySpec) -> Value:

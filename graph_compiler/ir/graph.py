@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..errors import GuardFailed
 from ..ops.registry import ArraySpec
-from ..sizes import Size
+from ..sizes import Size, same_elements
 from ..trees import Leaf, Tree, iterate_structure
 
 if TYPE_CHECKING:
@@ -101,6 +102,13 @@ class Guard:
     condition: Size | Value
     expected: Any
     origin: Origin
+
+    def require(self, seen: Any) -> None:
+        """``GuardFailed`` where the elements ``seen`` are not those of the recording."""
+        if not same_elements(seen, self.expected):
+            raise GuardFailed(
+                f"elements handed to Python were {self.expected!r} while recording and are {seen!r} now, read by {self.origin}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

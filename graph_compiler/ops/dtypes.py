@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 BOOL: Final = ("bool",)
 SIGNED: Final = ("int8", "int16", "int32", "int64")
@@ -16,6 +16,9 @@ ITEMSIZE: Final = {
     "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
     "float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
 }  # fmt: skip
+
+# what a framework without a 64-bit type uses in its place
+NARROWED: Final = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 
 _REAL_OF = {"complex64": "float32", "complex128": "float64"}
 _COMPLEX_OF = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
@@ -62,3 +65,14 @@ def complex_of(dtype: str) -> str:
     ('complex64', 'complex64')
     """
     return _COMPLEX_OF.get(dtype, dtype)
+
+
+def dtype_name(array: Any) -> str:
+    """The name of an array's data type, whichever framework it belongs to.
+
+    >>> import numpy, torch
+    >>> dtype_name(numpy.zeros(2)), dtype_name(torch.zeros(2))
+    ('float64', 'float32')
+    """
+    dtype = array.dtype
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]

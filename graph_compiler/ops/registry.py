@@ -24,9 +24,13 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A dimension that a rule cannot express; the array itself will be asked. ``hint`` is its size while recording."""
+    """A dimension that a rule cannot express; the array itself will be asked. ``hint`` is its size while recording.
+
+    ``if_equal`` are sizes that were broadcast against each other and had this one size, more than 1: who may assume that they are equal knows it.
+    """
 
     hint: int
+    if_equal: tuple[Dim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,12 @@ def broadcast_dims(left: Any, right: Any) -> Any:
     for dim in (left, right):
         if isinstance(dim, int):
             return dim
-    return Unknown(_seen(right) if _seen(left) == 1 else _seen(left))
+    seen = _seen(right) if _seen(left) == 1 else _seen(left)
+    return Unknown(seen, _sizes(left) + _sizes(right) if seen > 1 and _seen(left) == _seen(right) else ())
+
+
+def _sizes(dim: Any) -> tuple[Any, ...]:
+    return dim.if_equal if isinstance(dim, Unknown) else (dim,)
 
 
 def _seen(dim: Any) -> int:

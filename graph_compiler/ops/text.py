@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,21 @@ class Text(str):
 
     def __repr__(self) -> str:
         return str(self)
+
+
+_COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda)
+
+
+def factor(text: str) -> str:
+    """``text`` so that it may stand beside any operator: in parentheses where it is an operation itself.
+
+    >>> factor("(n + 1) // 2 + m"), factor("(n + 1)"), factor("-2"), factor("f(n, 1)")
+    ('((n + 1) // 2 + m)', '(n + 1)', '(-2)', 'f(n, 1)')
+    """
+    if " " not in text and not text.startswith("-"):
+        return text
+    body = ast.parse(text, mode="eval").body
+    return f"({text})" if isinstance(body, _COMPOUND) and body.col_offset == 0 else text
 
 
 def literal(value: Any, symbol_text: Callable[[Symbol], str]) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..ops.dtypes import NARROWED
+
 # bytes of a real element -> (relative, absolute as a part of the largest element)
 _BY_WIDTH = {2: (2e-2, 2e-2), 4: (1e-4, 2e-5), 8: (1e-7, 1e-9)}
 
@@ -28,6 +30,17 @@ class Tolerance:
         return atol + (rtol if self.rtol is None else self.rtol) * size
 
 
+class Types(dict[str, str]):
+    """Label -> name of the data type: one of a framework without 64-bit types may stand for the wider one."""
+
+    def difference(self, expected: Types) -> str:
+        """The first that is another, in words."""
+        for label, wanted in expected.items():
+            if self.get(label) not in (wanted, NARROWED.get(wanted)):
+                return f"of {label} is {self.get(label)} where the original gives {wanted}"
+        return ""
+
+
 def difference(actual: dict[str, Any], expected: dict[str, Any], tolerance: Tolerance, numbers: bool) -> str:
     """The first part that differs, in words; empty where none does. ``numbers=False`` compares all but the elements."""
     if actual.keys() != expected.keys():
@@ -40,6 +53,8 @@ def difference(actual: dict[str, Any], expected: dict[str, Any], tolerance: Tole
 
 
 def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool) -> str:
+    if isinstance(expected, Types):
+        return str(actual.difference(expected))
     if not hasattr(expected, "shape"):
         return "" if actual == expected else f"is {actual!r} where the original gives {expected!r}"
     if actual.shape != expected.shape:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..ir.graph import Guard, Value
+from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol
 from ..trees import Branch, Leaf, Static, Tree, flatten, paths
 from .variant import Variant
@@ -58,7 +59,7 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         if len(native.shape) != value.ndim:
             yield f"{path[1]!r} has {len(native.shape)} axes and was recorded with {value.ndim}"
         elif not eval(f"dtype == {variant.target.dtype_text(value.dtype)}", {"dtype": native.dtype, "dtypes": variant.target.dtypes()}):
-            yield f"{path[1]!r} is {str(native.dtype).rpartition('.')[2]} and was recorded as {value.dtype}"
+            yield f"{path[1]!r} is {dtype_name(native)} and was recorded as {value.dtype}"
 
 
 def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import safetensors
@@ -20,7 +20,7 @@ from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Value
 from ..ir.serialisation import KEY, NAME, Decoder, Encoder, matching, named
-from ..ops.dtypes import ITEMSIZE
+from ..ops.dtypes import ITEMSIZE, NARROWED, dtype_name
 from ..sizes import Size
 from ..tracing import Surroundings
 from ..trees import Branch, count_leaves, iterate_structure
@@ -71,7 +71,7 @@ def _arrays_to_bytes(arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes]
     """A safetensors file, written here: the library's own writer takes other arguments in every second release."""
     header, blocks, place = {}, [], 0
     for name, array in arrays.items():
-        block, dtype = to_bytes(array), str(array.dtype).rpartition(".")[2]
+        block, dtype = to_bytes(array), dtype_name(array)
         shape = [*array.shape, 2] if dtype.startswith("complex") else list(array.shape)
         header[name] = {"dtype": _ENCODED[dtype], "shape": shape, "data_offsets": [place, place + len(block)]}
         blocks.append(block)
@@ -97,6 +97,8 @@ def _write(path: Path, files: dict[str, bytes]) -> None:
 # ------------------------------------------------------------------------------------- reading
 class LoadedPipeline(Pipeline):
     """Writes what was recorded elsewhere; records nothing."""
+
+    has_original: ClassVar[bool] = False
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         raise GuardFailed(
@@ -130,7 +132,7 @@ def load(
     files = _read(Path(path))
     try:
         data = _checked_json(files)
-        source, written_for = matching(NAME, data["source"]), matching(NAME, data["target"])
+        name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
         frontend, backend = frontend_of(source), backend_of(written_for)
         target = backend if to is None else backend_of(to)
         graphs, arrays = _graphs(data, files["arrays.safetensors"], frontend, backend, target.target)
@@ -140,15 +142,13 @@ def load(
             if isinstance(problem, InvalidFile)
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
-    pipeline = LoadedPipeline(
-        _nothing, matching(KEY, data["name"]), frontend, target, graphs[0].dialect == target.name, Options(), backend_of
-    )
+    pipeline = LoadedPipeline(_nothing, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
     graph = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1)
     try:
         for one in graphs:
             graph.adopt(pipeline.written(Recorded(one, _Held({name: arrays[name] for name in one.parameters})), Surroundings(), "loaded"))
     except _DAMAGE as problem:
-        if to is not None and to != written_for:
+        if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise
         raise InvalidFile(f"{path} holds a graph that cannot be written: {type(problem).__name__}: {problem}") from problem
     return graph
@@ -169,7 +169,7 @@ def _read(path: Path) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(path) as archive:
             infos = {info.filename: info for info in archive.infolist()}
-            if set(infos) != set(_FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
+            if sorted(archive.namelist()) != sorted(_FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
                 raise InvalidFile(f"{path} is no saved graph: it holds {', '.join(infos) or 'nothing'}")
             return {name: archive.read(name) for name in _FILES}
     except (*_DAMAGE, OSError) as problem:
@@ -178,13 +178,29 @@ def _read(path: Path) -> dict[str, bytes]:
         ) from problem
 
 
+def _json(text: bytes) -> Any:
+    """JSON as its standard has it: without NaN, and without a key that stands twice, of which two readers may take another one each."""
+    return json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
+
+
+def _refused(word: str) -> Any:
+    raise InvalidFile(f"{word} is no JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise InvalidFile("a key stands twice in one object")
+    return made
+
+
 def _checked_json(files: dict[str, bytes]) -> Any:
-    data = json.loads(files["graph.json"])
+    data = _json(files["graph.json"])
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise InvalidFile("it was not written by graph_compiler")
     if data.get("version") != VERSION:
         raise InvalidFile(f"it has the format version {data.get('version')!r}, and this release reads {VERSION}")
-    digest = json.loads(files["digest.json"])
+    digest = _json(files["digest.json"])
     for name in _FILES[:2]:
         if digest.get(name) != hashlib.sha256(files[name]).hexdigest():
             raise InvalidFile(f"{name} was altered or damaged since it was saved")
@@ -222,14 +238,11 @@ def _array(entry: Any, dtype: str, shape: Any, target: Any) -> Any:
             raise InvalidFile(f"{size!r} is no size of an array")
         count *= size
     stored = bytes(entry["data"])
-    if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[_NARROWER.get(dtype, dtype)] * 2:
-        stored = np.frombuffer(stored, _NARROWER[dtype]).astype(dtype).tobytes()  # saved from a framework without the wide type
+    if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[NARROWED.get(dtype, dtype)] * 2:
+        stored = np.frombuffer(stored, NARROWED[dtype]).astype(dtype).tobytes()  # saved from a framework without the wide type
     elif len(stored) != width * count:
         raise InvalidFile(f"an array of type {dtype} and shape {shape} has {len(stored)} bytes")
     return target.from_bytes(stored, dtype, tuple(shape))
-
-
-_NARROWER = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 
 
 # ------------------------------------------------------------------------------------- what a graph from outside must keep to
@@ -275,6 +288,9 @@ def _check_notes(graph: IRGraph) -> None:
         places = graph.notes.get(name, ())
         if not isinstance(places, (list, tuple)) or not all(type(place) is int and 0 <= place < count for place in places):
             raise InvalidFile(f"{name} are no places of inputs")
+    extra = graph.notes.get("extra_keywords", ())
+    if not isinstance(extra, tuple) or not all(isinstance(name, str) for name in extra):
+        raise InvalidFile("extra_keywords are no names")
     if len(graph.notes.get("same_inputs", ())) > count:
         raise InvalidFile("there are fewer inputs")
     for fact, expected in graph.notes.get("input_facts", {}).items():

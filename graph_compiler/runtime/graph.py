@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CallMismatch, GuardFailed, NotTraced, TooManyVariants
+from ..errors import CallMismatch, GuardFailed, NotSerialisable, NotTraced, TooManyVariants
 from ..tracing import active
 from .comparison import Tolerance
-from .variant import MISS, Variant
+from .variant import Missed, Variant
 
 if TYPE_CHECKING:
     import networkx
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .verifying import Verified
 
 log = logging.getLogger("graph_compiler")
+_FITS_NOTHING = Missed("no variant fits")
 
 
 class Graph:
@@ -39,12 +41,14 @@ class Graph:
         self.pipeline, self.name = pipeline, name
         self._on_miss, self._max_variants = on_miss, max_variants
         self._variants: list[Variant] = []
+        self._lock = threading.RLock()  # one thread records at a time; calls of what is recorded need no lock
         self.__name__ = name
 
     # ------------------------------------------------------------------------------ calling
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if active.anywhere and active.recording:  # of another function, which records the original of this one with it
+        if active.anywhere and active.recording and self.pipeline.has_original:  # of another function, which records the original with it
             return self.pipeline.call(args, kwargs)
+        known = len(self._variants)
         for variant in self._variants:
             if not variant.holds():
                 continue
@@ -52,11 +56,21 @@ class Graph:
             if leaves is None:
                 continue
             result = variant.run(leaves, args, kwargs)
-            if result is not MISS:
+            if type(result) is not Missed:
                 return result
-        return self._miss(args, kwargs)
+        return self._miss(known, args, kwargs)
 
-    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records a variant, unless another thread has made one for this call since the first ``known`` were tried."""
+        with self._lock:
+            for variant in self._variants[known:]:
+                leaves = variant.match(args, kwargs) if variant.holds() else None
+                result = _FITS_NOTHING if leaves is None else variant.run(leaves, args, kwargs)
+                if not isinstance(result, Missed):
+                    return result
+            return self._record_and_run(args, kwargs)
+
+    def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         why = self._why_missed(args, kwargs)
         if self._variants and self._on_miss == "error":
             raise GuardFailed(f"{self.name}: this call fits no recorded variant: {why}. Record one for it, or allow on_miss='retrace'")
@@ -69,20 +83,21 @@ class Graph:
         if leaves is None:
             raise CallMismatch(f"{self.name}: the call does not fit the graph just recorded from it; an argument changes while it is read")
         result = variant.run(leaves, args, kwargs)
-        if result is MISS:
+        if isinstance(result, Missed):
             self._variants.remove(variant)
-            if variant.problem is not None:
-                raise variant.problem
-            raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {variant.last_failure}")
+            if result.problem is not None:
+                raise result.problem
+            raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {result.reason}")
         return result
 
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
         """Records the original with these arguments and keeps the result."""
-        variant = self.pipeline(args, kwargs, why)
-        if self.pipeline.options.verify:
-            from .verifying import verify_variant
+        with self._lock, self.pipeline.frontend.unrecorded():
+            variant = self.pipeline(args, kwargs, why)
+            if self.pipeline.options.verify:
+                from .verifying import verify_variant
 
-            verify_variant(self, variant, args, kwargs)
+                verify_variant(self, variant, args, kwargs)
         if self._variants:
             log.info("%s recorded again: %s", self.name, why)
         self._variants.append(variant)
@@ -215,10 +230,11 @@ class Graph:
         return {name: array for name, array in self.parameters.items() if name in written}
 
     def as_module(self) -> Any:
-        """The graph as a trainable module of its framework: ``torch.nn.Module`` or ``flax.nnx.Module``.
+        """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with parameters.
 
         In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other (copies of the module
         still call the original's). In JAX it holds ``nnx.Param`` entries, and ``nnx.BatchStat`` ones for buffers, under the original names.
+        In numpy, which has no derivatives, ``module[name]`` reads a parameter and ``module[name] = array`` replaces it.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -251,7 +267,19 @@ class Graph:
             if leaves is not None:
                 result, state = variant.pure(parameters, leaves, rng)
                 return (result, state) if state else result
+        for variant in self._variants:
+            found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
+            if found is not None:
+                outcome = variant.pure(parameters, found[0], rng)
+                result, state = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
+                return (result, state) if state else result
         raise GuardFailed(f"{self.name}: no recorded variant fits this call: {self._why_missed(args, kwargs)}")
+
+    def __reduce__(self) -> Any:
+        raise NotSerialisable(
+            f"{self.name} is a graph, which holds the original function and code made for this process: it can be neither pickled nor copied. "
+            "Use save() and graph_compiler.load(), in a process that is started afresh too"
+        )
 
     def __repr__(self) -> str:
         target = self._variants[0].target.name if self._variants else "?"

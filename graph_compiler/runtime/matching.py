@@ -19,6 +19,7 @@ from ..trees import Branch, Leaf, Static, Tree, same_static
 from .target import Target
 
 Match = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[Any, ...] | None"]
+UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
 _IDENTICAL = (bool, type(None))
 _EQUAL = (int, str)
 
@@ -26,6 +27,14 @@ _EQUAL = (int, str)
 def matcher(graph: Graph, target: Target) -> Match:
     """``match(args, kwargs)``: the array leaves of a call, native, in order; None where the call does not fit."""
     return _Matcher(graph, target).function()
+
+
+def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
+    """As :func:`matcher`, for arrays whose sizes may be unknown while the target traces a function.
+
+    Gives the leaves, and what is left to be checked when the traced function runs: a condition of the target, and its text.
+    """
+    return _UnknownMatcher(graph, target).function()
 
 
 class _Matcher:
@@ -44,10 +53,12 @@ class _Matcher:
         self._call(positional, keywords)
         self._guards()
         self._facts()
-        returned = f"return ({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
-        body = "\n".join(f"        {line}" for line in [*self.lines, returned])
+        body = "\n".join(f"        {line}" for line in [*self.lines, f"return {self._returned()}"])
         source = f"def match(args, kwargs):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return None\n"
         return load(Program(source, "match", (), (), self.bound))
+
+    def _returned(self) -> str:
+        return f"({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
 
     def _call(self, positional: Tree, keywords: Tree) -> None:
         count = len(positional.children) if isinstance(positional, Branch) else len(positional.value)  # type: ignore[union-attr]
@@ -59,6 +70,9 @@ class _Matcher:
         for i, name in enumerate(names):
             child = keywords.children[i] if isinstance(keywords, Branch) else Static(keywords.value[name])  # type: ignore[union-attr]
             self._tree(child, f"kwargs[{name!r}]")
+        extra = self.graph.notes.get("extra_keywords", ())
+        if len(extra) > 1:
+            self._require(f"[name for name in kwargs if name in {extra!r}] == {list(extra)!r}")
 
     def _require(self, condition: str) -> None:
         self.lines.append(f"if not ({condition}): return None")
@@ -102,7 +116,9 @@ class _Matcher:
         self.lines.append(f"{name} = {access}")
         cls = tree.type
         self._require(f"type({name}) is {self._bind('class', cls)}")
-        if issubclass(cls, (tuple, list, Mapping)):
+        if issubclass(cls, Mapping) and len(tree.keys) > 1:  # the original may go through it in order
+            self._require(f"tuple({name}) == {self._bind('keys', tree.keys)}")
+        elif issubclass(cls, (tuple, list, Mapping)):
             self._require(f"len({name}) == {len(tree.keys)}")
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
             self._tree(child, _child_access(cls, name, i, key))
@@ -139,8 +155,29 @@ class _Matcher:
                 self._require(guard.condition.text(read))  # type: ignore[union-attr]
 
 
+class _UnknownMatcher(_Matcher):
+    """Guards on sizes that are unknown yet are kept for later."""
+
+    def _returned(self) -> str:
+        return f"{super()._returned()}, conditions"
+
+    def _guards(self) -> None:
+        places = dict(zip(self.graph.inputs, self.names))
+        self.bound["size_of"] = self.target.size_of  # type: ignore[attr-defined]
+        self.lines.append("conditions = []")
+        for guard in self.graph.entry_guards():
+            text = guard.condition.text(lambda symbol: f"size_of({places[symbol.source]}, {symbol.axis})")  # type: ignore[union-attr]
+            self.lines += [
+                f"condition = {text}",
+                "if condition is False: return None",
+                f"if condition is not True: conditions.append((condition, {f'{guard.condition!r}, assumed by {guard.origin}'!r}))",
+            ]
+
+
 def fact_of(array: Any, fact: str) -> bool:
-    """``requires_grad`` or ``is_contiguous`` of a tensor; what has no such fact needs no gradient and is contiguous."""
+    """``requires_grad`` or ``is_contiguous`` of a tensor or numpy array; what has no such fact needs no gradient and is contiguous."""
+    if fact == "is_contiguous" and hasattr(array, "flags"):
+        return bool(array.flags.c_contiguous)
     found = getattr(array, fact, fact == "is_contiguous")
     return bool(found() if callable(found) else found)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import weakref
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 from ..codegen import load, write
 from ..errors import UnsupportedOperation
@@ -40,6 +41,7 @@ class Options:
 class Pipeline:
     """Makes variants of one callable. ``backend`` is None where the target is the source framework itself."""
 
+    has_original: ClassVar[bool] = True
     function: Callable[..., Any]
     name: str
     frontend: ModuleType
@@ -56,6 +58,7 @@ class Pipeline:
         owner = watched(self.function, self.frontend.checking.is_followed)
         with open_recording(), self._state():
             recording = self.frontend.record(self.function, args, kwargs, self.name, self.same_framework)
+        recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
         graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
         self._weights = recording.weights
         counts = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
@@ -164,6 +167,16 @@ class Pipeline:
             return lambda: self._parameters
         names = list(graph.parameters)
         return lambda: {name: self._parameters[name] for name in names}
+
+
+def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
+    """Keywords that ``**kwargs`` of the function takes, whose order it can see."""
+    try:
+        parameters = inspect.signature(getattr(function, "forward", function)).parameters.values()
+    except (TypeError, ValueError):
+        return tuple(kwargs)
+    named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    return tuple(name for name in kwargs if name not in named)
 
 
 def _checked(graph: IRGraph) -> IRGraph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,12 +14,19 @@ from ..passes.aliases import Aliases
 from ..sizes import same_elements
 from ..tracing import Surroundings
 from ..tracing.updates import apply_updates
-from ..trees import flatten
-from .matching import matcher
+from ..trees import leaves_at
+from .matching import UnknownMatch, matcher, unknown_matcher
 from .target import Target
 
-MISS = object()
 _NONE: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A call that did not run to its end: a guard inside does not hold, or the ``problem`` that was raised. Nothing was written."""
+
+    reason: str
+    problem: Exception | None = None
 
 
 @dataclass
@@ -68,7 +76,6 @@ class Variant:
         self.is_random = "key" in self.graph.notes
         self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
-        self.problem: Exception | None = None
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in self.graph.inputs)
@@ -101,7 +108,7 @@ class Variant:
         return leading
 
     def run(self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
-        """The result for array leaves that matched; ``MISS`` where a guard inside does not hold, or it fails: then nothing was written.
+        """The result for array leaves that matched; :class:`Missed` where a guard inside does not hold, or it fails: then nothing was written.
 
         ``args`` and ``kwargs`` are those of the call, whose arrays and containers are changed as the original changes them.
         """
@@ -110,7 +117,7 @@ class Variant:
         rewind = self.target.rewinding() if self._draws else None
         changes = self._changes or self._saves
         result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)
-        if result is MISS and rewind:
+        if rewind and isinstance(result, Missed):
             rewind()
         return result
 
@@ -142,6 +149,11 @@ class Variant:
             apply_updates(self._updates, new, (args, kwargs))
         return result
 
+    @functools.cached_property
+    def match_unknown(self) -> UnknownMatch | None:
+        """Matches arrays whose sizes are not known while the target traces a function; None where the target knows them always."""
+        return unknown_matcher(self.graph, self.target) if hasattr(self.target, "size_of") else None
+
     def _parts(self, outcome: Any) -> tuple[Any, Any, Any]:
         """Result, effects and guarded elements of what the flat function returned."""
         return outcome if self._returns_more else (outcome, (), ())
@@ -154,9 +166,10 @@ class Variant:
         if not isinstance(problem, GuardFailed):
             if self._written and not self._saves:
                 raise problem
-            self.problem = problem
-        self.last_failure = str(problem) if isinstance(problem, GuardFailed) else f"it fails with {type(problem).__name__}: {problem}"
-        return MISS
+            self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
+            return Missed(self.last_failure, problem)  # not kept here: its traceback holds the arrays of the call
+        self.last_failure = str(problem)
+        return Missed(self.last_failure)
 
     def _arrays_written(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> list[Any]:
         held = dict(zip(self.program.arguments, leading))
@@ -171,7 +184,7 @@ class Variant:
 
     def _apply(self, effects: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
         written = [effect for effect in self.graph.effects if effect.kind == "argument"]
-        given = flatten((args, kwargs), lambda item: self.target.convert(item) is not None)[0] if written else []
+        given = leaves_at(self.graph.input_tree, (args, kwargs)) if written else []
         for effect, value in zip(self.graph.effects, effects):
             if effect.kind == "argument":
                 self.target.write_back(given[effect.target], value)
@@ -190,12 +203,9 @@ class Variant:
         result, effects, checks = self._parts(outcome)
         state = {"arguments": result[1]} if self._updates else {}
         result = result[0] if self._updates else result
-        if not self._returns_more:
-            return result, state
-        return self.target.checked(result, checks, self.program.checks), {
-            **state,
-            **{e.target: value for e, value in zip(self.graph.effects, effects)},
-        }
+        state.update((effect.target, value) for effect, value in zip(self.graph.effects, effects))
+        whole: tuple[Any, dict[str, Any]] = self.target.checked((result, state), checks, self.program.checks) if checks else (result, state)
+        return whole
 
 
 def _written(graph: IRGraph) -> tuple[tuple[str, Any], ...]:

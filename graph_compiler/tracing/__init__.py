@@ -2,6 +2,7 @@
 
 from .active import active as active
 from .active import recording as recording
+from .escapes import refuse_escapes as refuse_escapes
 from .outside import Outside as Outside
 from .provenance import Locator as Locator
 from .reach import Reach as Reach

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 
-TARGETS = ("jax", "numpy", "torch")
+TARGETS = ("jax", "numpy", "tensorflow", "torch")
 
 
 def unsupported_samples(target: str) -> Mapping[str, str]:

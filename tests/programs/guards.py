@@ -230,6 +230,10 @@ def size_isinstance(x: Any) -> Any:
     return x * 2 if isinstance(x.shape[0], int) else x
 
 
+def size_type(x: Any) -> Any:
+    return x * 2 if type(x.shape[0]) is int else x
+
+
 def size_torch_size(x: Any) -> Any:
     return torch.ones(x.shape) + torch.zeros(torch.Size([x.shape[0]])) + x.new_ones(x.size())
 
@@ -413,8 +417,9 @@ _TWO_AXES = {"contiguous_branch", "stride_branch", "same_object"}
 _FOREIGN = dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor")
 _ERRORS = {"data_pointer": _FOREIGN, "stride_branch": {ELSEWHERE: "not contiguous"}}
 LIMITATIONS = {
-    **{("size_isinstance", to): "a size is a torch.SymInt while recording, and isinstance(size, int) cannot be seen" for to in TARGETS},
+    **{("size_type", to): "a size passes for an int with isinstance while recording, but type(size) is another" for to in TARGETS},
     ("tries_value", "jax"): "jax gives NaN where torch raises because of elements",
+    ("tries_value", "tensorflow"): "tensorflow gives NaN where torch raises because of elements",
 }
 PROGRAMS = [
     Program(

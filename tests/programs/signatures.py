@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import types
 from typing import Any, NamedTuple
 
 import torch
@@ -67,6 +68,34 @@ def keyword(x: Any, *, scale: Any = 2, bias: Any = None) -> Any:
 
 def variadic(*xs: Any, **named: Any) -> Any:
     return sum(xs) * 2 + sum(named.values())
+
+
+def keyword_order(x: Any, a: Any = 0, **more: Any) -> Any:
+    return x * a + sum((i + 1) * item for i, item in enumerate(more.values())), list(more)
+
+
+def write_to_keywords(x: Any, a: Any, b: Any) -> Any:
+    a.add_(x)
+    b.mul_(3)
+    return a - b
+
+
+def mapping_order(data: Any) -> Any:
+    return {key: item * (i + 1) for i, (key, item) in enumerate(data.items())}
+
+
+def write_to_mapping(data: Any) -> Any:
+    data["b"].mul_(3)
+    return data["a"] - data["b"]
+
+
+def write_flattened(x: Any) -> Any:
+    x.reshape(-1).add_(1)
+    return x * 2, x.flatten().mul_(3)
+
+
+def namespace(x: Any) -> Any:
+    return types.SimpleNamespace(double=x * 2, size=x.shape[0])
 
 
 def tree(data: Any) -> Any:
@@ -262,6 +291,31 @@ PROGRAMS = [
         lambda: (_x(2), _x(2), _x(2), Keywords(a=_x(2))),
         lambda: (_x(2), Keywords(b=1, a=_x(2))),
     ),
+    program(
+        keyword_order,
+        lambda: (_x(2), Keywords(b=_x(2), c=2)),
+        lambda: (_x(2), Keywords(c=_x(2), b=2)),
+        lambda: (_x(2), Keywords(c=_x(2), b=2, a=5)),
+        lambda: (_x(2), Keywords(a=5, c=_x(2), b=2)),
+        lambda: (_x(2), Keywords(b=_x(2), a=5, c=2)),
+    ),
+    program(
+        write_to_keywords,
+        lambda: (_x(2), Keywords(a=_x(2), b=_x(2) + 1)),
+        lambda: (_x(2), Keywords(b=_x(2) + 1, a=_x(2))),
+        lambda: (Keywords(b=_x(3), x=_x(3), a=_x(3) * 2),),
+    ),
+    program(
+        mapping_order,
+        lambda: ({"a": _x(2), "b": _x(2) * 2},),
+        lambda: ({"b": _x(2), "a": _x(2) * 2},),
+        lambda: ({1: _x(2), "a": 3},),
+        lambda: ({},),
+    ),
+    program(write_to_mapping, lambda: ({"a": _x(2), "b": _x(2) + 1},), lambda: ({"b": _x(3), "a": _x(3) + 1},)),
+    program(write_flattened, lambda: (_x(2, 3),), lambda: (_x(3, 2).t(),), lambda: (_x(4, 3),)),
+    program(write_flattened, lambda: (_x(3, 2).t(),), lambda: (_x(2, 3),), lambda: (_x(5, 2).t(),), name="write_flattened_later"),
+    program(namespace, lambda: (_x(2),), lambda: (_x(3),)),
     program(
         tree,
         lambda: ({"a": _x(2), "b": [_x(2)]},),

@@ -15,7 +15,7 @@ from ..support.canonical import raised
 from ..support.compare import assert_same
 
 RAISED = "torch by canonical operations"
-TARGETS = ("torch", "jax", "numpy", RAISED)
+TARGETS = ("torch", "jax", "numpy", "tensorflow", RAISED)
 ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
 
 

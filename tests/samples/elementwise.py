@@ -376,8 +376,18 @@ def add_size(x: torch.Tensor) -> torch.Tensor:
     return (x + n) * n / n - n // 2 + x**n + (n - x) + torch.clamp(x, max=n) + (x > n)
 
 
+def size_expressions(x: torch.Tensor) -> torch.Tensor:
+    """Expressions of sizes as right-hand operands: each is one number, whatever stands before it."""
+    n = x.shape[0]
+    return x - (n - 1) + x * (n + 1) - x / (n * 2)
+
+
 def _sizes() -> list[Sample]:
-    return [Sample(add_size, (X,), other=(array(3, 3),)), Sample(add_size, (ints(2, 3),), other=(ints(4, 3),))]
+    return [
+        Sample(size_expressions, (X,), other=(array(3, 3),)),
+        Sample(add_size, (X,), other=(array(3, 3),)),
+        Sample(add_size, (ints(2, 3),), other=(ints(4, 3),)),
+    ]
 
 
 SAMPLES: list[Sample] = [

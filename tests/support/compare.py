@@ -75,7 +75,7 @@ def to_numpy(array: Any) -> np.ndarray[Any, Any]:
     if type(array).__module__.startswith("torch"):
         array = array.detach().cpu()
         array = (array.float() if dtype_name(array) == "bfloat16" else array).resolve_conj().resolve_neg()
-    converted = np.asarray(array)
+    converted = np.asarray(array.numpy() if type(array).__module__.startswith("tensorflow") else array)  # a scalar has no __array__ there
     return converted.astype(np.float32) if converted.dtype.name == "bfloat16" else converted
 
 

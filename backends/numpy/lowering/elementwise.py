@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ....ops.dtypes import is_floating, is_integer
 from ...rows import Operand
 from .table import rows
@@ -15,7 +17,7 @@ _ARCS = {"acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsi
 _OPERATORS = {
     "add": "+", "bitwise_and": "&", "bitwise_left_shift": "<<", "bitwise_or": "|", "bitwise_right_shift": ">>", "bitwise_xor": "^",
     "divide": "/", "equal": "==", "greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<=", "logical_and": "&",
-    "logical_or": "|", "logical_xor": "^", "multiply": "*", "not_equal": "!=", "remainder": "%", "subtract": "-",
+    "logical_or": "|", "logical_xor": "^", "multiply": "*", "not_equal": "!=", "subtract": "-",
 }  # fmt: skip
 
 rows.table({name: f"np.{name}({{x}})" for name in _SAME_NAME})
@@ -42,10 +44,20 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
     return f"np.minimum({x}, {high})" if low is None else f"np.maximum({x}, {low})"
 
 
-@rows.row("floor_divide")
-def floor_divide(x1: Operand, x2: Operand) -> str:
-    """``//``."""
-    return f"{x1} // {x2}"
+def quotient(function: str, template: str) -> Callable[..., str]:
+    """A row that divides: of integers by a helper that raises where the divisor is 0, as torch does; numpy would give 0."""
+
+    def row(x1: Operand, x2: Operand) -> str:
+        if is_integer(x1.dtype or x2.dtype or "") and not (x2.dtype is None and _number(x2)):
+            return f"divided({function}, {x1}, {x2})"
+        return template.format(x1=x1, x2=x2)
+
+    return row
+
+
+rows.row("floor_divide")(quotient("np.floor_divide", "{x1} // {x2}"))
+rows.row("remainder")(quotient("np.remainder", "{x1} % {x2}"))
+rows.row("fmod")(quotient("np.fmod", "np.fmod({x1}, {x2})"))
 
 
 @rows.row("pow")

@@ -7,24 +7,25 @@ from typing import Any
 from ....ops.dtypes import is_complex, is_integer
 from ...rows import Operand
 from ..half import HALF
+from .elementwise import quotient
 from .table import rows
 
 _SCIPY = ("entr", "erf", "erfc", "erfcx", "erfinv", "i0", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri")
 _BESSEL = {f"bessel_{name}": name for name in ("j0", "j1", "k0", "k0e", "k1", "k1e", "y0", "y1")}
-_NUMPY_OF_TWO = ("fmax", "fmin", "fmod", "gcd", "lcm", "logaddexp2")
+_NUMPY_OF_TWO = ("fmax", "fmin", "gcd", "lcm", "logaddexp2")
 
 rows.table({name: f"special.{name}({{x}})" for name in _SCIPY})
 rows.table({name: f"special.{scipys}({{x}})" for name, scipys in _BESSEL.items()})
 rows.table({name: f"np.{name}({{x1}}, {{x2}})" for name in _NUMPY_OF_TWO})
 rows.table({name: f"{name}({{x1}}, {{x2}})" for name in ("gammainc", "gammaincc", "zeta")})
 rows.table({
-    "airy_ai": "special.airy({x})[0]",
+    "airy_ai": "airy_ai({x})",
     "complex": "complex_of({real}, {imag})",
     "digamma": "digamma({x})",
     "exp2": "np.exp2({x})",
     "frexp": "np.frexp({x})",
     "isclose": "np.isclose({x1}, {x2}, {rtol=}, {atol=}, {equal_nan=})",
-    "lgamma": "special.gammaln({x})",
+    "lgamma": "lgamma({x})",
     "logit": "logit({x}, {eps=})",
     "orthogonal_polynomial": "orthogonal_polynomial({x}, {n}, {kind})",
     "polygamma": "special.polygamma({n}, {x}).astype({x}.dtype)",
@@ -63,11 +64,14 @@ def nan_to_num(x: Operand, *, nan: Any, posinf: Any, neginf: Any) -> str:
     return f"{'half_nan_to_num' if x.dtype in HALF else 'np.nan_to_num'}({x}{options})"
 
 
+_rest = quotient("np.fmod", "np.fmod({x1}, {x2})")
+
+
 @rows.row("trunc_divide")
 def trunc_divide(x1: Operand, x2: Operand) -> str:
     """Of integers, what is left when the rest has gone is a multiple."""
     integers = is_integer(x1.dtype or x2.dtype or "")
-    return f"({x1} - np.fmod({x1}, {x2})) // {x2}" if integers else f"np.trunc({x1} / {x2})"
+    return f"({x1} - {_rest(x1, x2)}) // {x2}" if integers else f"np.trunc({x1} / {x2})"
 
 
 @rows.row("view_as_complex")

@@ -37,8 +37,10 @@ from .convolution import im2col as im2col
 from .convolution import window_view as window_view
 from .convolution import with_bias as with_bias
 from .creation import linspace as linspace
+from .elementwise import divided as divided
 from .elementwise import integer_power as integer_power
 from .elementwise import rounded as rounded
+from .embedding import embedding as embedding
 from .embedding import embedding_bag as embedding_bag
 from .fft import centered_window as centered_window
 from .fft import istft as istft
@@ -121,11 +123,13 @@ from .resampling import pixel_shuffle as pixel_shuffle
 from .resampling import pixel_unshuffle as pixel_unshuffle
 from .resampling import reflected as reflected
 from .resampling import weighted_taps as weighted_taps
+from .special import airy_ai as airy_ai
 from .special import complex_of as complex_of
 from .special import digamma as digamma
 from .special import gammainc as gammainc
 from .special import gammaincc as gammaincc
 from .special import half_nan_to_num as half_nan_to_num
+from .special import lgamma as lgamma
 from .special import logit as logit
 from .special import orthogonal_polynomial as orthogonal_polynomial
 from .special import real_angle as real_angle
@@ -138,6 +142,7 @@ from .statistical import cosine_similarity as cosine_similarity
 from .statistical import covariances as covariances
 from .statistical import cummax as cummax
 from .statistical import cummin as cummin
+from .statistical import distance as distance
 from .statistical import histc as histc
 from .statistical import histogram_counts as histogram_counts
 from .statistical import kth_value as kth_value

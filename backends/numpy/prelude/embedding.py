@@ -5,6 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 
+def embedding(weight: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """``weight[indices]``, where numpy would count negative indices from the end."""
+    if indices.size and np.min(indices) < 0:
+        raise IndexError(f"index {np.min(indices)} is outside of a table of {len(weight)} rows")
+    return weight[indices]
+
+
 def embedding_bag(
     weight: np.ndarray,
     indices: np.ndarray,
@@ -20,7 +27,7 @@ def embedding_bag(
     kept = np.arange(len(indices)) < (offsets[-1] if include_last_offset else len(indices))
     if padding_idx is not None:
         kept &= indices != padding_idx
-    bag, rows = bag[kept], weight[indices[kept]]
+    bag, rows = bag[kept], embedding(weight, indices[kept])
     if per_sample_weights is not None:
         rows = rows * per_sample_weights[kept, None]
     result = np.full((len(starts), weight.shape[1]), -np.inf if mode == "max" else 0, weight.dtype)

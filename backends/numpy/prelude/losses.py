@@ -19,6 +19,8 @@ def nll_loss(
     axis = min(1, log_probabilities.ndim - 1)
     kept = target != ignore_index
     target = np.where(kept, target, 0)
+    if target.size and np.min(target) < 0:
+        raise IndexError(f"target {np.min(target)} is no class")
     picked = np.take_along_axis(log_probabilities, np.expand_dims(target, axis), axis).squeeze(axis)
     weights = np.where(kept, 1 if weight is None else weight[target], 0).astype(picked.dtype)
     losses = np.where(kept, -picked * weights, 0)

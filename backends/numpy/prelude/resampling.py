@@ -81,7 +81,7 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
     inside = np.array(True)
     for place, n in zip(places, x.shape[2:]):
         inside = inside & (place >= 0) & (place < n)
-    places = [np.clip(place, 0, n - 1).astype(int) for place, n in zip(places, x.shape[2:])]
+    places = [np.where(inside, place, 0).astype(int) for place in places]
     batch = np.arange(x.shape[0]).reshape(-1, *(1,) * (places[0].ndim - 1))
     found = np.moveaxis(x, 1, -1)[(batch, *places)]
     return np.moveaxis(np.where(inside[..., None], found, 0), -1, 1)

@@ -6,6 +6,11 @@ import numpy as np
 from scipy import special
 
 
+def airy_ai(x: np.ndarray) -> np.ndarray:
+    """Airy function Ai; 0 far out, where scipy gives up."""
+    return np.where((x > 1e3) & (x < np.inf), 0, special.airy(x)[0]).astype(x.dtype)
+
+
 def complex_of(real: np.ndarray | float, imag: np.ndarray | float) -> np.ndarray:
     """Complex numbers of two real parts, infinite ones too."""
     result = np.empty(np.broadcast_shapes(np.shape(real), np.shape(imag)), np.result_type(real, imag, np.complex64))
@@ -20,14 +25,14 @@ def digamma(x: np.ndarray) -> np.ndarray:
 
 def gammainc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
-    limit = np.where(a == 0, np.where(x > 0, 1, np.nan), np.where(np.isinf(x), np.nan, 0))
-    return np.where((a == 0) | np.isinf(a), limit, special.gammainc(a, x)).astype(np.result_type(a, x))
+    limit = np.where(a == 0, np.where(x > 0, 1, np.nan), np.where((x >= 0) & (x < np.inf), 0, np.nan))
+    return np.where((a == 0) | (a == np.inf), limit, special.gammainc(a, x)).astype(np.result_type(a, x))
 
 
 def gammaincc(a: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
-    limit = np.where(a == 0, np.where(x > 0, 0, np.nan), np.where(np.isinf(x), np.nan, 1))
-    return np.where((a == 0) | np.isinf(a), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))
+    limit = np.where(a == 0, np.where(x > 0, 0, np.nan), np.where((x >= 0) & (x < np.inf), 1, np.nan))
+    return np.where((a == 0) | (a == np.inf), limit, special.gammaincc(a, x)).astype(np.result_type(a, x))
 
 
 def half_nan_to_num(x: np.ndarray, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> np.ndarray:
@@ -37,6 +42,11 @@ def half_nan_to_num(x: np.ndarray, nan: float = 0.0, posinf: float | None = None
     wide = x.astype(np.float32)
     finite = np.nan_to_num(wide, nan=nan, posinf=largest if posinf is None else posinf, neginf=-largest if neginf is None else neginf)
     return finite.astype(x.dtype)
+
+
+def lgamma(x: np.ndarray) -> np.ndarray:
+    """Logarithm of the absolute value of the gamma function, infinite at both ends."""
+    return special.gammaln(np.where(x == -np.inf, np.inf, x))
 
 
 def logit(x: np.ndarray, eps: float | None = None) -> np.ndarray:

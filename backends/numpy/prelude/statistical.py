@@ -68,9 +68,15 @@ def sort_with_indices(x: np.ndarray, *, axis: int = -1, descending: bool = False
 
 def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
-    values, indices = sort_with_indices(x, axis=axis, descending=largest)
-    first = (slice(None),) * (axis % x.ndim) + (slice(0, k),)
-    return values[first], indices[first]
+    size = x.shape[axis]
+    if not 0 < k < size:
+        values, indices = sort_with_indices(x, axis=axis, descending=largest)
+        places = np.arange(k)
+        return np.take(values, places, axis), np.take(indices, places, axis)
+    parts = np.argpartition(x, size - k if largest else k - 1, axis)
+    kept = np.sort(np.take(parts, np.arange(size - k, size) if largest else np.arange(k), axis), axis)
+    values, order = sort_with_indices(np.take_along_axis(x, kept, axis), axis=axis, descending=largest)
+    return values, np.take_along_axis(kept, order, axis)
 
 
 def kth_value(x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -134,21 +140,21 @@ def quantile(
 ) -> np.ndarray:
     """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first. NaN where there is one, unless they are skipped."""
     ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
-    valid = np.sum(ordered == ordered, axis=-1)
-    size = ordered.shape[-1]
+    size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
+    last = np.maximum(valid - 1, 0) if skip_nan else size - 1
     q = np.asarray(q, x.dtype)
-    last = (np.maximum(valid - 1, 0) if skip_nan else np.where(valid == size, size - 1, size)).astype(x.dtype)
-    position = q.reshape(q.shape + (1,) * last.ndim) * np.where(last == size, size - 1, last)
+    position = q.reshape(-1) * np.broadcast_to(last, valid.shape).astype(x.dtype)
     below, above = np.floor(position), np.ceil(position)
-    if interpolation in ("lower", "higher", "nearest"):
-        below = above = {"lower": below, "higher": above, "nearest": np.round(position)}[interpolation]
-    share = 0.5 * (above != below) if interpolation == "midpoint" else position - below
-    low, high = (np.take_along_axis(ordered, np.moveaxis(p, range(q.ndim), range(-q.ndim, 0)).reshape(*last.shape, -1).astype(int), -1)
-                 for p in (below, above))  # fmt: skip
-    share = np.moveaxis(share, range(q.ndim), range(-q.ndim, 0)).reshape(*last.shape, -1).astype(x.dtype)
-    found = np.where(share < 0.5, low + share * (high - low), high - (high - low) * (1 - share))
-    found = np.where((last == size)[..., None], np.nan, found).astype(x.dtype)
-    result = np.moveaxis(found, -1, 0).reshape(q.shape + last.shape)
+    if interpolation in ("linear", "midpoint"):
+        low, high = (np.take_along_axis(ordered, place.astype(int), -1) for place in (below, above))
+        share = position - below if interpolation == "linear" else 0.5 * (above != below).astype(x.dtype)
+        found = np.where(share < 0.5, low + share * (high - low), high - (high - low) * (1 - share))
+    else:
+        place = {"lower": below, "higher": above, "nearest": np.round(position)}[interpolation]
+        found = np.take_along_axis(ordered, place.astype(int), -1)
+    if not skip_nan:
+        found = np.where(valid == size, found, np.nan)
+    result = np.moveaxis(found, -1, 0).reshape(q.shape + valid.shape[:-1])
     if not keepdims:
         return result
     return result.reshape(q.shape + (1,) * x.ndim) if axis is None else np.expand_dims(result, q.ndim + axis % x.ndim)
@@ -205,8 +211,12 @@ def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
 
 def histogram_counts(x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False) -> np.ndarray:
     """How many elements, or what weight of them, are between the edges."""
-    counted, _ = np.histogram(x, bins=bin_edges, weights=weights, density=density)
-    return counted.astype(x.dtype)
+    x = x.reshape(-1)
+    inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
+    place = np.minimum(np.searchsorted(bin_edges, x[inside], side="right") - 1, len(bin_edges) - 2)
+    counted = np.zeros(len(bin_edges) - 1, x.dtype)
+    np.add.at(counted, place, 1 if weights is None else weights.reshape(-1)[inside])
+    return counted / np.diff(bin_edges) / np.sum(counted) if density else counted
 
 
 # ---------------------------------------------------------------------------------------------- correlation and distances
@@ -247,12 +257,17 @@ def cosine_similarity(x1: np.ndarray, x2: np.ndarray, *, axis: int, epsilon: flo
     return np.sum(unit1 * unit2, axis=axis)
 
 
+def distance(x: np.ndarray, p: float) -> np.ndarray:
+    """The ``p``-norm along the last axis; NaN is no coordinate that differs, but makes the distance NaN."""
+    return np.sum(np.where(np.isnan(x), x, x != 0), axis=-1, dtype=x.dtype) if p == 0 else vector_norm(x, axis=-1, ord=p)
+
+
 def cdist(x1: np.ndarray, x2: np.ndarray, *, p: float = 2.0) -> np.ndarray:
     """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
-    return vector_norm(x1[..., :, None, :] - x2[..., None, :, :], axis=-1, ord=p)
+    return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
 
 
 def pdist(x: np.ndarray, *, p: float = 2.0) -> np.ndarray:
     """The ``p``-distances between all pairs of rows of ``x``."""
     first, second = np.triu_indices(len(x), 1)
-    return vector_norm(x[first] - x[second], axis=-1, ord=p)
+    return distance(x[first] - x[second], p)

@@ -24,7 +24,7 @@ from .statistics import WRITTEN
 from .steps import Step
 from .table import TorchBuilder, rows
 
-_KEPT_NOTES = ("updates", "input_facts", "same_inputs", "written_inputs")
+_KEPT_NOTES = ("updates", "extra_keywords", "input_facts", "same_inputs", "written_inputs")
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input"}
 
 

@@ -98,7 +98,8 @@ def equal_parts(b: TorchBuilder, size: Any, part: Any, count: int) -> list[Any]:
             b.guard(apply("eq", last, part))
             last = part
         else:
-            b.guard(apply("gt", last, 0))
+            if count > 1:  # of nothing there is one part as well
+                b.guard(apply("gt", last, 0))
             if not at_most(last, part):
                 b.guard(apply("le", last, part))
     return [*[part] * (count - 1), last]

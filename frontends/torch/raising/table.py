@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....ir import Builder, Guard, Value
-from ....ops.registry import ArraySpec
+from ....ops.registry import ArraySpec, Unknown
 from ....sizes import Size, apply, hint_of
 from ...rows import Rows
 from ..dtypes import dtype_name, result_type
@@ -63,6 +63,17 @@ class TorchBuilder(Builder):
             self.graph.inputs.append(key)
         index = self.graph.notes["keys"] = self.graph.notes.get("keys", -1) + 1
         return self.random_fold_in(key, index=index)
+
+    def settled(self, spec: ArraySpec) -> ArraySpec:
+        """Sizes that were broadcast against each other while they were equal are assumed to be equal."""
+        return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
+
+    def _settled(self, dim: Any) -> Any:
+        if not isinstance(dim, Unknown) or not dim.if_equal:
+            return dim
+        for other in dim.if_equal[1:]:
+            self.guard(apply("eq", dim.if_equal[0], other))
+        return dim.if_equal[0]
 
     def fix(self, dim: Any) -> int:
         """A size as a plain int: it becomes a guard, so the graph holds for this size only. For what cannot stay symbolic."""

@@ -1,4 +1,4 @@
-"""Embeddings in numpy; an index that is too large is an error."""
+"""Embeddings in numpy; an index outside of the table is an error."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ..table import rows
 
 rows.table(
     {
-        "embedding": "{weight}[{indices}]",
+        "embedding": "embedding({weight}, {indices})",
         "one_hot": "({indices}[..., None] == np.arange({num_classes})).astype({dtype})",
     }
 )

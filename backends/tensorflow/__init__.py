@@ -1,0 +1,18 @@
+"""TensorFlow as a target: canonical operations written in the public functions of ``tf``."""
+
+from . import prelude as prelude
+from .dialect import TensorFlowDialect
+from .lowering import rows as rows
+from .native import target as target
+
+name = "tensorflow"
+imports = {
+    "Any": "from typing import Any",
+    "Callable": "from collections.abc import Callable",
+    "Sequence": "from collections.abc import Sequence",
+    "itertools": "import itertools",
+    "np": "import numpy as np",
+    "tf": "import tensorflow as tf",
+}
+
+dialect = TensorFlowDialect(rows, imports, prelude)

@@ -1,0 +1,102 @@
+"""Canonical nodes in TensorFlow's words: dynamic sizes, numbers with a data type, and stand-ins for data types that a kernel lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from ...ir.graph import Node, Value
+from ...ops import ArraySpec
+from ...ops.dtypes import ITEMSIZE, UNSIGNED
+from ...ops.text import Text
+from ...sizes import Size, Symbol
+from ..dialect import CanonicalDialect
+from ..rows import Operand, Rows, operand
+from .stand_ins import stand_in
+
+_OPERATORS = frozenset({
+    "add", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "multiply",
+    "not_equal", "remainder", "subtract",
+})  # fmt: skip
+
+
+def dtype_text(dtype: str) -> str:
+    """``tf.float32``."""
+    return f"tf.{dtype}"
+
+
+class TensorFlowDialect(CanonicalDialect):
+    """Sizes are numbers where they are known, scalars where they are not; numbers take the data type of the arrays beside them."""
+
+    def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType) -> None:
+        super().__init__(rows, imports, prelude, dtype_text)
+
+    def size(self, array: str, symbol: Symbol) -> str:
+        """``size(x, 0)``, a helper that knows unknown sizes."""
+        return f"size({array}, {symbol.axis})" if symbol.kind == "size" else f"item({array})"
+
+    def sizes(self, array: str) -> str:
+        """``sizes(x)``."""
+        return f"sizes({array})"
+
+    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
+        """The row's expression, computed in another data type where TensorFlow has no kernel for the node's own."""
+        dtypes = [item.dtype for item in node.inputs if isinstance(item, Value)]
+        cast = _Cast.of(node.op, dtypes)
+        params = {name: self._param(name, value, text) for name, value in node.params.items()}
+        operands = tuple(cast.operand(item) for item in self._operands(node, text, cast))
+        result = self.rows.expression(node.op, operands, params, tuple(map(cast.spec, (value.spec for value in node.outputs))))
+        return cast.result(result, [value.dtype for value in node.outputs])
+
+    def _operands(self, node: Node, text: Callable[[Any], Any], cast: _Cast) -> list[Any]:
+        """The inputs as text; a number that a function would meet before any array is written with its data type."""
+        arrays = [item.dtype for item in node.inputs if isinstance(item, Value) and item.dtype != "bool"]
+        beside = cast.to or (arrays[0] if arrays else next((item.dtype for item in node.inputs if isinstance(item, Value)), "float32"))
+        found, seen = [], node.op in _OPERATORS
+        for item in node.inputs:
+            written = self._operand(item, text)
+            if isinstance(item, Size):
+                written = operand(f"scalar({written.strip('()') if written.count('(') == 1 else written}, tf.{beside})", None)
+            elif item is not None and not isinstance(item, Value):
+                written = _number(item, written, beside, typed=not seen)
+            seen = seen or (isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value))
+            found.append(written)
+        return found
+
+
+def _number(number: Any, text: Operand, dtype: str, typed: bool) -> Operand:
+    if dtype in UNSIGNED and isinstance(number, int) and number < 0:
+        text = operand(repr(number % (1 << 8 * ITEMSIZE[dtype])), None)
+    return operand(f"tf.constant({text.strip('()')}, tf.{dtype})", None) if typed else text
+
+
+@dataclass(frozen=True)
+class _Cast:
+    """A node computed in the type ``to`` instead of ``have``; both are None where the node's own type will do."""
+
+    have: str | None = None
+    to: str | None = None
+
+    @classmethod
+    def of(cls, op: str, dtypes: list[str]) -> _Cast:
+        for dtype in dtypes:
+            if found := stand_in(op, dtype):
+                return cls(dtype, found)
+        return cls()
+
+    def operand(self, item: Operand | None) -> Operand | None:
+        if item is None or item.spec is None or item.dtype != self.have:
+            return item
+        return operand(f"tf.cast({item}, tf.{self.to})", self.spec(item.spec))
+
+    def spec(self, spec: ArraySpec) -> ArraySpec:
+        return ArraySpec(spec.shape, self.to) if self.to and spec.dtype == self.have else spec
+
+    def result(self, text: str, dtypes: list[str]) -> str:
+        if self.have not in dtypes:
+            return text
+        if len(dtypes) == 1:
+            return f"tf.cast({text}, tf.{self.have})"
+        return f"cast_each({text}, {Text(tuple(f'tf.{dtype}' for dtype in dtypes)).replace(chr(39), '')})"

@@ -1,0 +1,77 @@
+"""Creation functions in TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ops import ArraySpec
+from ....ops.dtypes import is_floating
+from ....ops.text import Text
+from ....trees import iterate_structure
+from ...rows import Operand
+from .table import rows
+
+Out = tuple[ArraySpec, ...]
+_RANGES = ("int32", "int64", "float32", "float64")
+
+rows.table({
+    "linspace": "linspace({start}, {stop}, {num}, {dtype})",
+    "copy": "tf.identity({x})",
+    "ones": "tf.ones({shape}, {dtype})",
+    "tril_indices": "triangle_indices({n_rows}, {n_cols}, {k}, {dtype}, upper=False)",
+    "triu_indices": "triangle_indices({n_rows}, {n_cols}, {k}, {dtype}, upper=True)",
+    "zeros": "tf.zeros({shape}, {dtype})",
+})  # fmt: skip
+
+
+def _is_known(*numbers: Any) -> bool:
+    return not any(isinstance(number, Text) and "math." not in number for number in numbers)
+
+
+@rows.row("asarray")
+def asarray(*, data: Any, dtype: str) -> str:
+    """``tf.constant``; with sizes among the numbers ``tf.convert_to_tensor``, which takes unknown ones."""
+    if _is_known(*iterate_structure((data,))):
+        return f"tf.constant({data!r}, {dtype})"
+    return f"tf.cast({data!r}, {dtype})"
+
+
+@rows.row("full")
+def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
+    """``tf.fill``, or ``tf.constant`` of a number."""
+    value = f"tf.constant({fill_value!r}, {dtype})" if _is_known(fill_value) else f"scalar({fill_value!r}, {dtype})"
+    return f"tf.fill({shape!r}, {value})" if shape else value
+
+
+@rows.row("arange")
+def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> str:
+    """``tf.range`` of integers; a helper for fractions, which are multiplied, not added up."""
+    fractions = any(isinstance(number, float) or (isinstance(number, Text) and "/" in number) for number in (start, stop, step))
+    if fractions or (is_floating(out[0].dtype) and step != 1):
+        return f"spaced({start!r}, {stop!r}, {step!r}, {dtype})"
+    bounds = [start, stop, step] if step != 1 else [start, stop] if start != 0 else [stop]
+    text = ", ".join(map(repr, bounds))
+    if out[0].dtype in _RANGES:
+        return f"tf.range({text}, dtype={dtype})"
+    return f"tf.cast(tf.range({text}, dtype=tf.int64), {dtype})"
+
+
+@rows.row("eye")
+def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
+    """``tf.eye``; other diagonals by comparing rows and columns."""
+    if k != 0:
+        return f"shifted_eye({n_rows!r}, {n_cols!r}, {k!r}, {dtype})"
+    columns = "" if repr(n_rows) == repr(n_cols) else f", {n_cols!r}"
+    return f"tf.eye({n_rows!r}{columns}, dtype={dtype})"
+
+
+@rows.row("tril")
+def tril(x: Operand, *, k: Any) -> str:
+    """``tf.linalg.band_part``; other diagonals by comparing rows and columns."""
+    return f"tf.linalg.band_part({x}, -1, 0)" if k == 0 else f"triangle({x}, {k!r}, upper=False)"
+
+
+@rows.row("triu")
+def triu(x: Operand, *, k: Any) -> str:
+    """``tf.linalg.band_part``; other diagonals by comparing rows and columns."""
+    return f"tf.linalg.band_part({x}, 0, -1)" if k == 0 else f"triangle({x}, {k!r}, upper=True)"

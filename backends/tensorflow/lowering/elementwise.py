@@ -1,0 +1,138 @@
+"""Element-wise functions in TensorFlow."""
+
+from __future__ import annotations
+
+from ....ops.dtypes import UNSIGNED, is_complex, is_floating, is_integer
+from ...rows import Operand
+from .table import rows
+
+_TF = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "floor", "round", "sin", "sinh", "sqrt", "tan", "tanh")
+_MATH = ("ceil", "conj", "expm1", "log", "log1p")
+_HELPERS_OF_TWO = ("copysign", "hypot", "logaddexp", "nextafter", "atan2")
+_OPERATORS = {
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "divide": "/", "equal": "==", "greater": ">", "greater_equal": ">=",
+    "less": "<", "less_equal": "<=", "logical_and": "&", "logical_or": "|", "logical_xor": "^", "not_equal": "!=", "remainder": "%",
+    "subtract": "-",
+}  # fmt: skip
+
+rows.table({name: f"tf.{name}({{x}})" for name in _TF})
+rows.table({name: f"tf.math.{name}({{x}})" for name in _MATH})
+rows.table({name: f"{name}({{x1}}, {{x2}})" for name in _HELPERS_OF_TWO})
+rows.table({name: f"{{x1}} {sign} {{x2}}" for name, sign in _OPERATORS.items()})
+rows.table({
+    "bitwise_left_shift": "left_shift({x1}, {x2})",
+    "bitwise_right_shift": "right_shift({x1}, {x2})",
+    "log10": "log_to_base({x}, 10)",
+    "log2": "log_to_base({x}, 2)",
+    "logical_not": "~{x}",
+    "positive": "tf.identity({x})",
+    "reciprocal": "1 / {x}",
+    "signbit": "signbit({x})",
+    "square": "tf.square({x})",
+    "trunc": "trunc({x})",
+})  # fmt: skip
+
+
+def _of_bools(name: str, sign: str, of_bools: str) -> None:
+    @rows.row(name)
+    def row(x1: Operand, x2: Operand) -> str:
+        return f"{x1} {of_bools if 'bool' in (x1.dtype, x2.dtype) else sign} {x2}"
+
+
+_of_bools("add", "+", "|")
+_of_bools("multiply", "*", "&")
+
+
+def _extreme(name: str, of_bools: str) -> None:
+    @rows.row(name)
+    def row(x1: Operand, x2: Operand) -> str:
+        return f"{x1} {of_bools} {x2}" if "bool" in (x1.dtype, x2.dtype) else f"tf.{name}({x1}, {x2})"
+
+
+_extreme("maximum", "|")
+_extreme("minimum", "&")
+
+
+@rows.row("bitwise_invert")
+def bitwise_invert(x: Operand) -> str:
+    """``~`` of bools, ``tf.bitwise.invert`` of integers."""
+    return f"~{x}" if x.dtype == "bool" else f"tf.bitwise.invert({x})"
+
+
+@rows.row("negative")
+def negative(x: Operand) -> str:
+    """``-x``; a difference for unsigned integers, which TensorFlow does not negate."""
+    return f"tf.zeros_like({x}) - {x}" if x.dtype in UNSIGNED else f"-{x}"
+
+
+@rows.row("abs")
+def absolute(x: Operand) -> str:
+    """``tf.abs``; unsigned integers stay as they are."""
+    return f"tf.identity({x})" if x.dtype in UNSIGNED else f"tf.abs({x})"
+
+
+@rows.row("sign")
+def sign(x: Operand) -> str:
+    """``tf.sign``; of unsigned integers, whether they are above 0."""
+    return f"tf.cast({x} > 0, tf.{x.dtype})" if x.dtype in (*UNSIGNED, "bool") else f"tf.sign({x})"
+
+
+def _part(name: str) -> None:
+    @rows.row(name)
+    def row(x: Operand) -> str:
+        if is_complex(x.dtype or ""):
+            return f"tf.math.{name}({x})"
+        return f"tf.identity({x})" if name == "real" else f"tf.zeros_like({x})"
+
+
+_part("real")
+_part("imag")
+
+
+def _predicate(name: str, function: str, of_others: str, join: str) -> None:
+    @rows.row(name)
+    def row(x: Operand) -> str:
+        if is_floating(x.dtype or ""):
+            return f"{function}({x})"
+        if is_complex(x.dtype or ""):
+            return f"{function}(tf.math.real({x})) {join} {function}(tf.math.imag({x}))"
+        return f"tf.{of_others}_like({x}, tf.bool)"
+
+
+_predicate("isfinite", "tf.math.is_finite", "ones", "&")
+_predicate("isinf", "tf.math.is_inf", "zeros", "|")
+_predicate("isnan", "tf.math.is_nan", "zeros", "|")
+
+
+@rows.row("clip")
+def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) -> str:
+    """A helper, for ``tf.clip_by_value`` gives no gradient at a bound."""
+    bounds = f", {low}" + (f", {high}" if high is not None else "") if low is not None else f", high={high}"
+    return f"clip({x}{bounds})"
+
+
+@rows.row("floor_divide")
+def floor_divide(x1: Operand, x2: Operand) -> str:
+    """``//`` of integers; of floats a helper, for ``//`` of TensorFlow divides first and misses what is exact."""
+    return f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})"
+
+
+@rows.row("pow")
+def power(x1: Operand, x2: Operand) -> str:
+    """``**``, with cheaper functions for the exponents that have them."""
+    dtype = x1.dtype or x2.dtype or ""
+    if is_integer(dtype):
+        return f"integer_power({x1}, {x2})"
+    exponent = None if x2.dtype else _number(x2)
+    if exponent in (0.5, -0.5) and is_floating(dtype):
+        return f"tf.{'sqrt' if exponent > 0 else 'math.rsqrt'}({x1})"
+    if exponent == 2:
+        return f"tf.square({x1})"
+    return f"power({x1}, {x2})" if x1.dtype and x2.dtype and is_floating(dtype) else f"{x1} ** {x2}"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.strip("()"))
+    except ValueError:  # a size
+        return None

@@ -1,0 +1,88 @@
+"""Linear algebra in TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....sizes import hint_of
+from ...rows import Operand
+from .table import rows
+
+rows.table(
+    {
+        "vecdot": "vecdot({x1}, {x2}, {axis=})",
+        "cross": "cross({x1}, {x2}, {axis=})",
+        "outer": "{x1}[:, None] * {x2}",
+        "kron": "kron({x1}, {x2})",
+        "matrix_power": "matrix_power({x}, {n})",
+        "det": "tf.linalg.det({x})",
+        "slogdet": "slogdet({x})",
+        "inv": "tf.linalg.inv({x})",
+        "solve": "solve({x1}, {x2})",
+        "svd": "svd({x}, {full_matrices=})",
+        "svdvals": "tf.linalg.svd({x}, compute_uv=False)",
+        "eig": "tf.linalg.eig({x})",
+        "eigvals": "tf.linalg.eigvals({x})",
+        "householder_product": "householder_product({x}, {tau})",
+        "tensorinv": "tensor_inverse({x}, {ind})",
+        "matrix_exp": "tf.linalg.expm({x})",
+    }
+)
+
+
+@rows.row("matmul")
+def _matmul(x1: Operand, x2: Operand) -> str:
+    """``@`` of matrices; vectors have functions of their own."""
+    if x1.ndim == 1 and x2.ndim == 1:
+        return f"tf.reduce_sum({x1} * {x2})"
+    if x2.ndim == 1:
+        return f"tf.linalg.matvec({x1}, {x2})"
+    if x1.ndim == 1:
+        return f"tf.linalg.matvec({x2}, {x1}, transpose_a=True)"
+    return f"{x1} @ {x2}"
+
+
+@rows.row("tensordot")
+def _tensordot(x1: Operand, x2: Operand, *, axes: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
+    return f"tf.tensordot({x1}, {x2}, {[list(of_one) for of_one in axes]})"
+
+
+@rows.row("einsum")
+def _einsum(*arrays: Operand, equation: str) -> str:
+    """``tf.einsum``; a helper where an axis of size 1 meets others, for ``tf.einsum`` does not broadcast."""
+    sizes: dict[str, set[bool]] = {}
+    for labels, array in zip(equation.partition("->")[0].split(","), arrays):
+        before, _, after = labels.partition("...")
+        named = [*zip(before, array.shape), *zip(reversed(after), reversed(array.shape))]
+        for label, dim in named:
+            sizes.setdefault(label, set()).add(hint_of(dim) == 1)
+    function = "broadcast_einsum" if any(len(kinds) > 1 for kinds in sizes.values()) else "tf.einsum"
+    return f'{function}("{equation}", {", ".join(arrays)})'
+
+
+@rows.row("trace")
+def _trace(x: Operand, *, offset: int, dtype: Any, out: Any) -> str:
+    diagonal = f"diagonal({x}{f', {offset}' if offset else ''})" if offset else f"tf.linalg.diag_part({x})"
+    wide = diagonal if out[0].dtype == x.dtype else f"tf.cast({diagonal}, tf.{out[0].dtype})"
+    return f"tf.reduce_sum({wide}, -1)"
+
+
+@rows.row("cholesky")
+def _cholesky(x: Operand, *, upper: bool) -> str:
+    return f"tf.linalg.adjoint(tf.linalg.cholesky(tf.linalg.adjoint({x})))" if upper else f"tf.linalg.cholesky({x})"
+
+
+@rows.row("qr")
+def _qr(x: Operand, *, mode: str) -> str:
+    return f"tf.linalg.qr({x}{', full_matrices=True' if mode == 'complete' else ''})"
+
+
+@rows.row("eigh")
+def _eigh(x: Operand, *, upper: bool) -> str:
+    """Only the lower triangle is read."""
+    return f"eigh({x}{', upper=True' if upper else ''})"
+
+
+@rows.row("eigvalsh")
+def _eigvalsh(x: Operand, *, upper: bool) -> str:
+    return f"{_eigh(x, upper=upper)}[0]"

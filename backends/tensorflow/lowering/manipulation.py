@@ -1,0 +1,129 @@
+"""Manipulation functions in TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....sizes import hint_of
+from ...rows import Operand
+from .table import rows
+
+rows.table(
+    {
+        "broadcast_to": "tf.broadcast_to({x}, {shape})",
+        "concat": "tf.concat([{*arrays}], {axis})",
+        "stack": "tf.stack([{*arrays}], {axis=})",
+        "sliding_window": "sliding_window({x}, {axis=}, {size=}, {step=})",
+        "as_strided": "as_strided({x}, {shape}, {strides}, {offset=})",
+        "bitcast": "bitcast({x}, {dtype})",
+    }
+)
+
+
+@rows.row("permute_dims")
+def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
+    """``tf.transpose``, of the last two axes ``tf.linalg.matrix_transpose``."""
+    if x.ndim == 2:
+        return f"tf.transpose({x})"
+    if axes == (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2):
+        return f"tf.linalg.matrix_transpose({x})"
+    return f"tf.transpose({x}, {list(axes)})"
+
+
+@rows.row("reshape")
+def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
+    """``tf.expand_dims`` where an axis of size 1 is added, ``tf.squeeze`` where some go, otherwise ``tf.reshape``."""
+    new = _added(x.shape, out[0].shape)
+    if len(new) == 1:
+        return f"tf.expand_dims({x}, {new[0]})"
+    gone = _added(out[0].shape, x.shape, symbolic=True)
+    if gone:
+        return f"tf.squeeze({x}, {list(gone)})"
+    if len(shape) == 1:
+        return f"tf.reshape({x}, [-1])"
+    return f"tf.reshape({x}, {_with_free_size(shape)})"
+
+
+def _added(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
+    """The axes of ``large`` that are 1 and without which it is ``small``; none where there are no such axes.
+
+    Shapes of as many elements are given, so a symbolic size that is only in ``large`` must be 1.
+    """
+    added, place = [], 0
+    for axis, dim in enumerate(large):
+        if place < len(small) and small[place] == dim:
+            place += 1
+        elif dim == 1 if isinstance(dim, int) else symbolic and hint_of(dim) == 1:
+            added.append(axis)
+        else:
+            return ()
+    return tuple(added) if place == len(small) else ()
+
+
+def _with_free_size(shape: tuple[Any, ...]) -> list[Any]:
+    """-1 for the only size that is an expression, if no other one can be 0."""
+    if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
+        return [-1 if not isinstance(dim, int) else dim for dim in shape]
+    return list(shape)
+
+
+@rows.row("split")
+def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
+    """``tf.split`` into equal parts or into parts of given sizes."""
+    along = f", axis={axis}" if axis else ""
+    if len(sizes) == 1:
+        return f"tf.identity({x})"
+    if len({spec.shape[axis] for spec in out}) == 1 and 0 not in out[0].shape:
+        return f"tf.split({x}, {len(sizes)}{along})"
+    return f"tf.split({x}, {list(sizes)}{along})"
+
+
+@rows.row("unstack")
+def unstack(x: Operand, *, axis: int, count: int) -> str:
+    """``tf.unstack``."""
+    return f"tf.unstack({x}, {count}{f', axis={axis}' if axis else ''}){'[0]' if count == 1 else ''}"
+
+
+@rows.row("flip")
+def flip(x: Operand, *, axis: Any) -> str:
+    """``tf.reverse``."""
+    return f"tf.reverse({x}, {list(axis) if isinstance(axis, tuple) else [axis]})"
+
+
+@rows.row("roll")
+def roll(x: Operand, *, shift: Any, axis: Any) -> str:
+    """``tf.roll``."""
+    return f"tf.roll({x}, {shift!r}, {axis!r})"
+
+
+@rows.row("tile")
+def tile(x: Operand, *, repetitions: tuple[Any, ...]) -> str:
+    """``tf.tile``, which takes one number an axis."""
+    missing = len(repetitions) - x.ndim
+    if missing > 0:
+        return f"tf.tile({x}[{', '.join(['None'] * missing)}, ...], {list(repetitions)})"
+    return f"tf.tile({x}, {[1] * -missing + list(repetitions)})"
+
+
+@rows.row("repeat")
+def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str:
+    """``tf.repeat``."""
+    return f"tf.repeat({x}, {repeats}, axis={axis})"
+
+
+@rows.row("pad")
+def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
+    """``tf.pad``, or the helper where an amount may be negative and for the modes that TensorFlow lacks."""
+    amounts = [list(pair) for pair in padding]
+    grows = all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair)
+    if grows and mode == "constant":
+        constant = "" if value == 0 else f", constant_values={_typed(value, x)}"
+        return f"tf.pad({x}, {amounts}{constant})"
+    if grows and mode == "reflect":
+        return f'tf.pad({x}, {amounts}, "REFLECT")'
+    options = "" if mode == "constant" and value == 0 else f", {_typed(value, x)}" if mode == "constant" else f", mode={mode!r}"
+    return f"{'resized' if mode == 'constant' else 'pad_with_elements'}({x}, {amounts}{options})"
+
+
+def _typed(value: Any, x: Operand) -> str:
+    return f"tf.constant({value!r}, tf.{x.dtype})"

@@ -1,0 +1,113 @@
+"""Statistical functions, utility functions and statistics in TensorFlow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ops.dtypes import is_bool
+from ...rows import Operand
+from .table import rows
+
+rows.table(
+    {
+        "diff": "difference({x}, {n=}, {axis=})",
+        "nanmean": "nan_mean({x}, {axis=}, {keepdims=})",
+        "logsumexp": "tf.reduce_logsumexp({x}, {axis=}, {keepdims=})",
+        "logcumsumexp": "tf.math.cumulative_logsumexp({x}, {axis})",
+        "histogram_bin_edges": "histogram_bin_edges({x}, {bins=}, {range=})",
+        "corrcoef": "corrcoef({x})",
+    }
+)
+
+
+def _axes(axis: Any, keepdims: bool) -> str:
+    along = "" if axis is None else f", {list(axis) if isinstance(axis, tuple) else axis}"
+    return along + (", keepdims=True" if keepdims else "")
+
+
+def _typed(x: Operand, dtype: str) -> str:
+    return str(x) if x.dtype == dtype else f"tf.cast({x}, tf.{dtype})"
+
+
+def _accumulating(name: str, function: str) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str:
+        if out[0].dtype == "bool":  # asked for as a type of the result
+            return f"tf.cast({function}(tf.cast({x}, tf.int64){_axes(axis, keepdims)}), tf.bool)"
+        return f"{function}({_typed(x, out[0].dtype)}{_axes(axis, keepdims)})"
+
+
+_accumulating("sum", "tf.reduce_sum")
+_accumulating("prod", "tf.reduce_prod")
+
+
+@rows.row("mean")
+def _mean(x: Operand, *, axis: Any, keepdims: bool) -> str:
+    return f"tf.reduce_mean({x}{_axes(axis, keepdims)})"
+
+
+def _extreme(name: str) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, axis: Any, keepdims: bool) -> str:
+        function = {"max": "any", "min": "all"}[name] if is_bool(x.dtype or "") else name
+        return f"tf.reduce_{function}({x}{_axes(axis, keepdims)})"
+
+
+_extreme("max")
+_extreme("min")
+
+
+def _logical(name: str) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, axis: Any, keepdims: bool) -> str:
+        given = x if is_bool(x.dtype or "") else f"{x} != 0"
+        return f"tf.reduce_{name}({given}{_axes(axis, keepdims)})"
+
+
+_logical("all")
+_logical("any")
+
+
+@rows.row("var")
+def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
+    """``tf.math.reduce_variance``, which divides by the number of elements; a helper divides by another number."""
+    if correction == 0:
+        return f"tf.math.reduce_variance({x}{_axes(axis, keepdims)})"
+    return f"variance_over({x}{_axes(axis, keepdims).replace(', [', ', axis=[')}, correction={correction!r})"
+
+
+def _running(name: str, function: str) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
+        return f"{function}({_typed(x, out[0].dtype)}, {axis})"
+
+
+_running("cumulative_sum", "tf.cumsum")
+_running("cumulative_prod", "tf.math.cumprod")
+
+
+@rows.row("quantile")
+def _quantile(x: Operand, q: Operand, *, axis: Any, keepdims: bool, interpolation: str, skip_nan: bool) -> str:
+    options = "" if axis is None else f", axis={axis!r}"
+    options += ", keepdims=True" if keepdims else ""
+    options += "" if interpolation == "linear" else f", method={interpolation!r}"
+    return f"quantile({x}, {q}{options}{', skip_nan=True' if skip_nan else ''})"
+
+
+@rows.row("trapezoid", "cumulative_trapezoid")
+def _trapezoid(y: Operand, x: Operand | None = None, *, dx: Any, axis: int, out: Any) -> str:
+    points = f", {x}" if x is not None else "" if dx == 1 else f", dx={dx!r}"
+    function = "tf.reduce_sum" if out[0].ndim < y.ndim else "tf.cumsum"
+    return f"{function}(trapezoid_areas({y}{points}, axis={axis}), {axis})"
+
+
+@rows.row("bincount")
+def _bincount(x: Operand, weights: Operand | None = None, *, minlength: Any, hint: int) -> str:
+    return f"bincount({x}{f', {weights}' if weights is not None else ''}{f', minlength={minlength!r}' if minlength != 0 else ''})"
+
+
+@rows.row("cov")
+def _cov(x: Operand, fweights: Operand | None = None, aweights: Operand | None = None, *, correction: Any) -> str:
+    given = {"fweights": fweights, "aweights": aweights}
+    weights = "".join(f", {name}={array}" for name, array in given.items() if array is not None)
+    return f"covariance({x}{'' if correction == 1 else f', correction={correction!r}'}{weights})"

@@ -1,0 +1,10 @@
+"""The one table that the files beside this one fill."""
+
+from ...helper_calls import rows as helper_calls
+from ...rows import Rows
+
+UNSUPPORTED: dict[str, str] = {}
+"""Operation -> why TensorFlow cannot have it; strict."""
+
+rows = Rows("tensorflow")
+rows.include(helper_calls, without=("scaled_dot_product_attention", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"))

@@ -1,0 +1,165 @@
+"""TensorFlow as a place to run: its arrays and its compiler."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ...errors import GuardFailed
+from ...trees import map_structure
+
+log = logging.getLogger("graph_compiler")
+_ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
+
+
+class TensorFlowTarget:
+    """See :class:`graph_compiler.runtime.target.Target`."""
+
+    name = "tensorflow"
+    array_types: tuple[type, ...] = (type(tf.zeros([])),)
+
+    def __init__(self) -> None:
+        self._key: Any = None
+
+    # ------------------------------------------------------------------------------ arrays
+    def convert(self, array: Any) -> Any:
+        """Tensors as they are, variables by what they hold; other arrays are copied, so that the caller may write to them later."""
+        if isinstance(array, tf.Tensor):
+            return array
+        if isinstance(array, tf.Variable):
+            return tf.convert_to_tensor(array)
+        array = _as_numpy(array)
+        return None if array is None else tf.constant(array)
+
+    def adopt(self, array: Any) -> Any:
+        """A weight as a tensor that shares its memory (DLPack) where layout, place in memory and device allow."""
+        if not hasattr(array, "data_ptr"):
+            return self.convert(array)
+        plain = array.detach().contiguous()
+        if plain.data_ptr() % _ALIGNED:
+            return self.convert(plain)
+        try:
+            return tf.experimental.dlpack.from_dlpack(plain.__dlpack__())
+        except (BufferError, RuntimeError, TypeError, ValueError, tf.errors.OpError):  # what DLPack does not carry
+            return self.convert(plain)
+
+    def dtype_text(self, dtype: str) -> str:
+        """``dtypes.float32``."""
+        return f"dtypes.{dtype}"
+
+    def dtypes(self) -> Any:
+        """The module tensorflow."""
+        return tf
+
+    def elements(self, array: Any) -> Any:
+        """Nested lists."""
+        return self.to_numpy(array).tolist()
+
+    def to_numpy(self, array: Any) -> Any:
+        """The elements; bfloat16, which numpy lacks, as float32."""
+        return np.asarray((tf.cast(array, tf.float32) if array.dtype == tf.bfloat16 else array).numpy())
+
+    def to_bytes(self, array: Any) -> bytes:
+        """The elements as they lie in memory."""
+        return np.asarray(array.numpy()).tobytes()
+
+    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
+        """An array of these elements."""
+        kind = tf.as_dtype(dtype)
+        return tf.constant(np.frombuffer(data, dtype=kind.as_numpy_dtype).reshape(shape), dtype=kind)
+
+    def copy(self, array: Any) -> Any:
+        """Tensors never change."""
+        return array
+
+    def write_back(self, array: Any, value: Any) -> None:
+        """In-place copy into a numpy array, a tensor of torch or a variable; a tensor of TensorFlow cannot be written to."""
+        if isinstance(array, tf.Tensor):
+            raise GuardFailed(
+                "the original function writes to its argument, but a tf.Tensor cannot be written to; pass a tf.Variable, a numpy array or a "
+                "torch tensor, or use graph.functional"
+            )
+        if isinstance(array, tf.Variable):
+            array.assign(value)
+        elif isinstance(array, np.ndarray):
+            array[...] = value.numpy()
+        else:
+            tensor = array.detach()  # shares the memory and the version counter
+            tensor.copy_(tensor.new_tensor(self.to_numpy(value)))
+
+    # ------------------------------------------------------------------------------ compiling and random numbers
+    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+        """``tf.function``, traced once for each set of sizes; ``options`` are its own, like ``jit_compile`` and ``reduce_retracing``."""
+        return tf.function(function, **options)
+
+    def seed(self, number: int) -> None:
+        """Restarts the sequence of keys that calls of graphs draw from."""
+        self._key = tf.constant([number, 0], tf.int32)
+
+    def next_key(self) -> Any:
+        """A fresh key: the sequence's key is split at each call."""
+        if self._key is None:
+            self.seed(0)
+        self._key, key = tf.unstack(tf.random.split(self._key, 2))
+        return key
+
+    def register_classes(self, classes: Iterable[type]) -> None:
+        """``tf.nest`` looks into tuples, lists, dicts and dataclasses that say so by themselves."""
+
+    def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
+        """``result`` where the guards on elements hold. Inside of a ``tf.function`` the check becomes an operation of it."""
+        for check, guard in zip(checks, guards):
+            if hasattr(check, "numpy"):
+                if self.elements(check) != guard.expected:
+                    raise GuardFailed(
+                        f"elements handed to Python were {guard.expected!r} while recording and are {self.elements(check)!r} now, read by {guard.origin}"
+                    )
+            else:
+                same = tf.reduce_all(tf.equal(check, tf.constant(guard.expected, check.dtype)))
+                message = f"elements handed to Python were {guard.expected!r} while recording, read by {guard.origin}; they are"
+                result = _asserted(result, same, message, check)
+        return result
+
+    # ------------------------------------------------------------------------------ unknown sizes
+    def size_of(self, array: Any, axis: int) -> Any:
+        """A size: a number, or a scalar of the traced function where it is unknown while tracing."""
+        known = array.shape[axis]
+        return tf.shape(array)[axis] if known is None else known
+
+    def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
+        """``result`` of a traced function, with the guards on sizes that were unknown while tracing checked when it runs."""
+        for holds, text in conditions:
+            result = _asserted(result, holds, f"GuardFailed: {text}")
+        return result
+
+
+def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
+    """``result``, computed only where ``holds``. XLA leaves assertions out: there floats turn to NaN where it does not hold."""
+
+    def poisoned(leaf: Any) -> Any:
+        if not tf.is_tensor(leaf):
+            return leaf
+        floating = leaf.dtype.is_floating or leaf.dtype.is_complex
+        return tf.where(holds, leaf, tf.cast(math.nan, leaf.dtype)) if floating else tf.identity(leaf)
+
+    with tf.control_dependencies([tf.debugging.Assert(holds, [message, *seen])]):
+        return map_structure(poisoned, result)
+
+
+def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
+    if isinstance(array, np.ndarray):
+        return array
+    if not hasattr(array, "__dlpack__"):
+        return None
+    plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
+    if str(plain.dtype) == "torch.bfloat16":  # numpy has no such type; the way over float32 is exact
+        return np.asarray(plain.float()).astype(tf.bfloat16.as_numpy_dtype)
+    return np.asarray(plain)
+
+
+target = TensorFlowTarget()

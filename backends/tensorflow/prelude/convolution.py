@@ -1,0 +1,166 @@
+"""Convolutions, and windows as columns. TensorFlow's kernels for CPU want the channels last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from .creation import size, sizes
+from .manipulation import resized
+
+
+def conv(
+    x: tf.Tensor,
+    weight: tf.Tensor,
+    bias: tf.Tensor | None = None,
+    *,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[Sequence[Any]] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+    layout: str = "channels_first",
+) -> tf.Tensor:
+    """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and dilation an axis of space."""
+    rank = len(x.shape) - 2
+    strides, dilation = strides or (1,) * rank, dilation or (1,) * rank
+    if layout == "channels_first":
+        x = channels_last(x)
+    if padding:
+        x = resized(x, [[0, 0], *padding, [0, 0]])
+    kernel = tf.transpose(weight, [*range(2, rank + 2), 1, 0])
+    result = conv_channels_last(x, kernel, strides, dilation, groups)
+    result = result if bias is None else result + bias
+    return channels_first(result) if layout == "channels_first" else result
+
+
+def channels_last(x: tf.Tensor) -> tf.Tensor:
+    """``[batch, channels, *space]`` as ``[batch, *space, channels]``."""
+    return tf.transpose(x, [0, *range(2, len(x.shape)), 1])
+
+
+def channels_first(x: tf.Tensor) -> tf.Tensor:
+    """``[batch, *space, channels]`` as ``[batch, channels, *space]``."""
+    rank = len(x.shape)
+    return tf.transpose(x, [0, rank - 1, *range(1, rank - 1)])
+
+
+def conv_channels_last(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int], groups: int) -> tf.Tensor:
+    """Convolution of ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``, without padding."""
+    if x.dtype.is_complex:
+        (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))
+        ac, bd, ad, bc = (conv_channels_last(u, v, strides, dilation, groups) for u, v in ((a, c), (b, d), (a, d), (b, c)))
+        return tf.complex(ac - bd, ad + bc)
+    rank = len(x.shape) - 2
+    if rank == 3 and set(dilation) != {1}:
+        kernel, dilation = dilated(kernel, dilation), (1, 1, 1)
+    if groups == 1:
+        if rank == 3:
+            return tf.nn.conv3d(x, kernel, [1, *strides, 1], "VALID")
+        if rank == 2:
+            return tf.nn.conv2d(x, kernel, list(strides), "VALID", dilations=list(dilation))
+        return tf.nn.conv1d(x, kernel, strides[0], "VALID", dilations=dilation[0])
+    if rank == 2 and kernel.shape[2] == 1 and kernel.shape[3] == groups and strides[0] == strides[1] and 1 in (strides[0], max(dilation)):
+        by_channel = tf.transpose(kernel, [0, 1, 3, 2])
+        return tf.nn.depthwise_conv2d(x, by_channel, [1, *strides, 1], "VALID", dilations=list(dilation))
+    parts = zip(tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1))  # grouped kernels have no gradient on a CPU
+    return tf.concat([conv_channels_last(*part, strides, dilation, 1) for part in parts], axis=-1)
+
+
+def dilated(kernel: tf.Tensor, dilation: Sequence[int]) -> tf.Tensor:
+    """``kernel[*kernel, in, out]`` with zeros between its elements."""
+    for axis, step in enumerate(dilation):
+        if step > 1:
+            apart = tf.expand_dims(kernel, axis + 1)
+            apart = tf.pad(apart, [[0, 0]] * (axis + 1) + [[0, step - 1]] + [[0, 0]] * (len(kernel.shape) - axis - 1))
+            spread = tf.reshape(apart, [size * step if i == axis else size for i, size in enumerate(sizes(kernel))])
+            kernel = spread[(slice(None),) * axis + (slice(None, 1 - step),)]
+    return kernel
+
+
+def conv_transpose(
+    x: tf.Tensor,
+    weight: tf.Tensor,
+    bias: tf.Tensor | None = None,
+    *,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[Sequence[Any]] | None = None,
+    output_padding: Sequence[int] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+    layout: str = "channels_first",
+) -> tf.Tensor:
+    """Transposed convolution with ``weight[in, out // groups, *kernel]``: the gradient of a convolution, cut or padded to its size."""
+    rank = len(x.shape) - 2
+    strides, padding, more = strides or (1,) * rank, padding or ((0, 0),) * rank, output_padding or (0,) * rank
+    if layout == "channels_first":
+        x = channels_last(x)
+    kernel = dilated(tf.transpose(weight, [*range(2, rank + 2), 1, 0]), dilation or (1,) * rank)
+    parts = zip(tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1)) if groups > 1 else [(x, kernel)]
+    found = [conv_spread(*part, strides) for part in parts]
+    whole = found[0] if groups == 1 else tf.concat(found, axis=-1)
+    changes = [[-before, extra - after] for (before, after), extra in zip(padding, more)]
+    if any(change != [0, 0] for change in changes):
+        whole = resized(whole, [[0, 0], *changes, [0, 0]])
+    result = whole if bias is None else whole + bias
+    return channels_first(result) if layout == "channels_first" else result
+
+
+def conv_spread(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int]) -> tf.Tensor:
+    """``x[batch, *space, in]`` spread out by ``strides`` and met with ``kernel[*kernel, out, in]``, at all places where they meet."""
+    if x.dtype.is_complex:
+        (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))
+        ac, bd, ad, bc = (conv_spread(u, v, strides) for u, v in ((a, c), (b, d), (a, d), (b, c)))
+        return tf.complex(ac - bd, ad + bc)
+    rank = len(x.shape) - 2
+    space = [(n - 1) * stride + k for n, stride, k in zip(sizes(x)[1:-1], strides, sizes(kernel))]
+    shape = tf.stack([size(x, 0), *space, size(kernel, rank)])
+    return tf.nn.conv_transpose(x, kernel, shape, list(strides), padding="VALID")
+
+
+def column_windows(space: Sequence[Any], kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> list[tf.Tensor]:
+    """For each axis of space the places of all elements of all windows, shaped ``[*kernel, *windows]`` but for other axes, which are 1."""
+    rank, places = len(kernel), []
+    for axis, (n, k, stride, step) in enumerate(zip(space, kernel, strides, dilation)):
+        windows = (n - step * (k - 1) - 1) // stride + 1
+        place = tf.range(k)[:, None] * step + tf.range(windows) * stride
+        places.append(tf.reshape(place, [k if i == axis else windows if i == rank + axis else 1 for i in range(2 * rank)]))
+    return places
+
+
+def im2col(
+    x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], padding: Sequence[Sequence[Any]], dilation: Sequence[int]
+) -> tf.Tensor:
+    """All windows of ``x[batch, channels, *space]`` as columns [batch, channels * window, windows]."""
+    x = resized(x, [[0, 0], [0, 0], *padding])
+    batch, channels, *space = sizes(x)
+    place = flat_places(column_windows(space, kernel, strides, dilation), space)
+    windows = tf.gather(tf.reshape(x, [batch, channels, math.prod(space)]), place, axis=2)
+    return tf.reshape(windows, [batch, channels * math.prod(kernel), tf.size(place) // math.prod(kernel)])
+
+
+def flat_places(places: Sequence[tf.Tensor], space: Sequence[Any]) -> tf.Tensor:
+    """Places in row-major order."""
+    total = tf.constant(0)
+    for place, n in zip(places, space):
+        total = total * n + place
+    return total
+
+
+def col2im(
+    x: tf.Tensor,
+    size: Sequence[Any],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[Sequence[Any]],
+    dilation: Sequence[int],
+) -> tf.Tensor:
+    """The sum of the columns that ``im2col`` makes of an array [batch, channels, *size], each element at its place."""
+    space = [n + before + after for n, (before, after) in zip(size, padding)]
+    place = tf.reshape(flat_places(column_windows(space, kernel, strides, dilation), space), [-1])
+    batch, channels = sizes(x)[0], sizes(x)[1] // math.prod(kernel)
+    elements = tf.transpose(tf.reshape(x, [batch * channels, tf.size(place)]))
+    summed = tf.transpose(tf.math.unsorted_segment_sum(elements, place, math.prod(space)))
+    return resized(tf.reshape(summed, [batch, channels, *space]), [[0, 0], [0, 0], *([-before, -after] for before, after in padding)])

@@ -1,0 +1,128 @@
+"""Element-wise functions that TensorFlow lacks, or whose results or gradients differ there from those of the vocabulary."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tensorflow as tf
+
+
+def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """The angle of a point; no gradient flows from the origin."""
+    origin = (x1 == 0) & (x2 == 0)
+    x1, x2 = (x if isinstance(x, float) else tf.where(origin, tf.stop_gradient(x), x) for x in (x1, x2))
+    return tf.atan2(x1, x2)
+
+
+def clip(x: tf.Tensor, low: Any = None, high: Any = None) -> tf.Tensor:
+    """``x`` kept between two bounds; at a bound the whole gradient is that of ``x``. A bound that is NaN wins."""
+    if low is not None:
+        low = tf.convert_to_tensor(low, x.dtype)
+        x = tf.where((x < low) | (low != low), low, x)
+    if high is not None:
+        high = tf.convert_to_tensor(high, x.dtype)
+        x = tf.where((x > high) | (high != high), high, x)
+    return x
+
+
+def signbit(x: tf.Tensor) -> tf.Tensor:
+    """Whether the sign bit is set."""
+    if not x.dtype.is_floating:
+        return tf.zeros_like(x, tf.bool) if x.dtype.is_unsigned or x.dtype.is_bool else x < 0
+    return tf.bitcast(x, {2: tf.int16, 4: tf.int32, 8: tf.int64}[x.dtype.size]) < 0
+
+
+def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
+    """The magnitude of ``x1`` with the sign of ``x2``."""
+    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    return tf.where(signbit(x1) == signbit(x2), x1, -x1)
+
+
+def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
+    """``x1 // x2`` of floats: the rest is exact, and ``x1 / x2`` stands where ``x2`` is 0."""
+    rest = tf.math.floormod(x1, x2)
+    infinite = tf.math.is_inf(rest)
+    quotient = tf.round((x1 - tf.where(infinite, tf.zeros_like(rest), rest)) / x2)
+    quotient = tf.where(infinite, -tf.ones_like(rest), quotient)
+    return tf.stop_gradient(tf.where(tf.equal(x2, 0), x1 / x2, quotient))
+
+
+def fmod(x1: Any, x2: Any) -> tf.Tensor:
+    """The rest of ``x1 / x2`` rounded towards 0."""
+    return tf.truncatemod(x1, x2)
+
+
+def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
+    """``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way."""
+    x1, x2 = tf.abs(x1), tf.abs(x2)
+    large, small = tf.maximum(x1, x2), tf.minimum(x1, x2)
+    safe = tf.where((large == 0) | tf.math.is_inf(large), tf.ones_like(large), large)
+    length = tf.where(large == 0, x1 + x2, large * tf.sqrt(1 + tf.square(small / safe)))
+    return tf.where(tf.math.is_inf(x1) | tf.math.is_inf(x2), tf.constant(math.inf, length.dtype), length)
+
+
+def integer_power(x1: Any, x2: Any) -> tf.Tensor:
+    """``x1 ** x2`` of integers; negative exponents give 0 but for bases 1 and -1."""
+    dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
+    wide = tf.uint64 if dtype == tf.uint64 else tf.int64
+    base, exponent = (tf.cast(x, tf.int64) if tf.is_tensor(x) else tf.constant(x, tf.int64) for x in (x1, x2))
+    inverse = tf.where(base == 1, tf.ones_like(base), tf.where(base == -1, 1 - 2 * (exponent & 1), tf.zeros_like(base)))
+    power = tf.where(exponent < 0, inverse, tf.pow(base, tf.maximum(exponent, 0)))
+    return tf.cast(tf.cast(power, wide), dtype)
+
+
+def left_shift(x1: Any, x2: Any) -> tf.Tensor:
+    """``x1`` moved left; all bits leave where ``x2`` is as large as the type."""
+    dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
+    x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
+    gone = (x2 < 0) | (x2 >= dtype.size * 8)
+    return tf.where(gone, tf.zeros_like(x1), tf.bitwise.left_shift(x1, tf.where(gone, tf.zeros_like(x2), x2)))
+
+
+def right_shift(x1: Any, x2: Any) -> tf.Tensor:
+    """``x1`` moved right; copies of the sign are all that is left where ``x2`` is as large as the type."""
+    dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
+    x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
+    most = tf.constant(dtype.size * 8 - 1, dtype)
+    moved = tf.bitwise.right_shift(x1, tf.where((x2 < 0) | (x2 > most), most, x2))
+    return tf.where(x2 > most, tf.zeros_like(x1), moved) if dtype.is_unsigned else moved
+
+
+def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
+    """Logarithm to ``base``, exact for its powers."""
+    quotient = tf.math.log(x) / math.log(base)
+    if x.dtype.is_complex:
+        return quotient
+    whole = tf.round(quotient)
+    exact = tf.math.is_finite(whole) & (tf.pow(tf.constant(base, x.dtype), whole) == x)
+    return quotient + tf.stop_gradient(tf.where(exact, whole - quotient, tf.zeros_like(x)))
+
+
+def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
+    """``log(exp(x1) + exp(x2))`` without overflow."""
+    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
+    return tf.reduce_logsumexp(tf.stack([tf.broadcast_to(x1, shape), tf.broadcast_to(x2, shape)]), axis=0)
+
+
+def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """The next float after ``x1`` on the way to ``x2``."""
+    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    if x1.dtype.size > 2:
+        return tf.math.nextafter(x1, x2)
+    bits = tf.cast(tf.bitcast(x1, tf.int16), tf.int32)
+    smallest = tf.where(signbit(x2), tf.constant(-(1 << 15), tf.int32), tf.constant(0)) + 1
+    moved = tf.where(x1 == 0, smallest, tf.where((x2 > x1) == (x1 > 0), bits + 1, bits - 1))
+    stepped = tf.bitcast(tf.cast(moved, tf.int16), x1.dtype)
+    return tf.where((x1 != x1) | (x2 != x2), x1 + x2, tf.where(x1 == x2, x2, stepped))
+
+
+def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``."""
+    return tf.pow(tf.where(x2 == 0, tf.stop_gradient(x1), x1), x2)
+
+
+def trunc(x: tf.Tensor) -> tf.Tensor:
+    """The integral number next to ``x`` on the way to 0."""
+    return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))

@@ -1,0 +1,310 @@
+"""Linear algebra: what ``tf.linalg`` lacks, or has with other conventions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tensorflow as tf
+
+from .creation import size, sizes
+from .statistical import vector_norm
+
+
+# ---------------------------------------------------------------------------------------------- products
+def vecdot(x1: tf.Tensor, x2: tf.Tensor, *, axis: int = -1) -> tf.Tensor:
+    """The dot product along ``axis`` of the conjugate of ``x1`` with ``x2``."""
+    return tf.reduce_sum(tf.math.conj(x1) * x2, axis)
+
+
+def cross(x1: tf.Tensor, x2: tf.Tensor, *, axis: int = -1) -> tf.Tensor:
+    """The cross product of vectors of three along ``axis``."""
+    rank = max(len(x1.shape), len(x2.shape))
+    a0, a1, a2 = (tf.gather(x1, i, axis=axis % rank - rank + len(x1.shape)) for i in range(3))
+    b0, b1, b2 = (tf.gather(x2, i, axis=axis % rank - rank + len(x2.shape)) for i in range(3))
+    return tf.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=axis % rank)
+
+
+def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """The Kronecker product: blocks of ``x2`` scaled by the elements of ``x1``."""
+    rank = max(len(x1.shape), len(x2.shape))
+    left, right = ([1] * (rank - len(x.shape)) + sizes(x) for x in (x1, x2))
+    blocks = tf.reshape(x1, [part for n in left for part in (n, 1)]) * tf.reshape(x2, [part for n in right for part in (1, n)])
+    return tf.reshape(blocks, [a * b for a, b in zip(left, right)])
+
+
+def broadcast_einsum(equation: str, *arrays: tf.Tensor) -> tf.Tensor:
+    """``tf.einsum`` in which axes of size 1 fit others: they are dropped where they do."""
+    inputs, _, result = equation.partition("->")
+    labels, found = inputs.split(","), []
+    places = [
+        {label: labels[i].index(label) if "." not in labels[i].partition(label)[0] else labels[i].index(label) - len(labels[i])
+         for label in labels[i] if label != "."}
+        for i in range(len(arrays))
+    ]  # fmt: skip
+    wide = {label for axes, array in zip(places, arrays) for label, axis in axes.items() if array.shape[axis] != 1}
+    for i, array in enumerate(arrays):
+        gone = [label for label, axis in places[i].items() if array.shape[axis] == 1 and label in wide]
+        found.append(tf.squeeze(array, [places[i][label] for label in gone]) if gone else array)
+        labels[i] = "".join(label for label in labels[i] if label not in gone)
+    return tf.einsum(f"{','.join(labels)}->{result}", *found)
+
+
+def matrix_power(x: tf.Tensor, n: int) -> tf.Tensor:
+    """``x @ x @ ... @ x``, by repeated squaring; of the inverse for negative ``n``."""
+    square = tf.linalg.inv(x) if n < 0 else x
+    result = tf.eye(size(x, -1), batch_shape=tf.shape(x)[:-2], dtype=x.dtype)
+    for place, bit in enumerate(reversed(bin(abs(n))[2:])):
+        square = square @ square if place else square
+        result = result @ square if bit == "1" else result
+    return result
+
+
+# ---------------------------------------------------------------------------------------------- norms and ranks
+def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = False) -> tf.Tensor:
+    """The norm of the matrices in the last two axes."""
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in (2, -2, "nuc"):
+        values = tf.linalg.svd(x, compute_uv=False)
+        reduce = {2: tf.reduce_max, -2: tf.reduce_min, "nuc": tf.reduce_sum}[ord]
+        norm = reduce(values, -1)
+        return norm[..., None, None] if keepdims else norm
+    sums = tf.reduce_sum(tf.abs(x), -2 if ord in (1, -1) else -1, keepdims=True)
+    return (tf.reduce_max if ord in (1, math.inf) else tf.reduce_min)(sums, (-2, -1), keepdims=keepdims)
+
+
+def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
+    """The condition number of the matrices in the last two axes."""
+    if ord in (2, -2):
+        values = tf.linalg.svd(x, compute_uv=False)
+        ratio = values[..., 0] / values[..., -1]
+        return ratio if ord == 2 else 1 / ratio
+    return matrix_norm(x, ord=ord) * matrix_norm(tf.linalg.inv(x), ord=ord)
+
+
+def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> tf.Tensor:
+    """Up to where singular values count as zero: ``max(atol, rtol * largest)``."""
+    if rtol is None and atol is None:
+        epsilon = 2.0**-52 if x.dtype in (tf.float64, tf.complex128) else 2.0**-23
+        rtol = tf.cast(tf.maximum(size(x, -2), size(x, -1)), largest.dtype) * epsilon
+    cutoff = tf.zeros_like(largest) if rtol is None else tf.cast(rtol, largest.dtype) * largest
+    return cutoff if atol is None else tf.maximum(tf.cast(atol, largest.dtype), cutoff)
+
+
+def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
+    """How many singular values are above ``max(atol, rtol * largest)``."""
+    values = tf.abs(tf.linalg.eigvalsh(x)) if hermitian else tf.linalg.svd(x, compute_uv=False)
+    values = tf.math.real(values)
+    largest = tf.reduce_max(tf.pad(values, [[0, 0]] * (len(values.shape) - 1) + [[0, 1]]), -1)
+    return tf.math.count_nonzero(values > singular_cutoff(x, largest, rtol, atol)[..., None], axis=-1)
+
+
+def pinv(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
+    """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    if hermitian:
+        values, left = eigh(x)
+        size_of, right = tf.abs(values), left
+    else:
+        values, left, right = tf.linalg.svd(x)
+        size_of = values
+    largest = tf.reduce_max(tf.pad(size_of, [[0, 0]] * (len(values.shape) - 1) + [[0, 1]]), -1)
+    cutoff = singular_cutoff(x, largest, rtol, atol)
+    kept = size_of > cutoff[..., None]
+    inverse = tf.where(kept, 1 / tf.where(kept, values, tf.ones_like(values)), tf.zeros_like(values))
+    return (right * tf.cast(inverse, x.dtype)[..., None, :]) @ tf.linalg.adjoint(left)
+
+
+# ---------------------------------------------------------------------------------------------- solutions
+def with_same_batch(x1: tf.Tensor, x2: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Both with their leading axes broadcast, the last two as they are."""
+    if x1.shape[:-2].is_fully_defined() and x1.shape[:-2] == x2.shape[:-2]:
+        return x1, x2
+    batch = tf.broadcast_dynamic_shape(tf.shape(x1)[:-2], tf.shape(x2)[:-2])
+    x1, x2 = (tf.broadcast_to(x, tf.concat([batch, tf.shape(x)[-2:]], 0)) for x in (x1, x2))
+    return x1, x2
+
+
+def solve(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """The solution of ``x1 @ x == x2``."""
+    if len(x2.shape) == 1:
+        column = tf.broadcast_to(x2[:, None], tf.concat([tf.shape(x1)[:-1], [1]], 0))
+        return tf.linalg.solve(x1, column)[..., 0]
+    return tf.linalg.solve(*with_same_batch(x1, x2))
+
+
+def solve_triangular(
+    x1: tf.Tensor, x2: tf.Tensor, *, upper: bool, left: bool = True, transpose: bool = False, unit_diagonal: bool = False
+) -> tf.Tensor:
+    """The solution of ``x1 @ x == x2`` (or ``x @ x1 == x2``) for triangular ``x1``, or its transpose."""
+    if not left:
+        turned = solve_triangular(x1, tf.linalg.matrix_transpose(x2), upper=upper, transpose=not transpose, unit_diagonal=unit_diagonal)
+        return tf.linalg.matrix_transpose(turned)
+    x1, x2 = with_same_batch(x1, x2)
+    if unit_diagonal:
+        x1 = tf.linalg.set_diag(x1, tf.ones_like(tf.linalg.diag_part(x1)))
+    matrix = tf.math.conj(x1) if transpose else x1
+    return tf.linalg.triangular_solve(matrix, x2, lower=not upper, adjoint=transpose)
+
+
+def cholesky_solve(x1: tf.Tensor, x2: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
+    """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
+    factor = tf.linalg.adjoint(x1) if upper else x1
+    return tf.linalg.cholesky_solve(*with_same_batch(factor, x2))
+
+
+def cholesky_inverse(x: tf.Tensor, *, upper: bool = False) -> tf.Tensor:
+    """The inverse of the matrix whose Cholesky factor is ``x``."""
+    return cholesky_solve(x, tf.eye(size(x, -1), dtype=x.dtype), upper=upper)
+
+
+def lstsq(x1: tf.Tensor, x2: tf.Tensor, *, rcond: float | None = None) -> tuple[tf.Tensor, tf.Tensor]:
+    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``."""
+    return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
+
+
+def tensor_solve(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """The solution of ``tensordot(x1, x, x.ndim) == x2``."""
+    count = tf.size(x2)
+    solution = tf.linalg.solve(tf.reshape(x1, [count, count]), tf.reshape(x2, [count, 1]))
+    return tf.reshape(solution, sizes(x1)[len(x2.shape) :])
+
+
+def tensor_inverse(x: tf.Tensor, ind: int) -> tf.Tensor:
+    """The inverse for ``tensordot``: the first ``ind`` axes are the rows, the others the columns."""
+    rows, columns = sizes(x)[:ind], sizes(x)[ind:]
+    return tf.reshape(tf.linalg.inv(tf.reshape(x, [math.prod(rows), math.prod(columns)])), [*columns, *rows])
+
+
+# ---------------------------------------------------------------------------------------------- decompositions
+def slogdet(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """The sign and the logarithm of the absolute value of the determinant."""
+    sign, logarithm = tf.linalg.slogdet(x)
+    return sign, tf.math.real(logarithm)
+
+
+def svd(x: tf.Tensor, *, full_matrices: bool = True) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """U, the singular values from large to small, and V^H."""
+    values, left, right = tf.linalg.svd(x, full_matrices=full_matrices)
+    return left, values, tf.linalg.adjoint(right)
+
+
+def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+    """Eigenvalues, ascending, and eigenvectors, of one triangle."""
+    values, vectors = tf.linalg.eigh(tf.linalg.adjoint(x) if upper else x)
+    return tf.math.real(values), vectors
+
+
+def identity_permutation(x: tf.Tensor) -> tf.Tensor:
+    """The row numbers of each matrix."""
+    return tf.broadcast_to(tf.range(size(x, -2)), tf.shape(x)[:-1])
+
+
+def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """L and U in one matrix, and the rows swapped at each step, counted from 1."""
+    rows, columns = size(x, -2), size(x, -1)
+    steps = tf.minimum(rows, columns)
+    row, column = tf.range(rows), tf.range(columns)
+
+    def step(k: tf.Tensor, a: tf.Tensor, pivots: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        candidates = tf.where(row >= k, tf.abs(a[..., k]), tf.constant(-1, tf.abs(a).dtype))
+        pivot = tf.argmax(candidates, -1, output_type=tf.int32)[..., None]
+        order = tf.where(row == k, pivot, tf.where(row == pivot, k, row))
+        a = tf.gather(a, order, batch_dims=len(a.shape) - 2, axis=-2)
+        below = row > k
+        top = a[..., k, :]
+        divisor = top[..., k, None]
+        factors = tf.where(below, a[..., k] / tf.where(divisor == 0, tf.ones_like(divisor), divisor), tf.zeros_like(a[..., k]))
+        a = a - factors[..., None] * tf.where(column > k, top, tf.zeros_like(top))[..., None, :]
+        a = tf.where(below[:, None] & (column == k), factors[..., None], a)
+        return k + 1, a, tf.concat([pivots[..., :k], pivot + 1, pivots[..., k + 1 :]], -1)
+
+    pivots = tf.zeros(tf.concat([tf.shape(x)[:-2], [steps]], 0), tf.int32)
+    _, factors, pivots = tf.while_loop(lambda k, *_: k < steps, step, (tf.constant(0), x, pivots))
+    return factors, pivots
+
+
+def lu_unpack(lu: tf.Tensor, pivots: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """P, L and U from both in one matrix and the swapped rows."""
+    rows = size(lu, -2)
+    inner = tf.minimum(rows, size(lu, -1))
+    row = tf.range(rows)
+
+    def step(k: tf.Tensor, order: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        pivot = pivots[..., k, None] - 1
+        swapped = tf.where(row == k, pivot, tf.where(row == pivot, k, row))
+        return k + 1, tf.gather(order, swapped, batch_dims=len(order.shape) - 1, axis=-1)
+
+    _, order = tf.while_loop(lambda k, _: k < tf.shape(pivots)[-1], step, (tf.constant(0), identity_permutation(lu)))
+    permutation = tf.linalg.matrix_transpose(tf.one_hot(order, rows, dtype=lu.dtype))
+    lower = lu[..., :inner] * tf.cast(tf.range(inner) < row[:, None], lu.dtype) + tf.eye(rows, inner, dtype=lu.dtype)
+    return permutation, lower, tf.linalg.band_part(lu[..., :inner, :], 0, -1)
+
+
+def lu_decomposition(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """A permutation, a unit lower and an upper triangular matrix whose product is ``x``."""
+    return lu_unpack(*lu_factor(x))
+
+
+def lu_solve(lu: tf.Tensor, pivots: tf.Tensor, x2: tf.Tensor, *, left: bool = True, adjoint_of: bool = False) -> tf.Tensor:
+    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots of A."""
+    if not left:
+        return tf.linalg.adjoint(lu_solve(lu, pivots, tf.linalg.adjoint(x2), adjoint_of=not adjoint_of))
+    swapped, lower, upper = lu_unpack(lu, pivots)
+    if adjoint_of:
+        inner = solve_triangular(tf.linalg.adjoint(upper), x2, upper=False)
+        return swapped @ solve_triangular(tf.linalg.adjoint(lower), inner, upper=True)
+    return solve_triangular(upper, solve_triangular(lower, tf.linalg.adjoint(swapped) @ x2, upper=False), upper=True)
+
+
+def householder_product(x: tf.Tensor, tau: tf.Tensor) -> tf.Tensor:
+    """The first columns of the product of the reflections whose vectors are below the diagonal of ``x``."""
+    rows = size(x, -2)
+    row = tf.range(rows)
+
+    def step(k: tf.Tensor, product: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        vector = tf.where(row > k, x[..., k], tf.zeros_like(x[..., k])) + tf.cast(row == k, x.dtype)
+        reflected = tf.linalg.matvec(product, vector, adjoint_a=True)
+        change = tau[..., k, None, None] * vector[..., None] * tf.math.conj(reflected)[..., None, :]
+        return k - 1, product - change
+
+    start = tf.eye(rows, size(x, -1), batch_shape=tf.shape(x)[:-2], dtype=x.dtype)
+    return tf.while_loop(lambda k, _: k >= 0, step, (tf.shape(tau)[-1] - 1, start))[1]
+
+
+def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """R, the Householder vectors below its diagonal, and their factors."""
+    rows, columns = size(x, -2), size(x, -1)
+    steps = tf.minimum(rows, columns)
+    row, column = tf.range(rows), tf.range(columns)
+
+    def step(k: tf.Tensor, a: tf.Tensor, tau: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        first = a[..., k, k]
+        tail = tf.where(row > k, a[..., k], tf.zeros_like(a[..., k]))
+        squares = tf.reduce_sum(tf.math.real(tail * tf.math.conj(tail)), -1)
+        length = tf.sqrt(squares + tf.math.real(first * tf.math.conj(first)))
+        real = tf.cast(tf.where(tf.math.real(first) >= 0, -length, length), x.dtype)
+        flat = (squares == 0) & (tf.math.imag(first) == 0)
+        diagonal = tf.where(flat, first, real)
+        factor = tf.where(flat, tf.zeros_like(first), (real - first) / tf.where(flat, tf.ones_like(real), real))
+        divisor = tf.where(flat, tf.ones_like(first), first - real)
+        vector = tail / divisor[..., None]
+        reflection = vector + tf.cast(row == k, x.dtype)
+        met = tf.linalg.matvec(a, reflection, adjoint_a=True)
+        change = tf.math.conj(factor)[..., None, None] * reflection[..., None] * tf.math.conj(met)[..., None, :]
+        a = tf.where(column > k, a - change, a)
+        a = tf.where((row == k)[:, None] & (column == k), diagonal[..., None, None], a)
+        a = tf.where((row > k)[:, None] & (column == k), vector[..., None], a)
+        return k + 1, a, tf.concat([tau[..., :k], factor[..., None], tau[..., k + 1 :]], -1)
+
+    tau = tf.zeros(tf.concat([tf.shape(x)[:-2], [steps]], 0), x.dtype)
+    _, factors, tau = tf.while_loop(lambda k, *_: k < steps, step, (tf.constant(0), x, tau))
+    return factors, tau
+
+
+def ormqr(x: tf.Tensor, tau: tf.Tensor, x2: tf.Tensor, *, left: bool = True, transpose: bool = False) -> tf.Tensor:
+    """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
+    missing = size(x, -2) - size(x, -1)
+    whole = householder_product(tf.pad(x, [[0, 0]] * (len(x.shape) - 1) + [[0, missing]]), tau)
+    whole = tf.linalg.adjoint(whole) if transpose else whole
+    return whole @ x2 if left else x2 @ whole

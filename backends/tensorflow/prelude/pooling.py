@@ -1,0 +1,251 @@
+"""Pooling over the last axes. TensorFlow's own pooling of maxima loses NaN, and takes images with the channels last only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from .creation import larger, size, sizes, smaller
+from .normalisation import widened
+
+
+def least_of(dtype: tf.DType) -> tf.Tensor:
+    """The number that no other of this type is below."""
+    return tf.constant(-math.inf if dtype.is_floating else dtype.min, dtype)
+
+
+def window_count(n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool) -> Any:
+    """How many windows there are; with ``ceil_mode`` a last one may reach beyond the end, if it starts within."""
+    before, after = padding
+    reach = dilation * (kernel - 1)
+    covered = n + before - 1 + (smaller(0, after + stride - 1 - reach) if ceil_mode else after - reach)
+    return covered // stride + 1
+
+
+def padding_for_windows(
+    space: Sequence[Any],
+    kernel: Sequence[Any],
+    strides: Sequence[Any],
+    padding: Sequence[Sequence[Any]],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+) -> list[list[Any]]:
+    """``padding``, with as much more behind as the last window needs."""
+    if not ceil_mode:
+        return [list(pair) for pair in padding]
+    found = []
+    for n, k, stride, (before, after), step in zip(space, kernel, strides, padding, dilation):
+        windows = window_count(n, k, stride, (before, after), step, True)
+        found.append([before, larger(after, (windows - 1) * stride + step * (k - 1) + 1 - n - before)])
+    return found
+
+
+def windows_along(x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: int) -> tf.Tensor:
+    """All windows along ``axis``, their elements in a new axis behind it."""
+    windows = (size(x, axis) - dilation * (kernel - 1) - 1) // stride + 1
+    return tf.gather(x, tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation, axis=axis)
+
+
+def reduced_along(join: Any, reduce: Any, x: tf.Tensor, axis: int, kernel: Any, stride: Any, dilation: int) -> tf.Tensor:
+    """The windows along ``axis`` reduced to one element each: by joining shifted slices where these are few."""
+    if tf.is_tensor(kernel) or kernel > 16:
+        return reduce(windows_along(x, axis, kernel, stride, dilation), axis + 1)
+    reach = (size(x, axis) - dilation * (kernel - 1) - 1) // stride * stride + 1
+    lead = (slice(None),) * axis
+    result = None
+    for start in range(0, kernel * dilation, dilation):
+        part = x[(*lead, slice(start, start + reach, stride))]
+        result = part if result is None else join(result, part)
+    return result
+
+
+def pooled(
+    join: Any,
+    reduce: Any,
+    x: tf.Tensor,
+    kernel: Sequence[Any],
+    strides: Sequence[Any],
+    padding: Sequence[Sequence[Any]],
+    dilation: Sequence[int],
+    filled: tf.Tensor,
+) -> tf.Tensor:
+    """Windows over the last axes reduced to one element each, one axis after the other from the last."""
+    lead = len(x.shape) - len(kernel)
+    if any(tf.is_tensor(amount) or amount != 0 for pair in padding for amount in pair):
+        x = tf.pad(x, [[0, 0]] * lead + [list(pair) for pair in padding], constant_values=filled)
+    for axis in reversed(range(len(kernel))):
+        x = reduced_along(join, reduce, x, lead + axis, kernel[axis], strides[axis], dilation[axis])
+    return x
+
+
+def max_pool(
+    x: tf.Tensor,
+    kernel: Sequence[Any],
+    strides: Sequence[Any],
+    padding: Sequence[Sequence[Any]] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> tf.Tensor:
+    """The largest element of each window over the last ``len(kernel)`` axes."""
+    rank = len(kernel)
+    padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
+    around = padding_for_windows(sizes(x)[-rank:], kernel, strides, padding, dilation, ceil_mode)
+    return pooled(tf.maximum, tf.reduce_max, x, kernel, strides, around, dilation, least_of(x.dtype))
+
+
+def window_places(n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool) -> tuple[tf.Tensor, tf.Tensor]:
+    """The places [windows, kernel] of the elements of each window of an axis, and which of them lie inside of the array."""
+    windows = window_count(n, kernel, stride, padding, dilation, ceil_mode)
+    places = tf.range(windows)[:, None] * stride + tf.range(kernel) * dilation - padding[0]
+    return tf.clip_by_value(places, 0, n - 1), (places >= 0) & (places < n)
+
+
+def max_over_windows(x: tf.Tensor, axes: Sequence[tuple[tf.Tensor, tf.Tensor]]) -> tuple[tf.Tensor, tf.Tensor]:
+    """The first largest element of each window (NaN above all), and its place in the last axes in row-major order.
+
+    ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
+    """
+    rank = len(axes)
+    lead, space = sizes(x)[:-rank], sizes(x)[-rank:]
+    windows = [size(places, 0) for places, _ in axes]
+    place, inside = tf.zeros([1] * 2 * rank, tf.int32), tf.ones([1] * 2 * rank, tf.bool)
+    for axis, (places, belongs) in enumerate(axes):
+        shape = [windows[axis] if i == axis else size(places, 1) if i == rank + axis else 1 for i in range(2 * rank)]
+        place = place * space[axis] + tf.reshape(places, shape)
+        inside = inside & tf.reshape(belongs, shape)
+    place, inside = (tf.reshape(array, [*windows, -1]) for array in (place, inside))
+    elements = tf.gather(tf.reshape(x, [*lead, math.prod(space)]), place, axis=len(lead))
+    elements = tf.where(inside, elements, least_of(x.dtype))
+    return chosen_elements(elements, tf.broadcast_to(tf.cast(place, tf.int64), tf.shape(elements)), inside)
+
+
+def chosen_elements(elements: tf.Tensor, place: tf.Tensor, inside: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """The first largest of ``elements`` along the last axis, NaN above all and only from ``inside``, and its ``place``."""
+    score = elements if elements.dtype.is_floating else tf.cast(elements, tf.int64)
+    nan = score != score
+    best = tf.argmax(tf.where(nan, tf.constant(-math.inf, score.dtype), score) if score.dtype.is_floating else score, -1)
+    best = tf.where(tf.reduce_any(nan, -1), tf.argmax(tf.cast(nan, tf.int32), -1), best)
+    largest = tf.gather(elements, best, batch_dims=len(best.shape))
+    first = tf.broadcast_to(tf.argmax(tf.cast(inside, tf.int32), -1), tf.shape(best))
+    best = tf.where(largest == least_of(elements.dtype), first, best)
+    return largest, tf.gather(place, best, batch_dims=len(best.shape))
+
+
+def max_pool_with_indices(
+    x: tf.Tensor,
+    kernel: Sequence[Any],
+    strides: Sequence[Any],
+    padding: Sequence[Sequence[Any]] | None = None,
+    dilation: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """The largest element of each window, and its place in the pooled axes in row-major order."""
+    rank = len(kernel)
+    of_axes = zip(sizes(x)[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
+    return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
+
+
+def avg_pool(
+    x: tf.Tensor,
+    kernel: Sequence[Any],
+    strides: Sequence[Any],
+    padding: Sequence[Sequence[Any]] | None = None,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> tf.Tensor:
+    """The mean of each window over the last ``len(kernel)`` axes; integers are divided towards zero."""
+    rank, wide = len(kernel), widened(x)
+    padding = padding or ((0, 0),) * rank
+    space = sizes(x)[-rank:]
+    around = padding_for_windows(space, kernel, strides, padding, (1,) * rank, ceil_mode)
+    total = pooled(tf.add, tf.reduce_sum, wide, kernel, strides, around, (1,) * rank, tf.zeros([], wide.dtype))
+    divisor = tf.constant(divisor_override or 1)
+    for n, k, stride, (before, after), windows in zip(space, kernel, strides, padding, sizes(total)[-rank:]):
+        starts = tf.range(windows) * stride - before
+        ends = tf.minimum(starts + k, n + after)
+        counts = ends - starts if count_include_pad else tf.minimum(ends, n) - tf.maximum(starts, 0)
+        divisor = divisor if divisor_override else divisor[..., None] * counts
+    divisor = tf.cast(divisor, wide.dtype)
+    return tf.truncatediv(total, divisor) if x.dtype.is_integer else tf.cast(total / divisor, x.dtype)
+
+
+def lp_pool(x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False) -> tf.Tensor:
+    """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
+    mean = avg_pool(tf.pow(x, ord), kernel, strides, None, ceil_mode)
+    return tf.pow(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
+
+
+def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
+    """Zeros of spatial size ``space`` with the elements of ``x`` at ``indices``."""
+    lead = sizes(x)[: len(x.shape) - len(space)]
+    rows, count = math.prod(lead), math.prod(space)
+    places = tf.reshape(indices, [rows, -1]) + tf.range(tf.cast(rows, tf.int64))[:, None] * tf.cast(count, tf.int64)
+    zeros = tf.zeros([rows * count], x.dtype)
+    return tf.reshape(tf.tensor_scatter_nd_update(zeros, tf.reshape(places, [-1, 1]), tf.reshape(x, [-1])), [*lead, *space])
+
+
+def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """The places [windows, longest] of windows that cover an axis evenly, and which of them belong to their window."""
+    index = tf.range(windows)
+    starts, ends = index * n // windows, -(-(index + 1) * n // windows)
+    places = starts[:, None] + tf.range(tf.reduce_max(tf.concat([ends - starts, [1]], 0)))
+    return tf.minimum(places, n - 1), places < ends[:, None]
+
+
+def adaptive_avg_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
+    """Means over ``space`` windows that cover the last axes evenly."""
+    result = widened(x)
+    for axis, windows in enumerate(space, len(x.shape) - len(space)):
+        n = size(result, axis)
+        if isinstance(windows, int) and isinstance(n, int) and windows and n % windows == 0:
+            parts = [*sizes(result)[:axis], windows, n // windows, *sizes(result)[axis + 1 :]]
+            result = tf.reduce_mean(tf.reshape(result, parts), axis + 1)
+            continue
+        places, inside = adaptive_places(n, windows)
+        mask = tf.cast(tf.reshape(inside, [*sizes(inside), *[1] * (len(x.shape) - axis - 1)]), result.dtype)
+        elements = tf.where(mask > 0, tf.gather(result, places, axis=axis), tf.zeros([], result.dtype))
+        result = tf.reduce_sum(elements, axis + 1) / tf.reduce_sum(mask, 1)
+    return tf.cast(result, x.dtype)
+
+
+def adaptive_max_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
+    """Largest elements over the windows of ``adaptive_avg_pool``."""
+    return adaptive_max_pool_with_indices(x, space)[0]
+
+
+def adaptive_max_pool_with_indices(x: tf.Tensor, space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
+    """Largest elements over the windows of ``adaptive_avg_pool``, and their places in row-major order."""
+    return max_over_windows(x, [adaptive_places(n, windows) for n, windows in zip(sizes(x)[-len(space) :], space)])
+
+
+def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> tf.Tensor:
+    """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of ``samples``."""
+    last = tf.cast(tf.fill([*sizes(samples), 1], n - kernel), tf.int32)
+    if windows == 1:
+        return last
+    step = tf.cast((n - kernel) / (windows - 1), samples.dtype)
+    shift = samples[..., None]
+    counted = tf.cast(tf.range(windows - 1), samples.dtype)
+    starts = tf.cast((counted + shift) * step, tf.int32) - tf.cast(shift * step, tf.int32)
+    return tf.concat([starts, last], -1)
+
+
+def fractional_max_pool(x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any], space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
+    """Largest elements and their places over windows that start where ``fractional_starts`` says; the last sample is for the first axis."""
+    rank = len(kernel)
+    lead, whole = sizes(x)[:-rank], sizes(x)[-rank:]
+    samples = tf.reshape(samples, [*lead, rank])
+    place = tf.zeros([*lead, *[1] * 2 * rank], tf.int32)
+    for axis in range(rank):
+        starts = fractional_starts(samples[..., rank - 1 - axis], whole[axis], space[axis], kernel[axis])
+        elements = starts[..., None] + tf.range(kernel[axis])
+        shape = [space[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
+        place = place * whole[axis] + tf.reshape(elements, [*lead, *shape])
+    place = tf.cast(tf.reshape(place, [*lead, math.prod(space), math.prod(kernel)]), tf.int64)
+    elements = tf.gather(tf.reshape(x, [*lead, math.prod(whole)]), place, batch_dims=len(lead), axis=-1)
+    largest, chosen = chosen_elements(elements, place, tf.ones([1], tf.bool))
+    return tf.reshape(largest, [*lead, *space]), tf.reshape(chosen, [*lead, *space])

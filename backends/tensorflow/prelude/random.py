@@ -1,0 +1,62 @@
+"""Random numbers that ``tf.random`` has no one stateless call for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tensorflow as tf
+
+from .creation import sizes
+from .indexing import moved_axis
+from .searching import argsort
+
+
+def dropout(key: tf.Tensor, x: tf.Tensor, rate: float, shared_axes: tuple[int, ...] = ()) -> tf.Tensor:
+    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die together."""
+    if rate == 1:
+        return tf.zeros_like(x)
+    shape = [1 if axis in shared_axes else count for axis, count in enumerate(sizes(x))]
+    kept = tf.random.stateless_uniform(shape, key) >= rate
+    return tf.where(kept, x / (1 - rate), tf.zeros_like(x))
+
+
+def random_bernoulli(key: tf.Tensor, probability: Any, shape: Any) -> tf.Tensor:
+    """True with the given probability."""
+    probability = tf.convert_to_tensor(probability)
+    drawn = tf.random.stateless_uniform(tf.broadcast_dynamic_shape(tf.shape(probability), tf.cast(shape, tf.int32)), key, dtype=tf.float64)
+    return drawn < tf.cast(probability, tf.float64)
+
+
+def random_permutation(key: tf.Tensor, n: Any, dtype: tf.DType) -> tf.Tensor:
+    """The integers from 0 to ``n - 1`` in random order."""
+    return tf.cast(argsort(tf.random.stateless_uniform([n], key, None, None, dtype=tf.int64)), dtype)
+
+
+def random_gumbel(key: tf.Tensor, shape: Any, dtype: tf.DType) -> tf.Tensor:
+    """Numbers of the standard Gumbel distribution."""
+    drawn = tf.random.stateless_uniform(shape, key, dtype=tf.float64)
+    return tf.cast(-tf.math.log(-tf.math.log(tf.maximum(drawn, 2.0**-1022))), dtype)
+
+
+def random_complex_normal(key: tf.Tensor, shape: Any, dtype: tf.DType) -> tf.Tensor:
+    """Complex normal numbers of variance 1 in all."""
+    parts = tf.random.stateless_normal([2, *shape], key, dtype=tf.float64 if dtype == tf.complex128 else tf.float32)
+    return tf.complex(parts[0], parts[1]) * math.sqrt(0.5)
+
+
+def random_binomial(key: tf.Tensor, count: tf.Tensor, probability: tf.Tensor) -> tf.Tensor:
+    """How many of ``count`` trials succeed, each with ``probability``."""
+    shape = tf.broadcast_dynamic_shape(tf.shape(count), tf.shape(probability))
+    drawn = tf.random.stateless_binomial(shape, key, tf.cast(count, tf.float64), tf.cast(probability, tf.float64), tf.float64)
+    return tf.cast(drawn, probability.dtype)
+
+
+def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replacement: bool) -> tf.Tensor:
+    """Indices along the last axis in proportion to ``weights``."""
+    logits = tf.math.log(weights)
+    shape = [samples, *sizes(weights)] if replacement else sizes(weights)
+    scores = logits + random_gumbel(key, shape, weights.dtype)
+    if replacement:
+        return moved_axis(tf.argmax(scores, -1), 0, -1)
+    return tf.math.top_k(scores, samples, index_type=tf.int64).indices

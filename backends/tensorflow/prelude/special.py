@@ -1,0 +1,236 @@
+"""Special functions that TensorFlow lacks, or whose values or gradients at the edges of their domain differ there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from .elementwise import logaddexp, signbit
+
+
+def like(number: float, x: tf.Tensor) -> tf.Tensor:
+    """A number of the type of ``x``."""
+    return tf.constant(number, x.dtype)
+
+
+def digamma(x: tf.Tensor) -> tf.Tensor:
+    """Logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
+    return tf.where(x == 0, tf.where(signbit(x), like(math.inf, x), like(-math.inf, x)), tf.math.digamma(x))
+
+
+def entr(x: tf.Tensor) -> tf.Tensor:
+    """``-x * log(x)``: 0 at 0, -inf below."""
+    return tf.where(x < 0, like(-math.inf, x), -xlogy(x, x))
+
+
+def erfcx(x: tf.Tensor) -> tf.Tensor:
+    """``exp(x ** 2) * erfc(x)``: the product up to 2, above it a continued fraction."""
+    near = tf.minimum(x, like(2, x))
+    far = tf.maximum(x, like(2, x))
+    rest = far
+    for k in range(60, 0, -1):
+        rest = far + (k / 2) / rest
+    return tf.where(x < 2, tf.exp(tf.square(near)) * tf.math.erfc(near), 1 / (rest * math.sqrt(math.pi)))
+
+
+def fmax(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """The larger one; the other one where one is NaN, the first where they are equal."""
+    return tf.where((x1 >= x2) | (x2 != x2), x1, x2)
+
+
+def fmin(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """The smaller one; the other one where one is NaN, the first where they are equal."""
+    return tf.where((x1 <= x2) | (x2 != x2), x1, x2)
+
+
+def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Mantissa from 0.5 to 1 and int32 exponent."""
+    plain = (x == 0) | ~tf.math.is_finite(x)
+    wide = tf.cast(tf.where(plain, tf.ones_like(x), x), tf.float64)
+    exponent = (tf.bitcast(tf.abs(wide), tf.int64) // (1 << 52)) - 1022
+    mantissa = wide * tf.pow(like(2, wide), tf.cast(-exponent, tf.float64))
+    return tf.where(plain, x, tf.cast(mantissa, x.dtype)), tf.where(plain, 0, tf.cast(exponent, tf.int32))
+
+
+def gammainc(a: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+    """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
+    limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(0, x)))
+    return tf.where((a == 0) | tf.math.is_inf(a), limit, tf.math.igamma(a, x))
+
+
+def gammaincc(a: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+    """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
+    limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(1, x)))
+    return tf.where((a == 0) | tf.math.is_inf(a), limit, tf.math.igammac(a, x))
+
+
+def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """Greatest common divisor, by Euclid's algorithm."""
+    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
+
+    def step(a: tf.Tensor, b: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        done = b == 0
+        return tf.where(done, a, b), tf.where(done, b, a % tf.where(done, tf.ones_like(b), b))
+
+    pair = tuple(tf.broadcast_to(x, shape) for x in (x1, x2))
+    result, _ = tf.while_loop(lambda a, b: tf.reduce_any(b != 0), step, pair)
+    return result if x1.dtype.is_unsigned else tf.abs(result)
+
+
+def lcm(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """Least common multiple."""
+    divisor = gcd(x1, x2)
+    product = x1 // tf.where(divisor == 0, tf.ones_like(divisor), divisor) * x2
+    return product if product.dtype.is_unsigned else tf.abs(product)
+
+
+def i0(x: tf.Tensor) -> tf.Tensor:
+    """Modified Bessel function of the first kind, order 0; its slope at 0 is 0."""
+    return tf.exp(tf.abs(x)) * tf.math.special.bessel_i0e(x)
+
+
+def isclose(x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> tf.Tensor:
+    """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``."""
+    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    same = x1 == x2
+    if equal_nan:
+        same |= (x1 != x1) & (x2 != x2)
+    if not (x1.dtype.is_floating or x1.dtype.is_complex):
+        x1, x2 = tf.cast(x1, tf.float64), tf.cast(x2, tf.float64)
+    allowed = atol + rtol * tf.abs(x2)
+    return same | (tf.math.is_finite(allowed) & (tf.abs(x1 - x2) <= allowed))
+
+
+def logaddexp2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """``log2(2 ** x1 + 2 ** x2)`` without overflow."""
+    return logaddexp(x1 * math.log(2), x2 * math.log(2)) / math.log(2)
+
+
+def logit(x: tf.Tensor, eps: float | None = None) -> tf.Tensor:
+    """``log(x / (1 - x))``, of ``x`` kept between ``eps`` and ``1 - eps``."""
+    if eps is not None:
+        x = tf.where(x < eps, like(eps, x), tf.where(x > 1 - eps, like(1 - eps, x), x))
+    return tf.math.log(x / (1 - x))
+
+
+def log_ndtr(x: tf.Tensor) -> tf.Tensor:
+    """Logarithm of the distribution function of the standard normal distribution, without underflow."""
+    below, near = tf.minimum(x, like(-1, x)), tf.maximum(x, like(-1, x))
+    tail = tf.math.log(erfcx(-below * math.sqrt(0.5)) / 2) - tf.square(below) / 2
+    return tf.where(x < -1, tail, tf.math.log1p(-tf.math.erfc(near * math.sqrt(0.5)) / 2))
+
+
+def nan_to_num(x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> tf.Tensor:
+    """Other numbers for NaN and the infinities; None is the largest and smallest finite number."""
+    if not x.dtype.is_floating:
+        return tf.identity(x)
+    largest, smallest = (bound if given is None else given for bound, given in ((x.dtype.max, posinf), (x.dtype.min, neginf)))
+    x = tf.where(tf.math.is_nan(x), like(nan, x), x)
+    return tf.where(x == math.inf, like(largest, x), tf.where(x == -math.inf, like(smallest, x), x))
+
+
+def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
+    """The polynomial of degree ``n``, by the recurrence of its family; 0 for negative degrees."""
+    dtype = x.dtype if tf.is_tensor(x) else n.dtype
+    x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
+    shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(n))
+    x, n = tf.broadcast_to(x, shape), tf.broadcast_to(tf.where(n < 0, tf.math.ceil(n), tf.floor(n)), shape)
+    first = {
+        "chebyshev_t": x, "chebyshev_u": 2 * x, "chebyshev_v": 2 * x - 1, "chebyshev_w": 2 * x + 1,
+        "hermite_h": 2 * x, "hermite_he": x, "laguerre_l": 1 - x, "legendre_p": x,
+    }[kind]  # fmt: skip
+
+    def following(k: tf.Tensor, last: tf.Tensor, before: tf.Tensor) -> tf.Tensor:
+        if kind.startswith("chebyshev"):
+            return 2 * x * last - before
+        if kind == "hermite_h":
+            return 2 * x * last - 2 * (k - 1) * before
+        if kind == "hermite_he":
+            return x * last - (k - 1) * before
+        if kind == "laguerre_l":
+            return ((2 * k - 1 - x) * last - (k - 1) * before) / k
+        return ((2 * k - 1) * x * last - (k - 1) * before) / k
+
+    def step(k: tf.Tensor, last: tf.Tensor, before: tf.Tensor, result: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        value = following(k, last, before)
+        return k + 1, value, last, tf.where(n == k, value, result)
+
+    ones = tf.ones_like(x)
+    start = tf.where(n == 0, ones, tf.where(n == 1, first, tf.zeros_like(x)))
+    return tf.while_loop(lambda k, *_: tf.reduce_any(k <= n), step, (like(2, x), first, ones, start))[-1]
+
+
+def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zero: float) -> tf.Tensor:
+    """``function(x)`` above 0, ``at_zero`` at 0, NaN below."""
+    value = function(tf.where(x > 0, x, tf.ones_like(x)))
+    return tf.where(x > 0, value, tf.where(x == 0, like(at_zero, x), like(math.nan, x)))
+
+
+def polygamma(x: tf.Tensor, n: int) -> tf.Tensor:
+    """The ``n``-th derivative of the logarithmic derivative of the gamma function."""
+    return (-1) ** (n + 1) * math.factorial(n) * zeta(like(n + 1, x), x)
+
+
+def real_angle(x: tf.Tensor) -> tf.Tensor:
+    """pi for negative numbers, 0 for others, NaN of NaN."""
+    return tf.where(x != x, x, tf.where(x < 0, like(math.pi, x), tf.zeros_like(x)))
+
+
+def sine_quotient(x: tf.Tensor) -> tf.Tensor:
+    """``sin(x) / x``, near 0 by its series, whose gradient is exact there."""
+    if x.dtype.is_complex:
+        return tf.where(x == 0, tf.ones_like(x), tf.sin(x) / tf.where(x == 0, tf.ones_like(x), x))
+    near = tf.abs(x) < 0.05
+    far, square = tf.where(near, tf.ones_like(x), x), tf.square(tf.where(near, x, tf.zeros_like(x)))
+    return tf.where(near, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), tf.sin(far) / far)
+
+
+def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
+    """``sin(x) / x``, 0 at infinity."""
+    return tf.where(tf.math.is_inf(x), tf.zeros_like(x), sine_quotient(x))
+
+
+def xlog1py(x: Any, y: Any) -> tf.Tensor:
+    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is."""
+    x, y = in_one_type(x, y)
+    return tf.where(tf.math.is_nan(y), like(math.nan, y), tf.math.xlog1py(x, tf.where((x == 0) & (y <= -1), tf.zeros_like(y), y)))
+
+
+def xlogy(x: Any, y: Any) -> tf.Tensor:
+    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is."""
+    x, y = in_one_type(x, y)
+    return tf.where(tf.math.is_nan(y), like(math.nan, y), tf.math.xlogy(x, tf.where((x == 0) & (y <= 0), tf.ones_like(y), y)))
+
+
+def in_one_type(x: Any, y: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """Both as arrays; a number takes the type of the array."""
+    dtype = x.dtype if tf.is_tensor(x) else y.dtype
+    return tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(y, dtype)
+
+
+def zeta(x: Any, q: Any) -> tf.Tensor:
+    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1."""
+    x, q = in_one_type(x, q)
+    below = q < 0
+    pole = tf.equal(x, 1) | (x > 1) & (q <= 0) & (q == tf.floor(q))
+    slope = -x * (q - tf.stop_gradient(q)) * zeta_below(x + 1, q)
+    value = tf.where(below, zeta_below(x, q) + slope, tf.math.zeta(x, tf.where(below, tf.ones_like(q), q)))
+    return tf.where(x < 1, like(math.nan, x), tf.where(pole, like(math.inf, x), value))
+
+
+def zeta_below(x: tf.Tensor, q: tf.Tensor) -> tf.Tensor:
+    """Hurwitz zeta for negative ``q``, raised to positive numbers term by term; without a gradient."""
+    shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(q))
+    x, q = (tf.stop_gradient(tf.broadcast_to(array, shape)) for array in (x, q))
+
+    def step(total: tf.Tensor, q: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return tf.where(q < 0, total + tf.pow(q, -x), total), tf.where(q < 0, q + 1, q)
+
+    total, q = tf.while_loop(lambda total, q: tf.reduce_any((q < 0) & tf.math.is_finite(q)), step, (tf.zeros_like(q), q))
+    return total + tf.math.zeta(x, q)

@@ -1,0 +1,275 @@
+"""Statistics and distances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tensorflow as tf
+
+from .creation import size, sizes
+from .indexing import moved_axis, take_along_axis
+from .searching import searchsorted, sort_with_indices
+
+# ---------------------------------------------------------------------------------------------- moments and norms
+
+
+def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
+    """The square root, with derivative 0 at 0."""
+    zero = x == 0
+    return tf.where(zero, x, tf.sqrt(tf.where(zero, tf.ones_like(x), x)))
+
+
+def variance_over(x: tf.Tensor, axis: Any = None, *, correction: float = 0, keepdims: bool = False) -> tf.Tensor:
+    """The variance over ``axis``, divided by ``max(0, N - correction)``."""
+    centred = x - tf.reduce_mean(x, axis, keepdims=True)
+    squares = tf.math.real(centred * tf.math.conj(centred))
+    axes = range(len(x.shape)) if axis is None else [axis] if isinstance(axis, int) else axis
+    count = tf.cast(math.prod(size(x, i) for i in axes), squares.dtype)
+    return tf.reduce_sum(squares, axis, keepdims=keepdims) / tf.maximum(count - correction, 0)
+
+
+def standard_deviation(x: tf.Tensor, *, axis: Any = None, correction: float = 0, keepdims: bool = False) -> tf.Tensor:
+    """The square root of the variance, with derivative 0 where it is 0."""
+    return safe_sqrt(variance_over(x, axis, correction=correction, keepdims=keepdims))
+
+
+def vector_norm(x: tf.Tensor, *, axis: Any = None, ord: float = 2.0, keepdims: bool = False) -> tf.Tensor:
+    """The vector norm over ``axis``, with derivative 0 where it is 0."""
+    if ord == 2:
+        return safe_sqrt(tf.reduce_sum(tf.math.real(x * tf.math.conj(x)), axis, keepdims=keepdims))
+    length = tf.abs(x)
+    if ord == math.inf:
+        return tf.maximum(tf.reduce_max(length, axis, keepdims=keepdims), 0)
+    if ord == -math.inf:
+        return tf.reduce_min(length, axis, keepdims=keepdims)
+    if ord == 0:
+        return tf.reduce_sum(tf.cast(length != 0, length.dtype), axis, keepdims=keepdims)
+    if ord == 1:
+        return tf.reduce_sum(length, axis, keepdims=keepdims)
+    return power_of(tf.reduce_sum(power_of(length, ord), axis, keepdims=keepdims), 1 / ord)
+
+
+def power_of(x: tf.Tensor, exponent: float) -> tf.Tensor:
+    """``x ** exponent``, with derivative 0 at 0."""
+    zero = x == 0
+    at_zero = tf.constant(0 if exponent > 0 else math.inf, x.dtype)
+    return tf.where(zero, at_zero, tf.pow(tf.where(zero, tf.ones_like(x), x), exponent))
+
+
+def nan_mean(x: tf.Tensor, *, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
+    """The mean over ``axis`` of what is not NaN."""
+    missing = x != x
+    total = tf.reduce_sum(tf.where(missing, tf.zeros_like(x), x), axis, keepdims=keepdims)
+    return total / tf.reduce_sum(tf.cast(~missing, x.dtype), axis, keepdims=keepdims)
+
+
+def difference(x: tf.Tensor, *, n: int = 1, axis: int = -1) -> tf.Tensor:
+    """The ``n``-th difference of neighbours along ``axis``; of bools whether they differ."""
+    x = moved_axis(x, axis, -1)
+    for _ in range(n):
+        x = x[..., 1:] ^ x[..., :-1] if x.dtype.is_bool else x[..., 1:] - x[..., :-1]
+    return moved_axis(x, -1, axis)
+
+
+# ---------------------------------------------------------------------------------------------- order
+def lower_median(x: tf.Tensor, *, axis: int, keepdims: bool = False, skip_nan: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are skipped."""
+    if len(x.shape) == 0:
+        return x, tf.zeros_like(x, tf.int64)
+    values, order = sort_with_indices(x, axis=axis)
+    valid = tf.reduce_sum(tf.cast(x == x, tf.int64), axis, keepdims=True)
+    count = tf.cast(size(x, axis), tf.int64)
+    middle = tf.maximum((valid - 1) // 2, 0) if skip_nan else tf.where(valid == count, (count - 1) // 2, valid)
+    return picked_along(values, middle, axis, keepdims), picked_along(order, middle, axis, keepdims)
+
+
+def picked_along(x: tf.Tensor, index: tf.Tensor, axis: int, keepdims: bool) -> tf.Tensor:
+    """One element of each row along ``axis``."""
+    found = take_along_axis(x, index, axis)
+    return found if keepdims else tf.squeeze(found, [axis])
+
+
+def places_along(x: tf.Tensor, axis: int) -> tf.Tensor:
+    """The place of each element along ``axis``."""
+    count = tf.range(size(x, axis), dtype=tf.int64)
+    return tf.broadcast_to(tf.reshape(count, [-1 if i == axis % len(x.shape) else 1 for i in range(len(x.shape))]), tf.shape(x))
+
+
+def most_frequent(x: tf.Tensor, *, axis: int, keepdims: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+    """The most frequent element along ``axis``, the smallest of several, and where it was last."""
+    if len(x.shape) == 0:
+        return x, tf.zeros_like(x, tf.int64)
+    values, order = sort_with_indices(x, axis=axis)
+    place = places_along(x, axis)
+    first = (values != tf.roll(values, 1, axis)) | (place == 0)
+    run = place - running_extreme(tf.maximum, tf.where(first, place, 0), axis)
+    best = tf.expand_dims(tf.argmax(run, axis), axis)
+    return picked_along(values, best, axis, keepdims), picked_along(order, best, axis, keepdims)
+
+
+def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
+    """``function`` (``tf.maximum`` or ``tf.minimum``) of all elements so far along ``axis``, in steps of 1, 2, 4, ... elements."""
+    x = moved_axis(x, axis, -1)
+    count = tf.shape(x)[-1]
+
+    def step(distance: tf.Tensor, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        moved = tf.concat([x[..., :distance], function(x[..., distance:], x[..., : count - distance])], -1)
+        return distance * 2, tf.ensure_shape(moved, x.shape)
+
+    _, x = tf.while_loop(lambda distance, _: distance < count, step, (tf.constant(1), x))
+    return moved_axis(x, -1, axis)
+
+
+def cummax(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """The largest element so far along ``axis``, and where it was last."""
+    return last_seen(tf.maximum, x, axis)
+
+
+def cummin(x: tf.Tensor, *, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """The smallest element so far along ``axis``, and where it was last."""
+    return last_seen(tf.minimum, x, axis)
+
+
+def last_seen(function: Any, x: tf.Tensor, axis: int) -> tuple[tf.Tensor, tf.Tensor]:
+    """Running extremes, and where they were last."""
+    if len(x.shape) == 0:
+        return x, tf.zeros_like(x, tf.int64)
+    plain = tf.cast(x, tf.int32) if x.dtype.is_bool else x
+    values = running_extreme(function, tf.stop_gradient(plain), axis)
+    seen = (plain == values) | (plain != plain)
+    place = running_extreme(tf.maximum, tf.where(seen, places_along(x, axis), 0), axis)
+    return take_along_axis(x, place, axis), place
+
+
+def quantile(
+    x: tf.Tensor, q: Any, *, axis: int | None = None, keepdims: bool = False, method: str = "linear", skip_nan: bool = False
+) -> tf.Tensor:
+    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first."""
+    rank, q = len(x.shape), tf.convert_to_tensor(q, x.dtype)
+    rows = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, -1)
+    values, _ = sort_with_indices(rows)
+    nan = rows != rows
+    count = tf.reduce_sum(tf.cast(~nan, x.dtype), -1)
+    wanted = tf.reshape(q, [-1])
+    position = wanted * tf.maximum(count - 1, 0)[..., None]
+    below = tf.floor(position)
+    low, high = (take_along_axis(values, tf.cast(place, tf.int64), -1) for place in (below, tf.math.ceil(position)))
+    part = position - below
+    nearest = take_along_axis(values, tf.cast(tf.round(position), tf.int64), -1)
+    found = {
+        "linear": low + (high - low) * part,
+        "lower": low,
+        "higher": high,
+        "midpoint": (low + high) / 2,
+        "nearest": nearest,
+    }[method]
+    empty = (count == 0) if skip_nan else tf.reduce_any(nan, -1)
+    found = tf.where(empty[..., None], tf.constant(math.nan, x.dtype), tf.where(part == 0, low, found) if method != "nearest" else found)
+    found = moved_axis(found, -1, 0)
+    if keepdims:
+        found = tf.reshape(found, [-1] + [1] * rank) if axis is None else tf.expand_dims(found, axis % rank + 1)
+    return tf.reshape(found, [*sizes(q), *sizes(found)[1:]])
+
+
+# ---------------------------------------------------------------------------------------------- integrals and histograms
+def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, axis: int = -1) -> tf.Tensor:
+    """The areas between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
+    values = moved_axis(y, axis, -1)
+    steps = tf.cast(dx, y.dtype) if x is None else difference(x if len(x.shape) == 1 else moved_axis(x, axis, -1))
+    return moved_axis(steps * (values[..., 1:] + values[..., :-1]) / 2, -1, axis)
+
+
+def bincount(x: tf.Tensor, weights: tf.Tensor | None = None, *, minlength: Any = 0) -> tf.Tensor:
+    """How often each of 0, 1, 2 ... is in ``x``, or the sum of ``weights`` there."""
+    x = tf.cast(x, tf.int64)
+    count = tf.maximum(tf.reduce_max(tf.concat([x, [-1]], 0)) + 1, tf.cast(minlength, tf.int64))
+    return tf.math.unsorted_segment_sum(tf.ones_like(x) if weights is None else weights, x, count)
+
+
+def histc(x: tf.Tensor, *, bins: int, min: float, max: float) -> tf.Tensor:
+    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where both are equal."""
+    flat = tf.reshape(x, [-1])
+    if flat.shape[0] == 0:
+        return tf.zeros([bins], x.dtype)
+    wide = tf.cast(flat, tf.float32) if x.dtype.is_integer else flat
+    low, high = (tf.reduce_min(wide), tf.reduce_max(wide)) if min == max else (tf.constant(end, wide.dtype) for end in (min, max))
+    even = low == high
+    low, high = tf.where(even, low - 1, low), tf.where(even, high + 1, high)
+    inside = (wide >= low) & (wide <= high)
+    place = tf.cast(tf.where(inside, (wide - low) * bins / (high - low), tf.zeros_like(wide)), tf.int32)
+    return tf.math.unsorted_segment_sum(tf.cast(inside, x.dtype), tf.minimum(place, bins - 1), bins)
+
+
+def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] | None = None) -> tf.Tensor:
+    """The ``bins + 1`` edges of equal bins over ``range``, or the range of ``x``."""
+    if range is not None:
+        low, high = (tf.constant(end, x.dtype) for end in range)
+    elif 0 in x.shape:
+        low, high = tf.constant(0, x.dtype), tf.constant(1, x.dtype)
+    else:
+        low, high = tf.reduce_min(x), tf.reduce_max(x)
+    even = low == high
+    low, high = tf.where(even, low - 0.5, low), tf.where(even, high + 0.5, high)
+    return low + (high - low) * tf.cast(tf.range(bins + 1), x.dtype) / bins
+
+
+def histogram_counts(x: tf.Tensor, bin_edges: tf.Tensor, weights: tf.Tensor | None = None, *, density: bool = False) -> tf.Tensor:
+    """How many elements, or what weight of them, are between the edges."""
+    flat = tf.reshape(x, [-1])
+    bins = size(bin_edges, 0) - 1
+    place = searchsorted(bin_edges, flat, side="right") - 1
+    place = tf.where(flat == bin_edges[-1], tf.cast(bins - 1, tf.int64), place)
+    place = tf.where((flat >= bin_edges[0]) & (flat <= bin_edges[-1]), place, -1)
+    counted = tf.math.unsorted_segment_sum(tf.ones_like(flat) if weights is None else tf.reshape(weights, [-1]), place, bins)
+    return counted / tf.reduce_sum(counted) / (bin_edges[1:] - bin_edges[:-1]) if density else counted
+
+
+# ---------------------------------------------------------------------------------------------- correlation and distances
+def covariance(x: tf.Tensor, *, correction: float = 1, fweights: tf.Tensor | None = None, aweights: tf.Tensor | None = None) -> tf.Tensor:
+    """The covariances of the rows of ``x``."""
+    rows = tf.reshape(x, [1, -1]) if len(x.shape) < 2 else x
+    weights = tf.ones([size(rows, 1)], rows.dtype)
+    for given in (fweights, aweights):
+        weights = weights if given is None else weights * tf.cast(given, rows.dtype)
+    total = tf.reduce_sum(weights)
+    centred = rows - tf.reduce_sum(rows * weights, 1, keepdims=True) / total
+    lost = tf.constant(correction, rows.dtype)
+    if aweights is not None:
+        lost = lost * tf.reduce_sum(weights * tf.cast(aweights, rows.dtype)) / total
+    left = total - lost
+    left = left if rows.dtype.is_complex else tf.maximum(left, 0)
+    result = (centred * weights) @ tf.linalg.adjoint(centred) / left
+    return tf.reshape(result, []) if len(x.shape) < 2 else result
+
+
+def corrcoef(x: tf.Tensor) -> tf.Tensor:
+    """Pearson's correlations of the rows of ``x``."""
+    covariances = covariance(x)
+    if len(x.shape) < 2:
+        return covariances / covariances
+    deviation = tf.sqrt(tf.math.real(tf.linalg.diag_part(covariances)))
+    result = covariances / tf.cast(deviation[:, None] * deviation, x.dtype)
+    if x.dtype.is_complex:
+        return tf.complex(*(tf.clip_by_value(part, -1, 1) for part in (tf.math.real(result), tf.math.imag(result))))
+    return tf.clip_by_value(result, -1, 1)
+
+
+def cosine_similarity(x1: tf.Tensor, x2: tf.Tensor, *, axis: int, epsilon: float = 1e-8) -> tf.Tensor:
+    """The cosine of the angle between ``x1`` and ``x2`` along ``axis``."""
+    shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
+    x1, x2 = (tf.broadcast_to(x, shape) for x in (x1, x2))
+    unit1, unit2 = (x / tf.maximum(vector_norm(x, axis=axis, keepdims=True), epsilon) for x in (x1, x2))
+    return tf.reduce_sum(unit1 * unit2, axis)
+
+
+def cdist(x1: tf.Tensor, x2: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
+    """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
+    return vector_norm(tf.expand_dims(x1, -2) - tf.expand_dims(x2, -3), axis=-1, ord=p)
+
+
+def pdist(x: tf.Tensor, *, p: float = 2.0) -> tf.Tensor:
+    """The ``p``-distances between all pairs of rows of ``x``."""
+    rows = tf.range(size(x, 0))
+    pairs = tf.where(rows > rows[:, None])
+    return vector_norm(tf.gather(x, pairs[:, 0]) - tf.gather(x, pairs[:, 1]), axis=-1, ord=p)

@@ -1,0 +1,51 @@
+"""The stacks of modes that torch keeps for each thread: what a recording puts on them goes, whatever the recorded function left there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.overrides import _pop_mode as pop_function_mode
+from torch.overrides import _push_mode as push_function_mode
+from torch.utils._python_dispatch import _pop_mode as pop_dispatch_mode
+from torch.utils._python_dispatch import _push_mode as push_dispatch_mode
+
+_Stack = tuple[Callable[[], int], Callable[[], Any], Callable[[Any], None]]
+_STACKS: tuple[_Stack, ...] = (
+    (torch._C._len_torch_function_stack, pop_function_mode, push_function_mode),
+    (torch._C._len_torch_dispatch_stack, pop_dispatch_mode, push_dispatch_mode),
+)
+
+
+@contextmanager
+def unwound() -> Iterator[None]:
+    """At the end of the block the stacks are no higher than at its start: a mode may be left open in a generator that nobody finished."""
+    heights = [height() for height, _, _ in _STACKS]
+    try:
+        yield
+    finally:
+        for (height, pop, _), before in zip(_STACKS, heights):
+            while height() > before:
+                pop()
+
+
+@contextmanager
+def without(*classes: type) -> Iterator[None]:
+    """Inside of the block, modes of these classes are off; those of others stay on, in their order."""
+    stacks = [[pop() for _ in range(height())][::-1] for height, pop, _ in _STACKS]
+    try:
+        _refill([[mode for mode in stack if not isinstance(mode, classes)] for stack in stacks])
+        with unwound():
+            yield
+    finally:
+        _refill(stacks)
+
+
+def _refill(stacks: list[list[Any]]) -> None:
+    for (height, pop, push), modes in zip(_STACKS, stacks):
+        while height():
+            pop()
+        for mode in modes:
+            push(mode)

@@ -1,0 +1,38 @@
+"""Memory that arguments share with each other and with what a function makes of them: where it is written to, later calls must be alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...errors import TracingError
+from ...ir.graph import Graph
+from ...passes.aliases import Aliases
+from ...tracing.overlap import overlap
+from . import kinds
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+
+def note_sharing(capture: Capture, graph: Graph) -> None:
+    """Which inputs are one object, and which are written to: these may share memory with no other."""
+    given = [id(tensor) for tensor in capture.input_tensors]
+    graph.notes["same_inputs"] = [given.index(number) for number in given]
+    aliases = Aliases(graph)
+    places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
+    graph.notes["written_inputs"] = places
+    _note_strides(capture, graph, aliases)
+    apart = sorted(set(graph.notes["same_inputs"]))
+    if overlap([capture.input_tensors[index] for index in apart], [apart.index(graph.notes["same_inputs"][index]) for index in places]):
+        raise TracingError(
+            f"{graph.name} writes to an argument that shares memory with another one, or whose elements share memory (expand, unfold), "
+            "which cannot be recorded; pass a copy of it"
+        )
+
+
+def _note_strides(capture: Capture, graph: Graph, aliases: Aliases) -> None:
+    """A write to what is a view or a copy of an input, as its strides say, reaches the input or does not."""
+    for node in graph.nodes:
+        sources = {aliases.base_of(value) for value in node.uses[:1]}.intersection(graph.inputs)
+        if sources and node.facts["key"] in kinds.BY_STRIDES and not sources.union(node.outputs).isdisjoint(aliases.written):
+            capture.note_fact("is_contiguous")

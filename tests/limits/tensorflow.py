@@ -1,0 +1,5 @@
+"""What TensorFlow as a target cannot do."""
+
+from __future__ import annotations
+
+SAMPLES: dict[str, str] = {}

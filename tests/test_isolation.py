@@ -1,0 +1,381 @@
+"""A recording leaves nothing behind: no mode, no setting, no array; in its own thread, beside others, inside of another, and when it fails."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import functools
+import gc
+import linecache
+import os
+import pickle
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("jax")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import NotSerialisable, TracingError  # noqa: E402
+from graph_compiler.tracing import active  # noqa: E402
+
+from .support.compare import assert_same  # noqa: E402
+
+TARGETS = ("torch", "jax")
+
+
+def height() -> tuple[int, int]:
+    """How many modes are on the stacks of this thread."""
+    return torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    """Before and after each test: no modes, no recording, plain sizes, torch's settings as they were."""
+    random_state = torch.get_rng_state()
+    yield
+    assert height() == (0, 0)
+    assert not active.recording
+    assert not torch.compiler.is_compiling()
+    assert type(torch.ones(2, 3).shape[0]) is int
+    assert torch.is_grad_enabled() and torch.get_default_dtype() is torch.float32 and torch.get_default_device().type == "cpu"
+    torch.set_rng_state(random_state)
+
+
+def several(work: Callable[[int], None], count: int = 4) -> None:
+    """Runs ``work(i)`` in ``count`` threads; an exception in one of them is raised here."""
+    problems: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as problem:
+            problems.append(problem)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise problems[0]
+
+
+# ------------------------------------------------------------------------------------- functions that fail or change torch
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("problem", [ZeroDivisionError, KeyboardInterrupt, GeneratorExit, SystemExit])
+def test_an_exception_leaves_nothing(problem: type[BaseException], to: str) -> None:
+    def failing(x: Any) -> Any:
+        x.add_(1)
+        torch.rand(2)
+        torch.set_grad_enabled(False)
+        torch.set_default_dtype(torch.float64)
+        raise problem
+
+    x, state = torch.ones(2), torch.get_rng_state()
+    with pytest.raises(problem):
+        graph_compiler.compile(failing, to=to, args=(x,))
+    assert x.tolist() == [1, 1] and torch.equal(torch.get_rng_state(), state)
+
+
+SETTINGS: dict[str, Callable[[], Any]] = {
+    "grad mode": lambda: torch.set_grad_enabled(False),
+    "default dtype": lambda: torch.set_default_dtype(torch.float64),
+    "default device": lambda: torch.set_default_device("meta"),
+    "precision": lambda: torch.set_float32_matmul_precision("medium"),
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_setting_that_is_left_changed_is_an_error(name: str) -> None:
+    with pytest.raises(TracingError, match=rf"changes the .*{name}.* and leaves it so"):
+        graph_compiler.compile(lambda x: (SETTINGS[name](), x + 1)[1], args=(torch.ones(2),))
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_modes_of_the_user_stay() -> None:
+    with torch.device("cpu"):
+        graph = graph_compiler.compile(lambda x: torch.ones(x.shape) + x, args=(torch.ones(2),))
+        assert graph(torch.ones(3)).tolist() == [2, 2, 2] and height() == (1, 0)
+
+
+def test_a_generator_that_nobody_finishes() -> None:
+    kept = collections.deque[Any](maxlen=1)  # what a recording does not look into
+
+    def rows(x: Any) -> Iterator[Any]:
+        with torch.device("cpu"):
+            yield from x
+
+    def first(x: Any) -> Any:
+        kept.append(rows(x))
+        return next(kept[0]) * 2
+
+    assert graph_compiler.compile(first)(torch.ones(3)) == 2
+    assert height() == (0, 0)
+    torch.device("cpu").__enter__()  # what the generator takes off the stack when it ends
+    kept.pop().close()
+
+
+# ------------------------------------------------------------------------------------- one inside of the other
+def test_compiling_and_calling_graphs_inside_of_a_recording() -> None:
+    whole, lazy = graph_compiler.compile(lambda y: y * 2, args=(torch.ones(2),)), graph_compiler.compile(lambda y: y * 3)
+    other = graph_compiler.transpile(lambda y: y * 5, args=(torch.ones(2),))
+    inner: list[Any] = []
+
+    def outer(x: Any) -> Any:
+        made = graph_compiler.compile(lambda z: z + z.shape[0], args=(x,))
+        inner.append(made.source)
+        inner.pop()
+        return whole(x) + lazy(x) + other(x) + made(x) + graph_compiler.compile(lambda z: z - x.shape[0])(x)
+
+    for to in TARGETS:
+        graph = graph_compiler.compile(outer, to=to, args=(torch.ones(2),))
+        assert_same(graph(torch.arange(5.0)), torch.arange(5.0) * 12)
+        assert len(graph.variants) == 1
+
+
+def test_a_recording_inside_is_not_seen_by_the_outer_one() -> None:
+    def outer(x: Any) -> Any:
+        graph_compiler.compile(lambda z: z.sin().cos(), args=(x,), verify=True)
+        return x + 1
+
+    assert graph_compiler.compile(outer, args=(torch.ones(2),)).function_frequencies() == {"torch.Tensor.add": 1}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_function_that_calls_its_own_graph(to: str) -> None:
+    def power(x: Any, n: int) -> Any:
+        return x if n == 0 else graph(x * n, n - 1)
+
+    graph = graph_compiler.compile(power, to=to)
+    assert_same(graph(torch.ones(2), 3), torch.full((2,), 6.0))
+
+
+def test_a_loaded_graph_inside_of_a_recording(tmp_path: Any) -> None:
+    def pick(x: Any) -> Any:
+        return x.relu() * x.shape[0] if x.sum() > 0 else x
+
+    graph_compiler.compile(pick, args=(torch.ones(2),)).save(tmp_path / "graph.zip")
+    loaded = graph_compiler.load(tmp_path / "graph.zip")
+    for to in TARGETS:
+        graph = graph_compiler.compile(lambda x: loaded(x) + 1, to=to, args=(torch.ones(2),))
+        assert_same(graph(torch.ones(5)), torch.full((5,), 6.0))
+        with pytest.raises(graph_compiler.errors.GuardFailed):
+            graph(-torch.ones(5))
+
+
+# ------------------------------------------------------------------------------------- threads
+def test_threads_that_record_different_functions() -> None:
+    def work(number: int) -> None:
+        def function(x: Any) -> Any:
+            y = x
+            for _ in range(20):
+                y = (y + number) * 1.5
+                time.sleep(0)
+            return y.reshape(-1)[: x.shape[0]] + x.shape[0]
+
+        for to in TARGETS:
+            graph = graph_compiler.compile(function, to=to, args=(torch.full((3, 2), float(number)),))
+            assert_same(graph(torch.ones(4, 2)), function(torch.ones(4, 2)))
+
+    several(work)
+
+
+def test_threads_that_record_one_model_leave_its_state() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.BatchNorm1d(3), torch.nn.Dropout(0.1))
+    before = copy.deepcopy(model.state_dict())
+
+    def work(number: int) -> None:
+        for to in TARGETS * 2:
+            graph_compiler.compile(model, to=to, args=(torch.randn(4, 3),))
+
+    several(work)
+    assert_same(dict(model.state_dict()), dict(before))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_threads_that_call_a_lazy_graph_for_the_first_time(to: str) -> None:
+    def function(x: Any) -> Any:
+        time.sleep(0.02)
+        return x * x.shape[0] + (1 if x.sum() > 0 else 2)
+
+    graph = graph_compiler.compile(function, to=to, max_variants=2)
+
+    def work(number: int) -> None:
+        for sign in (1, -1, 1):
+            x = torch.full((number % 3 + 2,), float(sign * (number + 1)))
+            assert_same(graph(x), function(x))
+
+    several(work, 6)
+    assert len(graph.variants) == 2
+
+
+def test_a_thread_that_records_nothing_sees_plain_torch() -> None:
+    done, seen = threading.Event(), set()
+
+    def record() -> None:
+        for to in TARGETS:
+            graph_compiler.compile(lambda x: functools.reduce(lambda y, _: y + 1, range(300), x), to=to, args=(torch.ones(2),))
+        done.set()
+
+    thread = threading.Thread(target=record)
+    thread.start()
+    while not done.is_set():
+        x = torch.ones(2, 3)
+        seen.add((type(x.shape[0]), type((x * 2).sum().item()), height(), active.recording))
+    thread.join()
+    assert seen == {(int, float, (0, 0), 0)}
+
+
+# ------------------------------------------------------------------------------------- memory
+@pytest.fixture
+def no_collector() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def branching(x: Any) -> Any:
+    if x.sum() > 0:
+        return x.relu() * 2
+    raise ValueError("negative")
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("how", ["before", "lazy", "verify", "failing"])
+@pytest.mark.usefixtures("no_collector")
+def test_arrays_of_the_recording_go_with_their_last_user(how: str, to: str) -> None:
+    x = torch.ones(4, 3)
+    alive = weakref.ref(x)
+    graph = graph_compiler.compile(branching, to=to, args=(x,) if how == "before" else None, verify=how == "verify")
+    graph(x)
+    if how == "failing":
+        with pytest.raises(ValueError, match="negative"):
+            graph(x.neg_())
+    del x
+    assert alive() is None
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_everything_goes_with_the_graph(to: str) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 300), torch.nn.ReLU())
+    known = set(linecache.cache)
+    graph = graph_compiler.compile(model, to=to, args=(torch.ones(4, 3),))
+    graph(torch.ones(5, 3))
+    alive = [weakref.ref(model), weakref.ref(model[0].weight), weakref.ref(graph)]
+    assert set(linecache.cache) - known
+    del model, graph
+    gc.collect()
+    assert [item() for item in alive] == [None] * 3
+    assert not {name for name in set(linecache.cache) - known if name.startswith("<graph_compiler")}
+
+
+# ------------------------------------------------------------------------------------- processes
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:")
+def test_graphs_work_after_a_fork() -> None:
+    whole, lazy = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),)), graph_compiler.compile(lambda x: x * 2)
+    child = os.fork()
+    if child == 0:
+        try:
+            right = whole(torch.ones(2, 3)).shape == (2, 2) and lazy(torch.ones(2)).tolist() == [2, 2]
+            os._exit(0 if right else 1)
+        finally:
+            os._exit(2)
+    deadline = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if ended[0] == 0:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)
+
+
+@pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])
+def test_a_graph_is_neither_pickled_nor_copied(copied: Callable[[Any], Any]) -> None:
+    with pytest.raises(NotSerialisable, match=r"save\(\)"):
+        copied(graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),)))
+
+
+# ------------------------------------------------------------------------------------- results that would leak the recording
+class Slotted:
+    __slots__ = ("held",)
+
+    def __init__(self, held: Any) -> None:
+        self.held = held
+
+
+def adding_size(x: Any) -> Any:
+    size = x.shape[0]
+    return lambda y: y + size
+
+
+ESCAPING: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "closure": (lambda x: lambda y: x + y, "a function that holds"),
+    "closure over a size": (adding_size, "a function that holds"),
+    "default": (lambda x: lambda y=x: y, "a function that holds"),
+    "partial": (lambda x: functools.partial(torch.add, x), "a partial that holds"),
+    "method": (lambda x: (x * 2).add, "a builtin_function_or_method that holds"),
+    "set": (lambda x: {x * 2}, "a set that holds"),
+    "deque": (lambda x: [collections.deque([x * 2])], "a deque that holds"),
+    "slots": (lambda x: Slotted(x * 2), "a Slotted that holds"),
+    "view of a dict": (lambda x: {"a": x * 2}.values(), "a dict_values that holds"),
+    "key": (lambda x: {x * 2: 1}, "a Tensor that holds"),
+    "exception": (lambda x: [ValueError(x)], "a ValueError that holds"),
+    "slice": (lambda x: slice(0, x.shape[0]), "a slice that holds"),
+    "generator": (lambda x: (row * 2 for row in x), "a generator, whose items"),
+    "map": (lambda x: map(torch.sin, x), "a map, whose items"),
+    "iterator": (lambda x: {"a": iter([x])}, "a list_iterator, whose items"),
+    "iterator of nothing recorded": (lambda x: iter([1, 2]), "a list_iterator, whose items"),
+}
+
+
+@pytest.mark.parametrize("name", ESCAPING)
+def test_a_result_that_holds_the_recording_is_an_error(name: str) -> None:
+    function, words = ESCAPING[name]
+    with pytest.raises(TracingError, match=words):
+        graph_compiler.compile(function, args=(torch.ones(2, 3),))
+
+
+@pytest.mark.parametrize("name", ["of a result", "of an argument"])
+def test_a_parameter_made_of_a_recorded_tensor_is_an_error(name: str) -> None:
+    made = {"of a result": lambda x: torch.nn.Parameter(x * 2), "of an argument": lambda x: torch.nn.Parameter(x.detach()) + 1}[name]
+    with pytest.raises(TracingError, match="whose memory was written by this function"):
+        graph_compiler.compile(made, args=(torch.ones(2, 3),))
+
+
+KEPT: dict[str, Callable[[Any], Any]] = {
+    "function of torch": lambda x: (torch.sin, x),
+    "class, dtype, ellipsis": lambda x: (int, torch.float32, ..., None, "text", x),
+    "range of a size": lambda x: range(x.shape[0]),
+    "key of a size": lambda x: {x.shape[0]: x},
+    "sets of sizes": lambda x: [{x.shape[0]}, frozenset([x.shape[1]])],
+    "counter": lambda x: collections.Counter([x.shape[0]]),
+    "function of nothing recorded": lambda x: (len, x),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_other_objects_in_results_stay(name: str) -> None:
+    graph = graph_compiler.compile(KEPT[name], args=(torch.ones(2, 3),))
+    for shape in ((2, 3), (4, 5)):
+        assert_same(graph(torch.ones(shape)), KEPT[name](torch.ones(shape)))
+
+
+HANDED: dict[str, Callable[[Any], Any]] = {
+    "place in memory": lambda x: x * x.storage_offset(),
+    "the same memory": lambda x: x * 2 if x.is_set_to(x) else x,
+    "order of axes": lambda x: x * x.dim_order()[0],
+}
+
+
+@pytest.mark.parametrize("name", HANDED)
+def test_a_number_of_which_nothing_is_known_is_an_error(name: str) -> None:
+    with pytest.raises(TracingError, match="nothing is known of when this changes"):
+        graph_compiler.compile(HANDED[name], args=(torch.ones(2, 3),))

@@ -1,0 +1,140 @@
+"""Graphs as pure and as compiled functions: guards on elements are never lost there, and results keep their form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import GuardFailed  # noqa: E402
+
+from .support.compare import assert_same  # noqa: E402
+
+NAN = float("nan")
+
+
+def by_first(x: Any) -> Any:
+    return x * 2 if x[0].item() > 0 else x * 3
+
+
+def by_list(x: Any) -> Any:
+    return x * len(x.tolist())
+
+
+def whole_numbers(x: Any) -> Any:
+    return x.long() * 2 if x.sum() > 0 else x.long() * 3
+
+
+def truth(x: Any) -> Any:
+    return x > 1 if x.sum() > 0 else x < 1
+
+
+def mixed(x: Any) -> Any:
+    return {"z": x * 2 if x.sum() > 0 else x, "text": "yes" if x.sum() > 0 else "no", 3: x.shape[0]}
+
+
+# function, elements recorded, elements for which the guards hold, elements for which they do not
+Row = tuple[Callable[[Any], Any], list[float], list[list[float]], list[list[float]]]
+ROWS: dict[str, Row] = {
+    "an element": (by_first, [1.0, 2.0], [[1.0, 5.0], [1.0, 2.0, 3.0]], [[2.0, 2.0], [-1.0, 2.0]]),
+    "all elements": (by_list, [2.0, 2.0], [[2.0, 2.0]], [[2.0, 3.0], [2.0], [2.0, 2.0, 2.0], []]),
+    "NaN": (by_first, [NAN, 2.0], [[NAN, 3.0]], [[1.0, 2.0]]),
+    "negative zero": (by_first, [-0.0, 2.0], [[-0.0, 3.0]], [[0.0, 3.0]]),
+    "whole numbers": (whole_numbers, [1.0, 2.0], [[3.0, 4.0], [3.0]], [[-3.0, 1.0]]),
+    "truth values": (truth, [1.0, 2.0], [[3.0, 0.0]], [[-3.0, 1.0]]),
+    "mixed": (mixed, [1.0, 2.0], [[3.0, 4.0], [3.0]], [[-3.0, 1.0]]),
+}
+
+
+def array(elements: list[float]) -> Any:
+    return torch.tensor(elements, dtype=torch.float32)
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize("name", ROWS)
+def test_guards_on_elements_hold_for_pure_calls(name: str, to: str) -> None:
+    function, recorded, right, wrong = ROWS[name]
+    graph = graph_compiler.compile(function, to=to, args=(array(recorded),))
+    for elements in right:
+        assert_same(graph.functional(graph.parameters, array(elements)), function(array(elements)))
+    for elements in wrong:
+        with pytest.raises(GuardFailed):
+            graph.functional(graph.parameters, array(elements))
+
+
+@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_guards_on_elements_hold_inside_of_jit(name: str) -> None:
+    function, recorded, right, wrong = ROWS[name]
+    graph = graph_compiler.transpile(function, args=(array(recorded),))
+
+    def only_array(result: Any) -> Any:
+        return result["z"] if isinstance(result, dict) else result
+
+    def arrays(x: Any) -> Any:
+        return only_array(graph.functional({}, x))
+
+    for elements in right:
+        assert_same(jax.jit(arrays)(jnp.array(elements)), only_array(function(array(elements))))
+    for elements in wrong:
+        try:
+            result = jax.tree.leaves(jax.block_until_ready(jax.jit(arrays)(jnp.array(elements, dtype=jnp.float32))))
+        except (GuardFailed, jax.errors.JaxRuntimeError) as problem:
+            assert "GuardFailed" in f"{type(problem).__name__}: {problem}"
+        else:
+            assert all(np.isnan(leaf).all() for leaf in result)
+
+
+def test_guards_hold_under_gradients_of_torch() -> None:
+    graph = graph_compiler.compile(by_first, args=(array([1.0, 2.0]),))
+    gradient = torch.func.grad(lambda x: graph.functional({}, x).sum())
+    assert gradient(array([1.0, 5.0])).tolist() == [2, 2]
+    with pytest.raises(GuardFailed):
+        gradient(array([2.0, 5.0]))
+
+
+def test_the_state_is_refused_with_the_result() -> None:
+    norm = torch.nn.BatchNorm1d(2)
+    graph = graph_compiler.transpile(lambda x: norm(x) if x[0, 0].item() > 0 else norm(x * 0), args=(torch.ones(3, 2),))
+    pure = jax.jit(lambda parameters, x: graph.functional(parameters, x)[1]["norm.running_mean"])
+    assert np.isfinite(pure(graph.parameters, jnp.ones((3, 2)))).all()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="GuardFailed"):  # the count of batches is a whole number
+        jax.block_until_ready(pure(graph.parameters, -jnp.ones((3, 2))))
+
+
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "a number of sizes": lambda x: (x, x.shape[0], x.numel()),
+    "texts and nothing": lambda x: ["text", None, x, 2.5, True],
+    "order of keys": lambda x: {"z": x, "a": x + 1, 3: x * 2},
+    "a shape": lambda x: (x.shape, x),
+    "no arrays": lambda x: x.shape[0],
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_compiled_functions_give_results_of_the_same_form(name: str) -> None:
+    graph = graph_compiler.transpile(FORMS[name], args=(torch.ones(2),), return_backend_compiled_fn=True)
+    for size in (2, 3, 2):
+        assert_same(graph(torch.ones(size)), FORMS[name](torch.ones(size)))
+    assert len(graph.variants) == 1
+
+
+def test_sizes_that_are_broadcast_are_assumed_to_be_equal() -> None:
+    graph = graph_compiler.transpile(lambda a, b, c: ((a + b) * c).reshape(-1), args=(torch.ones(2, 3), torch.ones(2, 3), torch.ones(3)))
+    assert [repr(guard.condition) for guard in graph.variants[0].graph.guards] == [
+        "a.shape[0] == b.shape[0]",
+        "a.shape[1] == b.shape[1]",
+        "a.shape[1] == c.shape[0]",
+    ]
+    for others in ((5,), (1,)):
+        given = (torch.ones(4, 5), torch.ones(4, *others), torch.ones(5))
+        assert_same(graph(*given), ((given[0] + given[1]) * given[2]).reshape(-1))
+    assert len(graph.variants) == 2
