@@ -6,7 +6,7 @@ import pytest
 
 from graph_compiler.errors import GraphCompilerError
 
-from .programs import closures, foreign, guards, signatures, sizes, state, transforms, views, wrappers
+from .programs import closures, foreign, found, guards, signatures, sizes, state, transforms, views, wrappers
 from .programs.table import RAISED, Program, check
 
 TABLES = {
@@ -19,6 +19,7 @@ TABLES = {
     "foreign": foreign,
     "wrappers": wrappers,
     "transforms": transforms,
+    "found": found,
 }
 CASES = [
     pytest.param(table, program, to, id=f"{table}-{program.name}-{to}")

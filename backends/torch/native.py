@@ -93,6 +93,11 @@ class TorchTarget:
         """None: numbers are drawn from torch's default generator, which ``torch.manual_seed`` sets."""
         return None
 
+    def rewinding(self) -> Callable[[], None]:
+        """A function that puts torch's random generator back to where it is now."""
+        state = torch.get_rng_state()
+        return lambda: torch.set_rng_state(state)
+
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result``, where the guards on elements hold. Inside of ``torch.func.vmap`` they cannot be looked at, and torch raises."""
         for check, guard in zip(checks, guards):

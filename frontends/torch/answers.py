@@ -11,7 +11,7 @@ import torch
 from ...errors import TracingError
 from ...sizes import Size, Symbol, product
 from ...trees import map_structure
-from . import reads
+from . import reads, reshaping
 from .sizes import own, plain, symbolic
 
 if TYPE_CHECKING:
@@ -161,6 +161,8 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "is_contiguous": _contiguous,
     "requires_grad": _requires_grad,
     "__set__": _set,
+    **dict.fromkeys(reshaping.VIEWS, reshaping.reshape_in_place),
+    **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
     **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),
     **dict.fromkeys(reads.VALUES, elements),
     **dict.fromkeys(reads.SYMBOLIC, _arithmetic),

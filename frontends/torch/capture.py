@@ -38,13 +38,14 @@ from .names import is_in_place, name_of, row_key
 from .outside import outside_of
 from .parameters import Weights
 from .refusals import Refusals, check_classes, refusing
+from .reshaping import refuse_out
 from .settings import settings_kept
 from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
 from .structure import STRUCTURE
 from .surroundings import surroundings_of
-from .tensors import fills_memory, hints, spec_of, storage, version
+from .tensors import fills_memory, hints, put_back, spec_of, storage, version, without_repeats
 from .threads import StartedThreads
 from .training import TrainingReads
 from .unseen import Unseen
@@ -135,8 +136,8 @@ class Capture(TorchFunctionMode):
             torch.set_rng_state(random_state)
             attributes.restore()
             with torch.no_grad():
-                for tensor, before in reversed(self._saved.values()):  # views of one memory: what was saved first is the oldest
-                    tensor.copy_(before)
+                for tensor, before in reversed(self._saved.values()):  # two arguments may share memory
+                    put_back(tensor, before)
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers) -> Graph:
         """The graph, given what the function returned and what it did to the containers in its arguments."""
@@ -235,7 +236,10 @@ class Capture(TorchFunctionMode):
         self._save_written(key, args, kwargs)
         versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
         result = self._attempt(function, key, operands, args, kwargs)
-        touched = (tensor for tensor, before in zip(operands, versions) if version(tensor) != before)
+        refuse_out(self, kwargs.get("out"), operands)
+        touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
+        if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
+            touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
         made = self._made(key, result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
@@ -388,10 +392,10 @@ class Capture(TorchFunctionMode):
                 self._save(tensor)
 
     def _save(self, tensor: torch.Tensor) -> None:
-        value = self.value(tensor)
-        base = self.recorder.base_of(value)
-        if base.node is None and id(tensor) not in self._saved:
-            self._saved[id(tensor)] = (tensor, self.run(lambda: tensor.detach().clone(), (), {}))
+        """Keeps what an array from outside of the function holds before anything is written to it, or to a view of it."""
+        owner = self.recorder.kept(self.recorder.base_of(self.value(tensor)))
+        if owner is not None and id(owner) not in self._saved:
+            self._saved[id(owner)] = (owner, self.run(lambda: without_repeats(owner.detach()).clone(), (), {}))
 
     def _made(self, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
         """The tensors that a call made, or may make where sizes and strides are others."""

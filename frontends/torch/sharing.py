@@ -25,7 +25,8 @@ def note_sharing(capture: Capture, graph: Graph) -> None:
     apart = sorted(set(graph.notes["same_inputs"]))
     if overlap([capture.input_tensors[index] for index in apart], [apart.index(graph.notes["same_inputs"][index]) for index in places]):
         raise TracingError(
-            f"{graph.name} writes to an argument that shares memory with another one, which cannot be recorded; pass a copy of one of them"
+            f"{graph.name} writes to an argument that shares memory with another one, or whose elements share memory (expand, unfold), "
+            "which cannot be recorded; pass a copy of it"
         )
 
 

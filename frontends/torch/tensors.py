@@ -41,3 +41,22 @@ def fills_memory(tensor: torch.Tensor) -> bool:
     """Whether the tensor is all of its memory in row-major order, so that places in memory are places in the tensor."""
     whole = tensor.untyped_storage().nbytes() == tensor.numel() * tensor.itemsize
     return whole and tensor.is_contiguous() and tensor.storage_offset() == 0
+
+
+def without_repeats(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor with each place in memory once: torch writes to no array that ``expand`` repeats.
+
+    >>> without_repeats(torch.zeros(2, 1).expand(2, 3)).shape
+    torch.Size([2, 1])
+    """
+    for axis, step in enumerate(tensor.stride()):
+        if step == 0 and tensor.shape[axis] > 1:
+            tensor = tensor.narrow(axis, 0, 1)
+    return tensor
+
+
+def put_back(tensor: torch.Tensor, before: torch.Tensor) -> None:
+    """Gives a tensor the elements of a copy of it that was made ``without_repeats``."""
+    if without_repeats(tensor).shape != before.shape:  # as out= it had another number of elements than the result
+        tensor.resize_(before.shape)
+    without_repeats(tensor).copy_(before)

@@ -53,3 +53,6 @@ class Target(Protocol):
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one does not hold."""
+
+    def rewinding(self) -> Callable[[], None]:
+        """A function that puts the framework's own random generator back to where it is now; asked for by graphs that draw from it."""

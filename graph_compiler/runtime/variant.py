@@ -74,6 +74,7 @@ class Variant:
         self._written = _written(self.graph)
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self.is_random = "key" in self.graph.notes
+        self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
 
     def __repr__(self) -> str:
@@ -113,8 +114,14 @@ class Variant:
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key())
-        if self._changes or self._saves:
-            return self._run_and_apply(leaves, args, kwargs)
+        rewind = self.target.rewinding() if self._draws else None
+        changes = self._changes or self._saves
+        result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)
+        if rewind and isinstance(result, Missed):
+            rewind()
+        return result
+
+    def _run_pure(self, leaves: tuple[Any, ...]) -> Any:
         try:
             outcome = self.function(*self._leading(), *leaves)
             if not self._returns_more:

@@ -10,11 +10,11 @@ import torch
 
 from ....ir import Value
 from ....ops import ArraySpec
-from ....ops.dtypes import is_complex, is_floating, is_integer
+from ....ops.dtypes import is_floating, is_integer
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure
 from ..dtypes import dtype_name, result_type, torch_dtype
-from .table import TorchBuilder, rows
+from .table import TorchBuilder, number_as, rows
 
 _LITERAL_ELEMENTS = 64  # more are a constant of the graph, not text
 
@@ -32,13 +32,6 @@ def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = Non
     if isinstance(value, Value):
         return b.broadcast_to(b.reshape(b.cast(value, name), shape=()), shape=shape)
     return b.full(shape=shape, fill_value=number_as(value, name), dtype=name)
-
-
-def number_as(value: Any, dtype: str) -> Any:
-    """A number as an element of this type: 1.5 is 1 as an integer and True as a bool."""
-    if isinstance(value, Size) or is_complex(dtype):
-        return value
-    return bool(value) if dtype == "bool" else int(value) if is_integer(dtype) else float(value)
 
 
 # ------------------------------------------------------------------------------ of one number
