@@ -48,7 +48,7 @@ def test_the_text_of_a_size_computes_the_size(seed: int) -> None:
         for values in (HINTS, *ELSEWHERE) if isinstance(size, Size) else ():
             text, known = size.text(lambda symbol: symbol.source), {"math": math, **values}
             try:
-                wanted, found = size.evaluate(lambda symbol: values[symbol.source]), eval(text, known)
+                wanted, found = size.evaluate(lambda symbol, values=values: values[symbol.source]), eval(text, known)
             except ZeroDivisionError:
                 continue
             assert (type(found), found) == (type(wanted), wanted), text
