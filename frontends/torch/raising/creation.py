@@ -10,7 +10,7 @@ import torch
 
 from ....ir import Value
 from ....ops import ArraySpec
-from ....ops.dtypes import is_floating, is_integer
+from ....ops.dtypes import is_complex, is_floating, is_integer
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure
 from ..dtypes import dtype_name, result_type, torch_dtype
