@@ -155,7 +155,7 @@ class Capture(TorchFunctionMode):
         self.call = name = name_of(function)
         if sized:
             self.fix_all_sizes()
-        if row_key(name) in reads.FACTS or sized and row_key(name) == "is_same_size":
+        if row_key(name) in reads.FACTS or sized and row_key(name) in reads.SAME_SIZES:
             return self.run(function, args, kwargs)
         if row_key(name) in reads.VALUES:
             return elements(self, function, args, kwargs)
