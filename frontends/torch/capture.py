@@ -8,9 +8,8 @@ put back afterwards, also when it raises.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -21,85 +20,31 @@ from ...errors import TracingError
 from ...ir.graph import Graph, Origin, Value, values_in
 from ...ops.dtypes import is_inexact
 from ...sizes import Size, Symbol
-from ...tracing import Locator, Recorder, Surroundings, refuse_escapes
+from ...tracing import Locator, Recorder, refuse_escapes
 from ...tracing.updates import Containers
-from ...trees import Tree, call_of, flatten, iterate_structure, map_structure, statics
+from ...trees import Tree, flatten, iterate_structure, map_structure
 from . import kinds, reads
 from .answers import ANSWERS, elements
-from .arguments import input_names, is_array, opens, to_tensor
+from .arguments import opens
 from .attributes import Attributes
 from .autocasting import device_under_autocast, record_cast
-from .compiling import compiling
 from .gradients import Gradients
 from .indices import with_numbers
 from .memory import Memory, is_shared
-from .modes import unwound, without
+from .modes import unwound
 from .names import is_in_place, name_of, row_key
-from .outside import outside_of
 from .parameters import Weights
-from .refusals import Refusals, check_classes, refusing
+from .refusals import Refusals, check_classes
 from .reshaping import refuse_out
 from .settings import settings_kept
 from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
-from .state import State
 from .structure import STRUCTURE
-from .surroundings import surroundings_of
 from .tensors import fills_memory, hints, put_back, spec_of, storage, version, without_repeats
 from .threads import StartedThreads
-from .training import TrainingReads
 from .unseen import Unseen
 
 _NUMBERS = (bool, int, float, complex)
-
-
-@dataclass
-class Recording:
-    """A recorded graph with what is needed to run it beside the original: where the parameters live, and what it relies on."""
-
-    graph: Graph
-    weights: Weights
-    surroundings: Surroundings
-
-
-def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, for_torch: bool = True) -> Recording:
-    """Runs ``function(*args, **kwargs)`` once and records it; ``for_torch`` is whether the graph will run in torch."""
-    weights = Weights(function)
-    with weights.exclusive():
-        return _record(function, args, kwargs, Recorder(name, "torch"), weights, nullcontext() if for_torch else compiling())
-
-
-def _record(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    recorder: Recorder,
-    weights: Weights,
-    context: AbstractContextManager[None],
-) -> Recording:
-    leaves, tree = flatten((args, kwargs), is_array, opens)
-    tensors = [to_tensor(leaf) for leaf in leaves]
-    capture = Capture(recorder, weights)
-    for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
-        capture.add_input(leaf_name, tensor)
-    again_args, again_kwargs = call_of(tree, tensors)
-    containers, state = Containers((again_args, again_kwargs), is_array), State(weights)
-    try:
-        with refusing(recorder.graph.name), capture.isolated(), TrainingReads() as asked, context:
-            result = function(*again_args, **again_kwargs)
-            state.finish(capture)
-        graph = capture.finish(result, tree, containers)
-    finally:
-        state.restore()
-        capture.forget_arrays()
-    only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
-    surroundings = surroundings_of(weights, graph, asked.modules(), only_without_grad)
-    return Recording(graph, weights, outside_of((function, *statics(tree))).added_to(surroundings))
-
-
-def unrecorded() -> AbstractContextManager[None]:
-    """Inside of the block no recording of this thread sees what is done."""
-    return without(Capture, Unseen)
 
 
 class Capture(TorchFunctionMode):
@@ -211,6 +156,8 @@ class Capture(TorchFunctionMode):
         self.call = name = name_of(function)
         if sized:
             self.fix_all_sizes()
+        if row_key(name) in reads.FACTS or sized and row_key(name) in reads.SAME_SIZES:
+            return self.run(function, args, kwargs)
         if row_key(name) in reads.VALUES:
             return elements(self, function, args, kwargs)
         return self.record_call(function, name, row_key(name), args, kwargs)

@@ -24,6 +24,9 @@ VALUES = frozenset(
 # Calls that tell a size; inside of a transform (vmap) the answer is a plain number.
 SIZES = frozenset({"shape", "size", "numel", "nelement", "__len__", "stride"})
 
+# Kernels that compare sizes: asked by transforms, after which sizes are what they are.
+SAME_SIZES = frozenset({"is_same_size", "_has_same_storage_numel"})
+
 # Calls that run backward passes: what happens inside of them is recorded kernel by kernel.
 BACKWARD = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
 

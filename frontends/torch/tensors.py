@@ -32,7 +32,8 @@ def version(tensor: torch.Tensor) -> int:
 def storage(tensor: torch.Tensor) -> int:
     """Identity of the tensor's memory."""
     try:
-        return tensor.untyped_storage()._cdata
+        with torch._C.DisableTorchFunction():
+            return tensor.untyped_storage()._cdata
     except (NotImplementedError, RuntimeError):  # sparse and other tensors without one storage
         return -id(tensor)
 
