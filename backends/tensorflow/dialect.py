@@ -58,7 +58,10 @@ class TensorFlowDialect(CanonicalDialect):
         for item in node.inputs:
             written = self._operand(item, text)
             if isinstance(item, Size):
-                written = operand(f"scalar({written.strip('()') if written.count('(') == 1 else written}, tf.{beside})", None)
+                written = operand(
+                    f"scalar({written.removeprefix('(').removesuffix(')') if written.startswith('(') and written.count('(') == 1 else written}, tf.{beside})",
+                    None,
+                )
             elif item is not None and not isinstance(item, Value):
                 written = _number(item, written, beside, typed=not seen)
             seen = seen or (isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value))

@@ -760,15 +760,16 @@ _IN_BOTH = {
     _HANDED: (
         "numpy_mean_detached numpy_sqrt_of_tensor numpy_call_and_back numpy_arithmetic numpy_asarray numpy_array numpy_array_times_tensor numpy_where "
         "numpy_allclose numpy_stack numpy_writes numpy_detached_cpu numpy_argmax numpy_tolist numpy_float scipy_softmax scipy_of_tensor copy_of_tensor "
-        "from_dlpack memoryview_of_tensor bytes_of_tensor map_in_place apply_in_place storage_of_tensor pickle_of_tensor save_and_load set_in_place"
+        "memoryview_of_tensor bytes_of_tensor map_in_place apply_in_place storage_of_tensor pickle_of_tensor save_and_load"
     ),
     _WRITTEN: "numpy_written_after numpy_buffer_view",
     _NESTED: "nested",
     _RULES: "nested_jagged subclass_overriding masked",
     "changes what kernels do": "own_dispatch_mode",
+    "of a tensor that depends on the inputs": "from_dlpack",
     "may come from a thread": "thread_inside pool_inside",
 }
-_IN_JAX = "deepcopy_of_tensor deepcopy_of_list sparse sparse_made sparse_csr quantised module_inside complex_written resize"
+_IN_JAX = "deepcopy_of_tensor deepcopy_of_list sparse sparse_made sparse_csr quantised module_inside complex_written resize set_in_place"
 _ERRORS = {
     **{name: dict.fromkeys(("torch", ELSEWHERE), words) for words, names in _IN_BOTH.items() for name in names.split()},
     **{name: {ELSEWHERE: "translated"} for name in _IN_JAX.split()},
