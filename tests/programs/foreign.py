@@ -766,10 +766,11 @@ _IN_BOTH = {
     _NESTED: "nested",
     _RULES: "nested_jagged subclass_overriding masked",
     "changes what kernels do": "own_dispatch_mode",
+    "puts other memory under a tensor": "resize set_in_place",
     "of a tensor that depends on the inputs": "from_dlpack",
     "may come from a thread": "thread_inside pool_inside",
 }
-_IN_JAX = "deepcopy_of_tensor deepcopy_of_list sparse sparse_made sparse_csr quantised module_inside complex_written resize set_in_place"
+_IN_JAX = "deepcopy_of_tensor deepcopy_of_list sparse sparse_made sparse_csr quantised module_inside complex_written"
 _ERRORS = {
     **{name: dict.fromkeys(("torch", ELSEWHERE), words) for words, names in _IN_BOTH.items() for name in names.split()},
     **{name: {ELSEWHERE: "translated"} for name in _IN_JAX.split()},
