@@ -52,9 +52,9 @@ def compile(
     Args:
         objs: functions, methods, ``torch.nn.Module`` objects and other callables. Of a class, a subclass whose methods are compiled at
             their first call; of a Python module, a copy whose functions are, those of its submodules too. The originals stay as they are.
-        to: framework to write the graph for (``"torch"``, ``"jax"``, ``"numpy"``); by default the one it is written in.
+        to: framework to write the graph for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``); by default the one it is written in.
         array_caching: compute once what is the same at every call.
-        return_backend_compiled_fn: wrap the flat function in ``torch.compile`` or ``jax.jit``, with ``compile_options``; numpy has no compiler
+        return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function``, with ``compile_options``. numpy has no compiler
             and runs it as it is.
         include_generators: ``False`` draws random numbers that depend on no array once, as constants.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.

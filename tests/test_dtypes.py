@@ -89,8 +89,15 @@ def in_full_width(target: str) -> Any:
     return jax.enable_x64(True)
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", SLICE)
+# JAX compiles each call: all of them only with -m slow, each sixth always.
+CASES = [
+    pytest.param(name, target, marks=[pytest.mark.slow] if target == "jax" and place % 6 else [])
+    for place, name in enumerate(SLICE)
+    for target in TARGETS
+]
+
+
+@pytest.mark.parametrize(("name", "target"), CASES)
 def test_dtypes(name: str, target: str) -> None:
     limits = unsupported_dtypes(target)
     for dtype, sample, expected in itertools.islice(taken(name), tries(target)):
