@@ -138,6 +138,13 @@ class JaxTarget:
         self._key, key = jax.random.split(self._key)
         return key
 
+    def random_state(self, leaves: tuple[Any, ...]) -> Any:
+        """Keys are inputs: nothing is drawn unseen."""
+        return None
+
+    def set_random_state(self, state: Any) -> None:
+        """Nothing to put back."""
+
     def register_classes(self, classes: Iterable[type]) -> None:
         """Containers of these classes become JAX pytrees, so that ``jax.jit`` and ``jax.grad`` pass them through."""
         for cls in classes:

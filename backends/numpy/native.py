@@ -84,6 +84,13 @@ class NumpyTarget:
         """A fresh generator, independent of those before it."""
         return np.random.default_rng(self._seeds.spawn(1)[0])
 
+    def random_state(self, leaves: tuple[Any, ...]) -> Any:
+        """Generators are inputs: nothing is drawn unseen."""
+        return None
+
+    def set_random_state(self, state: Any) -> None:
+        """Nothing to put back."""
+
     def register_classes(self, classes: Iterable[type]) -> None:
         """Numpy has no transformations that containers would have to pass through."""
 

@@ -108,6 +108,13 @@ class TensorFlowTarget:
         self._key, key = tf.unstack(tf.random.split(self._key, 2))
         return key
 
+    def random_state(self, leaves: tuple[Any, ...]) -> Any:
+        """Keys are inputs: nothing is drawn unseen."""
+        return None
+
+    def set_random_state(self, state: Any) -> None:
+        """Nothing to put back."""
+
     def register_classes(self, classes: Iterable[type]) -> None:
         """``tf.nest`` looks into tuples, lists, dicts and dataclasses that say so by themselves."""
 

@@ -8,8 +8,7 @@ put back afterwards, also when it raises.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,75 +18,33 @@ from torch.overrides import TorchFunctionMode
 from ...errors import TracingError
 from ...ir.graph import Graph, Origin, Value, values_in
 from ...ops.dtypes import is_inexact
+from ...ops.registry import ArraySpec
+from ...passes.aliases import Aliases
 from ...sizes import Size, Symbol
-from ...tracing import Locator, Recorder, Surroundings, refuse_escapes
+from ...tracing import Locator, Recorder, refuse_escapes
+from ...tracing.overlap import fact_of
 from ...tracing.updates import Containers
-from ...trees import Tree, call_of, flatten, iterate_structure, map_structure, statics
+from ...trees import Tree, flatten, iterate_structure, map_structure
 from . import kinds, reads
 from .answers import ANSWERS, elements
-from .arguments import input_names, is_array, opens, to_tensor
-from .attributes import Attributes
-from .compiling import compiling
+from .arguments import opens
+from .generators import SPEC as GENERATOR
+from .generators import Generators, is_generator
+from .host_draws import HostDraws
 from .indices import with_numbers
 from .modes import unwound, without
 from .names import is_in_place, name_of, row_key
-from .outside import outside_of
 from .parameters import Weights
 from .settings import settings_kept
 from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
 from .structure import STRUCTURE
-from .surroundings import surroundings_of
 from .tensors import fills_memory, hints, spec_of, storage, version
-from .training import TrainingReads
+from .typed import DTYPES
 from .unseen import Unseen
 
 _NUMBERS = (bool, int, float, complex)
-
-
-@dataclass
-class Recording:
-    """A recorded graph with what is needed to run it beside the original: where the parameters live, and what it relies on."""
-
-    graph: Graph
-    weights: Weights
-    surroundings: Surroundings
-
-
-def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, for_torch: bool = True) -> Recording:
-    """Runs ``function(*args, **kwargs)`` once and records it; ``for_torch`` is whether the graph will run in torch."""
-    weights = Weights(function)
-    with weights.exclusive():
-        return _record(function, args, kwargs, Recorder(name, "torch"), weights, nullcontext() if for_torch else compiling())
-
-
-def _record(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    recorder: Recorder,
-    weights: Weights,
-    context: AbstractContextManager[None],
-) -> Recording:
-    leaves, tree = flatten((args, kwargs), is_array, opens)
-    tensors = [to_tensor(leaf) for leaf in leaves]
-    capture = Capture(recorder, weights)
-    for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
-        capture.add_input(leaf_name, tensor)
-    again_args, again_kwargs = call_of(tree, tensors)
-    containers, state = Containers((again_args, again_kwargs), is_array), State(weights)
-    try:
-        with capture.isolated(), TrainingReads() as asked, context:
-            result = function(*again_args, **again_kwargs)
-            state.finish(capture)
-        graph = capture.finish(result, tree, containers)
-    finally:
-        state.restore()
-        capture.forget_arrays()
-    only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
-    surroundings = surroundings_of(weights, graph, asked.modules(), only_without_grad)
-    return Recording(graph, weights, outside_of((function, *statics(tree))).added_to(surroundings))
 
 
 def unrecorded() -> AbstractContextManager[None]:
@@ -98,8 +55,10 @@ def unrecorded() -> AbstractContextManager[None]:
 class Capture(TorchFunctionMode):
     """The interceptor of one recording."""
 
-    def __init__(self, recorder: Recorder, weights: Weights) -> None:
+    def __init__(self, recorder: Recorder, weights: Weights, for_torch: bool = True, draws: bool = True) -> None:
         super().__init__()
+        self.for_torch = for_torch
+        self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(("torch",), torch.nn.Module._call_impl.__code__, weights.path_of)
         self.unseen = Unseen(self)
@@ -108,38 +67,51 @@ class Capture(TorchFunctionMode):
         self.ambient_grad = torch.is_grad_enabled()
         self.grad_mode_changed = False
         self.differentiable: set[Value] = set()
-        self.input_tensors: list[torch.Tensor] = []
+        self.input_tensors: list[torch.Tensor | None] = []  # None for a number
+        self.count_call_inputs = 0
+        self.arrays: dict[int, Any] = {}  # given array -> its tensor
         self._saved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
         """Records inside of the block; afterwards written tensors and the random state are as before."""
-        random_state, attributes = torch.get_rng_state(), Attributes(self.weights.modules())
         try:
-            with settings_kept(self.recorder.graph.name), self.unseen, self, unwound():
-                yield
+            with self.host_draws.seen(), self.generators.following():
+                with settings_kept(self.recorder.graph.name), self.unseen, self, unwound():
+                    yield
+                self.generators.finish()
         finally:
-            torch.set_rng_state(random_state)
-            attributes.restore()
             with torch.no_grad():
                 for tensor, before in reversed(self._saved.values()):  # views of one memory: what was saved first is the oldest
                     tensor.copy_(before)
 
-    def finish(self, result: Any, input_tree: Tree, containers: Containers) -> Graph:
-        """The graph, given what the function returned and what it did to the containers in its arguments."""
-        updates, new = containers.updates()
-        if updates:
-            self.recorder.graph.notes["updates"] = tuple(updates)
-            result = (result, tuple(new))
-        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item), opens)
+    def finish(self, result: Any, input_tree: Tree, containers: Containers, state: State) -> Graph:
+        """The graph, given what the function returned and what it did to containers and places."""
         graph = self.recorder.graph
+        updates = containers.updates(self.rewritten_state())
+        if updates or state.replaced:
+            graph.notes["updates"] = tuple(updates)
+            result = (result, tuple(containers.new))
+        if self.host_draws.bakes:
+            graph.notes["random_state"] = self.generators.state_before
+        if state.places or self.host_draws.draws:
+            graph.notes["state"] = state.recorded(self)
+        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item), opens)
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
         note_sharing(self, graph)
         _name_by_module(graph, self._leaf_paths())
         return graph
+
+    def rewritten_state(self) -> frozenset[int]:
+        """Identities of tensors in places that were written to, where the graph runs in a framework whose arrays cannot be."""
+        if self.for_torch:
+            return frozenset()
+        written = Aliases(self.recorder.graph).written
+        pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
+        return frozenset(id(tensor) for tensor, value in pairs if value in written)
 
     def _is_recorded(self, item: Any) -> bool:
         """Whether an object is, or stands for, something that differs between calls."""
@@ -155,8 +127,17 @@ class Capture(TorchFunctionMode):
         self._saved.clear()
         self.unseen.capture = None
 
-    def add_input(self, name: str, tensor: torch.Tensor) -> None:
-        """One array of the arguments; an array that stands in two places is one input, read in the first."""
+    def add_number(self, name: str, number: Any) -> Value:
+        """One number that is an input."""
+        self.input_tensors.append(None)
+        return self.recorder.add_input(name, object(), ArraySpec((), DTYPES[type(number)]))
+
+    def add_input(self, name: str, tensor: Any) -> None:
+        """One array of the arguments (in two places it is one input, read in the first), or a generator."""
+        if is_generator(tensor):
+            self.recorder.add_input(name, tensor, GENERATOR)
+            self.input_tensors.append(None)
+            return
         value = self.recorder.add_input(name, tensor, spec_of(tensor))
         self.input_tensors.append(tensor)
         self.unseen.note(tensor)
@@ -167,6 +148,7 @@ class Capture(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if torch._C._functorch.peek_interpreter_stack() is not None:
+            self._decide_numbers((args, kwargs))
             return function(*hints(args), **hints(kwargs))
         name = name_of(function)
         key = row_key(name)
@@ -177,6 +159,13 @@ class Capture(TorchFunctionMode):
         if key in reads.FACTS:
             return self.run(function, args, kwargs)
         return self.record_call(function, name, key, args, kwargs)
+
+    def _decide_numbers(self, arguments: Any) -> None:
+        """Numbers that are inputs went into code that cannot be seen: from here on they are what they are."""
+        for item in iterate_structure(arguments):
+            expression = expression_of(item)
+            if isinstance(expression, Size) and any(symbol.kind == "item" for symbol in expression.symbols()):
+                self.decide(expression)
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The real call, on the sizes seen; what its kernels make is hidden unless it gives it back."""
@@ -205,6 +194,7 @@ class Capture(TorchFunctionMode):
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
+        generators = self._quietly(self.generators.before, (args, kwargs))
         args, kwargs = with_numbers(self, key, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
@@ -216,11 +206,20 @@ class Capture(TorchFunctionMode):
         made = self._made(key, result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
             self.depends_on("is_contiguous", made[0])
-        if made or written:
-            self._add_node(name, key, inputs, params, operands, result, made, written)
+        drew = self._quietly(self.generators.drew, generators)
+        if made or written or drew:
+            self._add_node(name, key, inputs, params, operands, result, made, written, drew)
         else:
             self._handed_over(result, operands, (args, kwargs))
         return result
+
+    def _quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+        """A look at something of which no kernel is to be seen."""
+        before, self.unseen.inside_call = self.unseen.inside_call, True
+        try:
+            return function(*args)
+        finally:
+            self.unseen.inside_call = before
 
     def _handed_over(self, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
         """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be followed."""
@@ -254,10 +253,12 @@ class Capture(TorchFunctionMode):
 
     def note_fact(self, fact: str) -> None:
         """As :meth:`depends_on`, of all inputs."""
-        facts = [bool(_fact(given, fact)) for given in self.input_tensors]
+        facts = [fact_of(given, fact) for given in self.input_tensors]
         self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
 
-    def _add_node(self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any) -> None:
+    def _add_node(
+        self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool
+    ) -> None:
         origin = self.locator.locate(name, 4)
         wish = kinds.WISHES.get(key, key.strip("_"))
         facts: dict[str, Any] = {"key": key}
@@ -267,7 +268,7 @@ class Capture(TorchFunctionMode):
             facts["writes"] = tuple(dict.fromkeys(written))
         if not self.grad_enabled and any(value in self.differentiable for value in values_in((inputs, params))):
             facts["no_grad"] = True
-        if key in kinds.RANDOM:
+        if drew or key in kinds.RANDOM:
             facts["random"] = True
         self._refuse_unseen(operands, origin)
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
@@ -306,6 +307,8 @@ class Capture(TorchFunctionMode):
     def _recorded(self, item: Any) -> Any:
         if isinstance(item, np.generic):  # numpy's numbers count as Python's
             return item.item()
+        if is_generator(item):
+            return self.recorder.find(item) or item
         return self.value(item) if isinstance(item, torch.Tensor) else expression_of(item)
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -370,11 +373,6 @@ class Capture(TorchFunctionMode):
 
     def _leaf_paths(self) -> set[str]:
         return {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules}
-
-
-def _fact(tensor: torch.Tensor, fact: str) -> Any:
-    found = getattr(tensor, fact)
-    return found() if callable(found) else found
 
 
 def _name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
