@@ -11,13 +11,14 @@ import torch
 
 from ...naming import legal
 from ...trees import Path, Tree, paths, static_paths
+from .sizes import is_symbolic
 
 
 def is_array(item: Any) -> bool:
     """Whether this is an array of any framework; numpy's scalars count as Python's."""
     if isinstance(item, (torch.Tensor, np.ndarray)):
         return True
-    if isinstance(item, (np.generic, type)):
+    if isinstance(item, (np.generic, type)) or is_symbolic(item):  # a symbolic number that is asked for an attribute becomes a guard
         return False
     return hasattr(item, "dtype") and hasattr(item, "shape") and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
 
