@@ -31,7 +31,10 @@ class CanonicalDialect:
                 )
         operands = tuple(self._operand(item, text) for item in node.inputs)
         params = {name: self._param(name, value, text) for name, value in node.params.items()}
-        return self.rows.expression(node.op, operands, params, tuple(value.spec for value in node.outputs))
+        try:
+            return self.rows.expression(node.op, operands, params, tuple(value.spec for value in node.outputs))
+        except UnsupportedOperation as problem:
+            raise UnsupportedOperation(f"{problem}\n    {node.origin}") from problem
 
     def _operand(self, item: Any, text: Callable[[Any], Any]) -> Any:
         if item is None:

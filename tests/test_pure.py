@@ -58,7 +58,7 @@ def array(elements: list[float]) -> Any:
     return torch.tensor(elements, dtype=torch.float32)
 
 
-@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
 @pytest.mark.parametrize("name", ROWS)
 def test_guards_on_elements_hold_for_pure_calls(name: str, to: str) -> None:
     function, recorded, right, wrong = ROWS[name]
@@ -91,6 +91,25 @@ def test_guards_on_elements_hold_inside_of_jit(name: str) -> None:
             assert "GuardFailed" in f"{type(problem).__name__}: {problem}"
         else:
             assert all(np.isnan(leaf).all() for leaf in result)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_guards_on_elements_hold_inside_of_a_function_of_tensorflow(name: str) -> None:
+    tf = pytest.importorskip("tensorflow")
+    function, recorded, right, wrong = ROWS[name]
+    graph = graph_compiler.compile(function, to="tensorflow", args=(array(recorded),))
+
+    @tf.function
+    def pure(x: Any) -> Any:
+        result = graph.functional(graph.parameters, x)
+        return result["z"] if isinstance(result, dict) else result
+
+    for elements in right:
+        expected = function(array(elements))
+        assert_same(pure(tf.constant(elements, tf.float32)), expected["z"] if isinstance(expected, dict) else expected)
+    for elements in wrong:
+        with pytest.raises((GuardFailed, tf.errors.InvalidArgumentError), match="handed to Python were"):
+            pure(tf.constant(elements, tf.float32))
 
 
 def test_guards_hold_under_gradients_of_torch() -> None:

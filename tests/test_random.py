@@ -11,6 +11,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+import graph_compiler
 from graph_compiler.codegen import load, write
 from graph_compiler.trees import iterate_structure
 
@@ -125,3 +126,18 @@ def test_dropout_outside_of_training_is_no_operation(name: str) -> None:
     graph = raise_call(f"nn.functional.{name}", getattr(F, name), (x,), {"training": False})
     assert not graph.nodes
     assert graph.outputs == graph.inputs
+
+
+def test_a_variant_that_does_not_hold_draws_nothing() -> None:
+    """It has drawn its numbers when the guard on elements fails; the next variant starts where it started."""
+
+    def signed(x: torch.Tensor) -> torch.Tensor:
+        noise = torch.rand(x.shape[0])
+        return noise if x.sum() > 0 else -noise
+
+    graph = graph_compiler.compile(signed, args=(torch.ones(3),))
+    for x in (torch.ones(3), -torch.ones(3), torch.ones(2)):
+        torch.manual_seed(0)
+        expected = signed(x)
+        torch.manual_seed(0)
+        assert torch.equal(graph(x), expected)

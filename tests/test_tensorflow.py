@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,31 @@ def test_gradients(name: str) -> None:
         expected = torch_gradients(case.model, inputs, case.options)
         found = tape_gradients(graph, list(expected), inputs, case.options)
         assert_no_further(found, expected, torch_gradients(exact, doubled(inputs), case.options), factor=4)
+
+
+CONVOLUTIONS = [
+    (torch.nn.functional.conv2d, (2, 4, 9, 8), (6, 4, 3, 3), {"dilation": 2, "stride": (2, 1)}),
+    (torch.nn.functional.conv2d, (2, 4, 9, 8), (6, 2, 3, 3), {"groups": 2, "padding": 1}),
+    (torch.nn.functional.conv2d, (2, 4, 9, 8), (8, 1, 3, 3), {"groups": 4}),
+    (torch.nn.functional.conv2d, (2, 4, 9, 8), (4, 1, 3, 3), {"groups": 4, "dilation": 2}),
+    (torch.nn.functional.conv1d, (2, 4, 9), (6, 4, 3), {"dilation": 3, "padding": 2}),
+    (torch.nn.functional.conv3d, (2, 2, 5, 6, 5), (3, 2, 2, 3, 2), {"dilation": (1, 2, 1)}),
+    (torch.nn.functional.conv_transpose2d, (2, 4, 5, 4), (4, 3, 3, 3), {"groups": 2, "stride": 2, "output_padding": 1, "padding": 1}),
+]
+
+
+@pytest.mark.parametrize(("function", "shape", "kernel", "options"), CONVOLUTIONS)
+def test_gradients_of_convolutions(function: Any, shape: tuple[int, ...], kernel: tuple[int, ...], options: dict[str, Any]) -> None:
+    """TensorFlow's kernels for CPU have no gradient for groups, nor for a dilation."""
+    x, weight = torch.randn(shape, requires_grad=True), torch.randn(kernel, requires_grad=True)
+    graph = gc.transpile(lambda x, w: function(x, w, **options), to="tensorflow", args=(x.detach(), weight.detach()))
+    given = [tf.constant(array.detach().numpy()) for array in (x, weight)]
+    with tf.GradientTape() as tape:
+        tape.watch(given)
+        loss = tf.reduce_sum(tf.sin(graph.functional({}, *given)))
+    expected = torch.autograd.grad(function(x, weight, **options).sin().sum(), (x, weight))
+    for found, wanted in zip(tape.gradient(loss, given), expected, strict=True):
+        np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-3, atol=1e-4)
 
 
 # ---------------------------------------------------------------------------------------------- tf.function
@@ -183,6 +209,20 @@ def test_random_numbers_follow_the_seed() -> None:
     first, second = graph(torch.zeros(4)).numpy(), graph(torch.zeros(4)).numpy()
     target.seed(3)
     assert (graph(torch.zeros(4)).numpy() == first).all() and (first != second).any()
+
+
+def test_every_helper_can_be_copied() -> None:
+    """The writer finds helpers in the prelude's own names: one that is not among them would be a NameError in the generated source."""
+    from graph_compiler.backends.tensorflow import prelude
+
+    folder = Path(str(prelude.__file__)).parent
+    functions = {
+        node.name
+        for file in folder.glob("[!_]*.py")
+        for node in ast.parse(file.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert functions <= vars(prelude).keys()
 
 
 def test_rows_of_small_models_are_known() -> None:

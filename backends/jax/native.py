@@ -98,7 +98,7 @@ class JaxTarget:
             array[...] = np.asarray(value)
         else:
             tensor = array.detach()  # shares the memory and the version counter
-            tensor.copy_(tensor.new_tensor(np.asarray(value)))
+            tensor.copy_(tensor.new_tensor(self.to_numpy(value)))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
@@ -138,12 +138,9 @@ class JaxTarget:
         self._key, key = jax.random.split(self._key)
         return key
 
-    def random_state(self, leaves: tuple[Any, ...]) -> Any:
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Keys are inputs: nothing is drawn unseen."""
-        return None
-
-    def set_random_state(self, state: Any) -> None:
-        """Nothing to put back."""
+        return lambda: None
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """Containers of these classes become JAX pytrees, so that ``jax.jit`` and ``jax.grad`` pass them through."""

@@ -84,12 +84,9 @@ class NumpyTarget:
         """A fresh generator, independent of those before it."""
         return np.random.default_rng(self._seeds.spawn(1)[0])
 
-    def random_state(self, leaves: tuple[Any, ...]) -> Any:
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Generators are inputs: nothing is drawn unseen."""
-        return None
-
-    def set_random_state(self, state: Any) -> None:
-        """Nothing to put back."""
+        return lambda: None
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """Numpy has no transformations that containers would have to pass through."""

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from ...errors import GuardFailed
+from ...ir.graph import Guard
 from ...trees import map_structure
 
 log = logging.getLogger("graph_compiler")
@@ -108,12 +109,9 @@ class TensorFlowTarget:
         self._key, key = tf.unstack(tf.random.split(self._key, 2))
         return key
 
-    def random_state(self, leaves: tuple[Any, ...]) -> Any:
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Keys are inputs: nothing is drawn unseen."""
-        return None
-
-    def set_random_state(self, state: Any) -> None:
-        """Nothing to put back."""
+        return lambda: None
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """``tf.nest`` looks into tuples, lists, dicts and dataclasses that say so by themselves."""
@@ -122,14 +120,10 @@ class TensorFlowTarget:
         """``result`` where the guards on elements hold. Inside of a ``tf.function`` the check becomes an operation of it."""
         for check, guard in zip(checks, guards):
             if hasattr(check, "numpy"):
-                if self.elements(check) != guard.expected:
-                    raise GuardFailed(
-                        f"elements handed to Python were {guard.expected!r} while recording and are {self.elements(check)!r} now, read by {guard.origin}"
-                    )
+                guard.require(self.elements(check))
             else:
-                same = tf.reduce_all(tf.equal(check, tf.constant(guard.expected, check.dtype)))
                 message = f"elements handed to Python were {guard.expected!r} while recording, read by {guard.origin}; they are"
-                result = _asserted(result, same, message, check)
+                result = _asserted(result, _as_expected(check, guard), message, check)
         return result
 
     # ------------------------------------------------------------------------------ unknown sizes
@@ -143,6 +137,21 @@ class TensorFlowTarget:
         for holds, text in conditions:
             result = _asserted(result, holds, f"GuardFailed: {text}")
         return result
+
+
+def _as_expected(check: Any, guard: Guard) -> Any:
+    """Whether the elements are those that were seen while recording, in number too: NaN is NaN, and 0.0 is not -0.0."""
+    expected = np.asarray(guard.expected)
+    if not check.shape.is_compatible_with(expected.shape):
+        raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are of the shape {check.shape} now")
+    wanted = tf.cast(tf.constant(expected), check.dtype)
+    if not (check.dtype.is_floating or check.dtype.is_complex):
+        same = tf.equal(check, wanted)
+    else:
+        found, real = tf.math.real(check), tf.math.real(wanted)
+        same_sign = tf.equal(tf.math.atan2(found, tf.constant(-1, found.dtype)) < 0, tf.math.atan2(real, tf.constant(-1, real.dtype)) < 0)
+        same = (tf.equal(check, wanted) & same_sign) | (tf.not_equal(check, check) & tf.not_equal(wanted, wanted))
+    return tf.reduce_all(tf.equal(tf.shape(check), expected.shape)) & tf.reduce_all(same)
 
 
 def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:

@@ -93,15 +93,16 @@ class TorchTarget:
         """None: numbers are drawn from torch's default generator, which ``torch.manual_seed`` sets."""
         return None
 
-    def random_state(self, leaves: tuple[Any, ...]) -> Any:
-        """Of the generator on the CPU and of those among the inputs."""
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+        """Puts back the generator on the CPU and those among the inputs."""
         generators = [torch.default_generator, *(leaf for leaf in leaves if isinstance(leaf, torch.Generator))]
-        return [(generator, generator.get_state()) for generator in generators]
+        states = [(generator, generator.get_state()) for generator in generators]
 
-    def set_random_state(self, state: Any) -> None:
-        """Puts it back."""
-        for generator, before in state:
-            generator.set_state(before)
+        def rewind() -> None:
+            for generator, before in states:
+                generator.set_state(before)
+
+        return rewind
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result``, where the guards on elements hold. Inside of ``torch.func.vmap`` they cannot be looked at, and torch raises."""

@@ -11,7 +11,7 @@ import torch
 from ...errors import TracingError
 from ...sizes import Size, Symbol, product
 from ...trees import map_structure
-from . import reads
+from . import reads, reshaping
 from .sizes import own, plain, symbolic
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
             f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to code that cannot be recorded, "
             "so its result would be baked in. Compute it with torch, or move this line out of the compiled function"
         )
+    capture.memory.share(args[0], capture.here())
     return capture.run(function, args, kwargs)
 
 
@@ -171,6 +172,8 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "is_contiguous": _contiguous,
     "requires_grad": _requires_grad,
     "__set__": _set,
+    **dict.fromkeys(reshaping.VIEWS, reshaping.reshape_in_place),
+    **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
     **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),
     **dict.fromkeys(reads.VALUES, elements),
     **dict.fromkeys(reads.SYMBOLIC, _arithmetic),

@@ -7,6 +7,7 @@ put back afterwards, also when it raises.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -28,21 +29,29 @@ from ...trees import Tree, flatten, iterate_structure, map_structure
 from . import kinds, reads
 from .answers import ANSWERS, elements
 from .arguments import opens
+from .autocasting import device_under_autocast, record_cast
 from .generators import SPEC as GENERATOR
 from .generators import Generators, is_generator
+from .gradients import Gradients
 from .host_draws import HostDraws
 from .indices import with_numbers
+from .meeting import met
+from .memory import Memory
 from .modes import unwound, without
 from .names import is_in_place, name_of, row_key
 from .parameters import Weights
+from .refusals import Refusals, check_classes
+from .reshaping import refuse_out
 from .settings import settings_kept
 from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
 from .structure import STRUCTURE
 from .tensors import fills_memory, hints, spec_of, storage, version
+from .threads import StartedThreads
 from .typed import DTYPES
 from .unseen import Unseen
+from .written import Written
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -61,7 +70,8 @@ class Capture(TorchFunctionMode):
         self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(("torch",), torch.nn.Module._call_impl.__code__, weights.path_of)
-        self.unseen = Unseen(self)
+        self.unseen, self.threads = Unseen(self), StartedThreads()
+        self.memory, self.refusals, self.gradients = Memory(), Refusals(), Gradients(weights)
         self.call = ""
         self.grad_enabled = True
         self.ambient_grad = torch.is_grad_enabled()
@@ -70,7 +80,7 @@ class Capture(TorchFunctionMode):
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
         self.count_call_inputs = 0
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
-        self._saved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self.written = Written(self)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
@@ -78,13 +88,16 @@ class Capture(TorchFunctionMode):
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         try:
             with self.host_draws.seen(), self.generators.following():
-                with settings_kept(self.recorder.graph.name), self.unseen, self, unwound():
+                with settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
                     yield
                 self.generators.finish()
+            self.refusals.check(self.here)
+            self.memory.check(self.recorder.graph.name, self.written)
+            self.gradients.check(self.recorder.graph.name)
         finally:
-            with torch.no_grad():
-                for tensor, before in reversed(self._saved.values()):  # views of one memory: what was saved first is the oldest
-                    tensor.copy_(before)
+            self.gradients.restore()
+            self.refusals.restore()
+            self.written.restore()
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: State) -> Graph:
         """The graph, given what the function returned and what it did to containers and places."""
@@ -124,7 +137,7 @@ class Capture(TorchFunctionMode):
         """Drops every reference to arrays, so that they go with their last user and wait for no collector."""
         self.recorder.forget_arrays()
         self.input_tensors.clear()
-        self._saved.clear()
+        self.written.forget()
         self.unseen.capture = None
 
     def add_number(self, name: str, number: Any) -> Value:
@@ -141,6 +154,8 @@ class Capture(TorchFunctionMode):
         value = self.recorder.add_input(name, tensor, spec_of(tensor))
         self.input_tensors.append(tensor)
         self.unseen.note(tensor)
+        self.memory.note(tensor, value)
+        self.gradients.add(tensor)
         if is_inexact(value.dtype):
             self.differentiable.add(value)
 
@@ -149,10 +164,15 @@ class Capture(TorchFunctionMode):
         kwargs = kwargs or {}
         if torch._C._functorch.peek_interpreter_stack() is not None:
             self._decide_numbers((args, kwargs))
+            if row_key(name_of(function)) in reads.SIZES:
+                self.fix_all_sizes()
             return function(*hints(args), **hints(kwargs))
+        check_classes(types, self.here)
         name = name_of(function)
         key = row_key(name)
         self.call = name
+        if name in reads.BACKWARD:  # its kernels are recorded one by one
+            return function(*hints(args), **hints(kwargs))
         answer = ANSWERS.get(key)
         if answer is not None:
             return answer(self, function, args, kwargs)
@@ -179,10 +199,12 @@ class Capture(TorchFunctionMode):
         """A kernel that runs outside of any public call, as a call of its own."""
         self.call = name = name_of(function)
         if sized:
-            self._fix_all_sizes()
+            self.fix_all_sizes()
+        if row_key(name) in reads.VALUES:
+            return elements(self, function, args, kwargs)
         return self.record_call(function, name, row_key(name), args, kwargs)
 
-    def _fix_all_sizes(self) -> None:
+    def fix_all_sizes(self) -> None:
         """Sizes went into code that cannot be seen: from here on they are what they are."""
         graph = self.recorder.graph
         depending_on_data = (value for node in graph.nodes if node.facts["key"] in kinds.DATA_SIZED for value in node.outputs)
@@ -194,14 +216,20 @@ class Capture(TorchFunctionMode):
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
+        self.refusals.check(self.here)
         generators = self._quietly(self.generators.before, (args, kwargs))
         args, kwargs = with_numbers(self, key, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
+        if device := device_under_autocast(operands):
+            return record_cast(self, function, name, key, args, kwargs, device)
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
-        self._save_written(key, args, kwargs)
+        self.written.save(key, args, kwargs)
         versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
         result = self._attempt(function, key, operands, args, kwargs)
-        touched = (tensor for tensor, before in zip(operands, versions) if version(tensor) != before)
+        refuse_out(self, kwargs.get("out"), operands)
+        touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
+        if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
+            touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
         made = self._made(key, result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
@@ -239,7 +267,7 @@ class Capture(TorchFunctionMode):
         try:
             return self.run(function, args, kwargs)
         except Exception as problem:
-            self._fix_all_sizes()
+            self.fix_all_sizes()
             for tensor in operands:
                 if isinstance(problem, torch.linalg.LinAlgError) or not tensor.is_floating_point():
                     elements(self, torch.Tensor.tolist, (tensor,), {})
@@ -270,13 +298,14 @@ class Capture(TorchFunctionMode):
             facts["no_grad"] = True
         if drew or key in kinds.RANDOM:
             facts["random"] = True
-        self._refuse_unseen(operands, origin)
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
         node = self.recorder.add_call(name, inputs, params, origin, [(wish, tensor, spec_of(tensor)) for tensor in made], facts)
         facts["result"] = map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result)
         if self.grad_enabled and key not in kinds.CUT and any(value in self.differentiable for value in node.uses):
             self.differentiable.update(value for value in node.outputs if is_inexact(value.dtype))
         self._note_views(made, memory, node.outputs, facts)
+        for tensor, value in zip(made, node.outputs):
+            self.memory.note(tensor, value)
         assume = STRUCTURE.get(key)
         if assume is not None:
             assume(self, inputs, params, node.outputs)
@@ -285,30 +314,15 @@ class Capture(TorchFunctionMode):
     def value(self, tensor: torch.Tensor) -> Value:
         """The value of a tensor; one that nothing recorded made is a parameter or a constant."""
         value = self.recorder.find(tensor)
-        if value is not None:
-            return value
-        if self.unseen.is_hidden(tensor):
-            raise TracingError(
-                f"{self.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule or a cache), "
-                "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
-            )
-        if self.unseen.made(tensor):
-            raise TracingError(
-                f"{self.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded has made of it "
-                "(torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
-            )
-        name = self.weights.name_of(tensor)
-        if name is None or not self.weights.is_persistent(name):
-            return self.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
-        value = self.recorder.add_parameter(name, tensor, spec_of(tensor))
-        self.differentiable.update([value] if is_inexact(value.dtype) else [])
-        return value
+        return met(self, tensor) if value is None else value
 
     def _recorded(self, item: Any) -> Any:
         if isinstance(item, np.generic):  # numpy's numbers count as Python's
             return item.item()
         if is_generator(item):
             return self.recorder.find(item) or item
+        if isinstance(item, (int, float)) and isinstance(item, enum.Enum):
+            return item.value
         return self.value(item) if isinstance(item, torch.Tensor) else expression_of(item)
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
@@ -334,21 +348,6 @@ class Capture(TorchFunctionMode):
         return self.locator.locate(self.call, 2)
 
     # ------------------------------------------------------------------------------ writes and views
-    def _save_written(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []
-        targets += [kwargs["out"]] if kwargs.get("out") is not None else []
-        for position, keyword in reads.WRITTEN_ARGUMENTS.get(key, ()):
-            targets.append(args[position] if position < len(args) else kwargs.get(keyword))
-        for tensor in iterate_structure(targets):
-            if isinstance(tensor, torch.Tensor):
-                self._save(tensor)
-
-    def _save(self, tensor: torch.Tensor) -> None:
-        value = self.value(tensor)
-        base = self.recorder.base_of(value)
-        if base.node is None and id(tensor) not in self._saved:
-            self._saved[id(tensor)] = (tensor, self.run(lambda: tensor.detach().clone(), (), {}))
-
     def _made(self, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
         """The tensors that a call made, or may make where sizes and strides are others."""
         if not isinstance(result, (torch.Tensor, tuple, list, dict)):
@@ -366,10 +365,6 @@ class Capture(TorchFunctionMode):
             if viewed is not None:
                 facts.setdefault("views", {})[index] = viewed
                 self.recorder.set_base(value, viewed)
-
-    def _refuse_unseen(self, operands: list[torch.Tensor], origin: Origin) -> None:
-        if torch.is_autocast_enabled("cpu"):
-            raise TracingError(f"{origin}: torch.autocast inside of a recorded function is not supported yet; cast the model instead")
 
     def _leaf_paths(self) -> set[str]:
         return {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules}

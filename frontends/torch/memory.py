@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from typing import Any
+
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...errors import TracingError
 from ...ir.graph import Origin, Value
+from .tensors import version
 
 
 class Memory:
     """The memory of recorded values, and of tensors that share theirs with code that cannot be seen."""
 
     def __init__(self) -> None:
-        self._values: dict[int, tuple[StorageWeakRef, Value]] = {}
-        self._shared: list[tuple[torch.Tensor, bytes, Origin]] = []
+        self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
+        self._shared: list[tuple[torch.Tensor, int, bytes, Origin]] = []
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
         """``value`` stands for ``tensor``."""
         if has_memory(tensor):
-            reference = StorageWeakRef(tensor.untyped_storage())  # no other memory takes its identity while the reference lives
-            self._values.setdefault(reference.cdata, (reference, value))
+            memory = tensor.untyped_storage()
+            if memory._cdata not in self._values:  # no other memory takes its identity while the weak reference lives
+                self._values[memory._cdata] = (StorageWeakRef(memory), {})
+            self._values[memory._cdata][1].setdefault(_geometry(tensor), value)
 
-    def value_in(self, tensor: torch.Tensor) -> Value | None:
-        """The first value that was made in this tensor's memory, or None."""
+    def values_in(self, tensor: torch.Tensor) -> dict[Any, Value]:
+        """The values that were made in this tensor's memory."""
         entry = self._values.get(tensor.untyped_storage()._cdata) if has_memory(tensor) else None
-        return entry[1] if entry is not None and not entry[0].expired() else None
+        return entry[1] if entry is not None else {}
+
+    def same(self, tensor: torch.Tensor) -> Value | None:
+        """The value that looks at the same memory in the same way."""
+        return self.values_in(tensor).get(_geometry(tensor))
 
     def share(self, tensor: torch.Tensor, origin: Origin) -> None:
         """From now on other code may write to the tensor's memory, which torch does not count."""
         if has_memory(tensor):
-            self._shared.append((tensor, elements_of(tensor), origin))
+            self._shared.append((tensor, version(tensor), elements_of(tensor), origin))
 
-    def check(self, name: str) -> None:
-        """``TracingError`` where other code has written to memory that was handed to it."""
-        for tensor, before, origin in self._shared:
-            if elements_of(tensor) != before:
+    def check(self, name: str, written: Container[int]) -> None:
+        """``TracingError`` where other code has written to memory that was handed to it; ``written`` are the ids of what recorded calls wrote to."""
+        for tensor, number, before, origin in self._shared:
+            if id(tensor) not in written and version(tensor) == number and elements_of(tensor) != before:
                 raise TracingError(
                     f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that {origin} shares with it, "
                     "which cannot be recorded. Write to the tensor with torch, or pass on a copy (torch.tensor, clone)"
@@ -44,16 +54,23 @@ class Memory:
 
 def is_shared(tensor: torch.Tensor) -> bool:
     """Whether other code may write to the tensor's memory: it came from numpy, or was handed to it."""
-    return has_memory(tensor) and not tensor.is_inference() and not tensor.untyped_storage().resizable()
+    with torch._C.DisableTorchFunction():
+        return has_memory(tensor) and not tensor.is_inference() and not tensor.untyped_storage().resizable()
 
 
 def elements_of(tensor: torch.Tensor) -> bytes:
     """A copy of the elements, to be compared."""
-    with torch._C.DisableTorchFunctionSubclass(), torch.utils._python_dispatch._disable_current_modes():
+    with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
         plain = tensor.detach().resolve_conj().resolve_neg().contiguous().clone()
         return plain.view(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
 
 
 def has_memory(tensor: torch.Tensor) -> bool:
     """Whether the tensor has one piece of memory on this machine."""
-    return tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized and not tensor.is_nested
+    with torch._C.DisableTorchFunction():
+        plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized and not tensor.is_nested
+        return plain and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+
+
+def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())

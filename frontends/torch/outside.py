@@ -41,6 +41,8 @@ def _of_module(module: torch.nn.Module) -> Iterator[Described]:
     own = vars(module)
     if own["_modules"]:
         yield f"a child of a {type(module).__name__}", ("[*{}.values()] == {}", (own["_modules"], [*own["_modules"].values()]))
+    elif own["_parameters"]:
+        yield f"the class of a {type(module).__name__}", ("{}.__class__ is {}", (module, type(module)))
     if "forward" not in own:
         yield f"forward of a {type(module).__name__}", ("'forward' not in {}", (own,))
 

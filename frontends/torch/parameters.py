@@ -47,7 +47,7 @@ class Weights:
                         name = f"{whole}.{key}" if whole else key
                         self._names[id(tensor)] = (tensor, name)
                         self._holders[name] = (held, key)
-                        if key in module._non_persistent_buffers_set:
+                        if key in getattr(module, "_non_persistent_buffers_set", ()):
                             self._fleeting.add(name)
 
     def name_of(self, tensor: torch.Tensor) -> str | None:
@@ -119,13 +119,18 @@ class Weights:
 
     def buffers(self) -> list[torch.Tensor]:
         """All tensors that are no trainable parameters, as the modules hold them now."""
-        held = (holder.get(key) for holder, key in self._holders.values())
+        held = (_held(holder, key) for holder, key in self._holders.values())
         return [tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)]
+
+    def trained(self) -> list[torch.Tensor]:
+        """The parameters, as the modules hold them now."""
+        held = (_held(holder, key) for holder, key in self._holders.values())
+        return [tensor for tensor in held if isinstance(tensor, torch.nn.Parameter)]
 
     def is_trained(self, name: str) -> bool:
         """Whether the name is that of a parameter, not of a buffer."""
         holder, key = self._holders[name]
-        return isinstance(holder.get(key), torch.nn.Parameter)
+        return isinstance(_held(holder, key), torch.nn.Parameter)
 
     def set_training(self, mode: bool) -> None:
         """``train(mode)`` of all modules."""
@@ -149,6 +154,11 @@ _making_locks = threading.Lock()
 def _lock_of(module: torch.nn.Module) -> Any:
     with _making_locks:
         return _locks.setdefault(module, threading.RLock())
+
+
+def _held(holder: Any, key: str) -> Any:
+    """What a module holds; a scripted module has something like a dict, which has no ``get``."""
+    return dict(holder.items()).get(key)
 
 
 def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:

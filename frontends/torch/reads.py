@@ -17,7 +17,15 @@ FACTS = frozenset({
     "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad", "is_coalesced", "dense_dim", "sparse_dim",
 })  # fmt: skip
 
-VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "__contains__"})
+VALUES = frozenset(
+    {"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "__contains__", "_local_scalar_dense"}
+)
+
+# Calls that tell a size; inside of a transform (vmap) the answer is a plain number.
+SIZES = frozenset({"shape", "size", "numel", "nelement", "__len__", "stride"})
+
+# Calls that run backward passes: what happens inside of them is recorded kernel by kernel.
+BACKWARD = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
 
 # Calls that answer a question about elements with a Python bool: the question is recorded as this chain of calls instead.
 QUESTIONS = frozenset({"equal", "allclose"})

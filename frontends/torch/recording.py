@@ -22,6 +22,7 @@ from .compiling import compiling
 from .generators import Generators, generators_in, is_generator
 from .outside import outside_of
 from .parameters import Weights
+from .refusals import refusing
 from .state import State
 from .surroundings import surroundings_of
 from .training import TrainingReads
@@ -104,26 +105,28 @@ def _attempt(
     arrays = _tensors(leaves)
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
-    recorder = Recorder(name, "torch")
-    capture = Capture(recorder, weights, for_torch, draws)
-    for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
-        capture.add_input(leaf_name, tensor)
-    capture.count_call_inputs, capture.arrays = len(tensors), arrays
-    again_args, again_kwargs = call_of(tree, tensors)
-    state = State(weights, places, stateful.objects, numbers)
-    capture.generators = Generators(capture, (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs)))))
-    try:
-        values = state.enter(capture)
-        containers = Containers(
-            (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
+    with weights.exclusive():
+        capture = Capture(Recorder(name, "torch"), weights, for_torch, draws)
+        for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
+            capture.add_input(leaf_name, tensor)
+        capture.count_call_inputs, capture.arrays = len(tensors), arrays
+        again_args, again_kwargs = call_of(tree, tensors)
+        state = State(weights, places, stateful.objects, numbers)
+        capture.generators = Generators(
+            capture, (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs))))
         )
-        with weights.exclusive(), capture.isolated(), TrainingReads() as asked, nullcontext() if for_torch else compiling():
-            result = function(*again_args, **again_kwargs)
-        found = state.finish(capture, containers)
-        graph = capture.finish(result, tree, containers, state)
-    finally:
-        state.restore()
-        capture.forget_arrays()
+        try:
+            values = state.enter(capture)
+            containers = Containers(
+                (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
+            )
+            with refusing(name), capture.isolated(), TrainingReads() as asked, nullcontext() if for_torch else compiling():
+                result = function(*again_args, **again_kwargs)
+            found = state.finish(capture, containers)
+            graph = capture.finish(result, tree, containers, state)
+        finally:
+            state.restore()
+            capture.forget_arrays()
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
     surroundings = surroundings_of(weights, graph, asked.modules(), only_without_grad)
     outside = outside_of((function, *statics(tree)), state.free(containers))

@@ -30,7 +30,8 @@ def note_sharing(capture: Capture, graph: Graph) -> None:
     tensors = [tensor for index in apart if (tensor := capture.input_tensors[index]) is not None]
     if overlap(tensors, [apart.index(graph.notes["same_inputs"][index]) for index in places]):
         raise TracingError(
-            f"{graph.name} writes to an argument that shares memory with another one, which cannot be recorded; pass a copy of one of them"
+            f"{graph.name} writes to an argument that shares memory with another one, or whose elements share memory (expand, unfold), "
+            "which cannot be recorded; pass a copy of it"
         )
 
 

@@ -67,7 +67,6 @@ def _pieces(extent: Any, size: Any) -> Any:
 
 STRUCTURE: dict[str, Callable[[Any, Any, Any, Any], None]] = {
     "squeeze": _squeeze,
-    "squeeze_": _squeeze,
     "unbind": _unbind,
     "split": _split,
     "unsafe_split": _split,

@@ -19,11 +19,12 @@ def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module]
     flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
     written = Aliases(graph).written  # by the graph itself, which reads them at each call
     captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in written]
-    training = [("{}['training'] is {}", (vars(module), module.training)) for module in flags]
+    training = [_mode(module) for module in flags]
     facts = [fact for _, tensor in captured for fact in _untouched(tensor)]
     facts += [("{}.get({}) is {}", (*weights.holder_of(name), tensor)) for name, tensor in captured if weights.knows(name)]
     dtype = torch.get_default_dtype()
     facts.append(("{}() is {}", (torch.get_default_dtype, dtype)))
+    facts.append(("{}() is {}", (torch._C._is_any_autocast_enabled, torch._C._is_any_autocast_enabled())))
     if only_without_grad:
         facts.append(("not {}()", (torch.is_grad_enabled,)))
     modes = conjunction(training)
@@ -35,9 +36,16 @@ def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module]
             return f"it was recorded with {dtype} as the default dtype"
         if only_without_grad and torch.is_grad_enabled():
             return "it was recorded under no_grad"
+        if torch._C._is_any_autocast_enabled():
+            return "it was recorded outside of torch.autocast"
         return f"captured tensors were changed or replaced since (of {', '.join(graph.constants)})"
 
     return Surroundings(conjunction([*training, *facts]), reason)
+
+
+def _mode(module: torch.nn.Module) -> Fact:
+    own = vars(module)
+    return ("{}['training'] is {}", (own, own["training"])) if "training" in own else ("{}.training is {}", (module, module.training))
 
 
 def _untouched(tensor: torch.Tensor) -> list[Fact]:

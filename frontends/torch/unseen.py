@@ -7,13 +7,16 @@ call (inside of ``torch.vmap`` and ``torch.func`` transforms, in a backward pass
 
 from __future__ import annotations
 
+import sys
 import weakref
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ...trees import iterate_structure
+from .refusals import refuse_operator
 from .tensors import storage
 
 # ATen operations that take sizes or positions as numbers: inside of a transform these were computed from sizes by code that
@@ -34,11 +37,14 @@ _SIZED = frozenset(
         "split_with_sizes",
     }
 )
+_COMPUTING_WITH_SIZES = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch.eager_transforms"})
 _SIZED_PREFIXES = ("new_", "zeros", "ones", "full", "empty", "arange", "slice_", "select_", "rand")
 
 
 class Unseen(TorchDispatchMode):
     """The lower half of a capture."""
+
+    supports_higher_order_operators = True  # to refuse them
 
     def __init__(self, capture: Any) -> None:
         super().__init__()
@@ -60,10 +66,17 @@ class Unseen(TorchDispatchMode):
         """Whether the tensor's memory belongs to the recording: it is that of an input, or was filled during it."""
         return storage(tensor) in self._memory
 
+    def _computes(self, function: Any, args: Any) -> Any:
+        if function is torch.ops.aten.detach.default:  # of tensors that are no part of the recording too, wherever torch keeps one aside
+            return self.capture.recorder.find(args[0]) is not None
+        return function.namespace != "prim"
+
     def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        if not self.inside_call and _computes(function):
-            return self.capture.record_kernel(function, args, kwargs, is_sized(function))
+        if isinstance(function, torch._ops.HigherOrderOperator):
+            refuse_operator(function, self.capture.here)
+        if not self.inside_call and self._computes(function, args):
+            return self.capture.record_kernel(function, args, kwargs, is_sized(function) or not _only_vmapped())
         result = function(*args, **kwargs)
         own = {storage(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)}
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
@@ -73,8 +86,17 @@ class Unseen(TorchDispatchMode):
         return result
 
 
-def _computes(function: Any) -> bool:
-    return function.namespace != "prim" and function is not torch.ops.aten.detach.default
+def _only_vmapped() -> bool:
+    """Whether the kernel was started by ``torch.vmap`` alone. Backward passes, other transforms and scripted code compute with sizes unseen."""
+    frame: FrameType | None = sys._getframe(2)
+    vmapped = False
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module in _COMPUTING_WITH_SIZES:
+            return False
+        vmapped = vmapped or module == "torch._functorch.vmap"
+        frame = frame.f_back
+    return vmapped
 
 
 def is_sized(function: Any) -> bool:

@@ -51,11 +51,8 @@ class Target(Protocol):
     def next_key(self) -> Any:
         """A fresh key for random numbers."""
 
-    def random_state(self, leaves: tuple[Any, ...]) -> Any:
-        """The state of the generators that recorded calls draw from: the framework's own, and those among the inputs."""
-
-    def set_random_state(self, state: Any) -> None:
-        """Puts it back."""
-
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one does not hold."""
+
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+        """A function that puts the generators that a graph draws from, the framework's own and those among the inputs, back to where they are now."""

@@ -76,10 +76,9 @@ class Variant:
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
         self._written = _written(self.graph)
-        self._may_miss = bool(self.program.checks or self.graph.inner_guards())
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
-        self._draws = any(node.facts.get("random") for node in self.graph.nodes)
         self.is_random = "key" in self.graph.notes
+        self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
 
     def _matcher(self) -> Any:
@@ -137,8 +136,16 @@ class Variant:
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key())
-        if self._changes or self._saves or self._may_miss and (self._draws or self._host_state is not None):
-            return self._run_and_apply(leaves, args, kwargs)
+        rewind = self.target.rewinding(leaves) if self._draws else _nothing
+        changes = self._changes or self._saves
+        result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)
+        if isinstance(result, Missed):  # the next try draws the same numbers
+            rewind()
+            if self._host_state is not None:
+                restore_host_state(self._host_state)
+        return result
+
+    def _run_pure(self, leaves: tuple[Any, ...]) -> Any:
         try:
             outcome = self.function(*self._leading(), *leaves)
             if not self._returns_more:
@@ -152,7 +159,6 @@ class Variant:
     def _run_and_apply(self, leaves: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         leading = self._leading()
         held = self.state.held() if self.state else ()
-        random = self.target.random_state(leaves) if self._draws else None
         before = [(array, self.target.copy(array)) for array in self._arrays_written(leading, leaves)] if self._saves else []
         try:
             outcome = self.function(*leading, *leaves)
@@ -161,7 +167,6 @@ class Variant:
         except Exception as problem:
             for array, saved in before:
                 self.target.write_back(array, saved)
-            self._undo_draws(random)
             return self._failed(problem)
         self._apply(effects, args, kwargs)
         if self._updates is not None:
@@ -173,13 +178,6 @@ class Variant:
     def match_unknown(self) -> UnknownMatch | None:
         """Matches arrays whose sizes are not known while the target traces a function; None where the target knows them always."""
         return unknown_matcher(self.graph, self.target) if hasattr(self.target, "size_of") else None
-
-    def _undo_draws(self, random: Any) -> None:
-        """The next try draws the same numbers."""
-        if self._draws:
-            self.target.set_random_state(random)
-        if self._host_state is not None:
-            restore_host_state(self._host_state)
 
     def _update(self, new: tuple[Any, ...], arguments: Any) -> None:
         """Containers and places hold what the call has given them."""
@@ -244,6 +242,10 @@ class Variant:
         state.update((effect.target, value) for effect, value in zip(self.graph.effects, effects))
         whole: tuple[Any, dict[str, Any]] = self.target.checked((result, state), checks, self.program.checks) if checks else (result, state)
         return whole
+
+
+def _nothing() -> None:
+    """Rewinds a graph that draws from no generator."""
 
 
 def _written(graph: IRGraph) -> tuple[tuple[str, Any], ...]:

@@ -17,11 +17,22 @@ def fact_of(array: Any, fact: str) -> bool:
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Whether one of the arrays that are ``written`` shares memory with another one."""
+    """Whether one of the arrays that are ``written`` shares memory with another one, or its elements with each other."""
     places = [_place(array) for array in arrays]
-    return any(
+    return any(map(_repeats, (arrays[index] for index in written))) or any(
         a[0] < b[1] and b[0] < a[1] for index in written if (a := places[index]) for other, b in enumerate(places) if other != index and b
     )
+
+
+def _repeats(array: Any) -> bool:
+    """Whether two elements may lie at one place in memory, as those of expanded arrays and of sliding windows do."""
+    strides = getattr(array, "strides", None) or (array.stride() if hasattr(array, "stride") else ())
+    reach = 0
+    for step, size in sorted((abs(step), size) for step, size in zip(strides, array.shape) if size != 1):
+        if step <= reach:
+            return 0 not in array.shape
+        reach += step * (size - 1)
+    return False
 
 
 def _place(array: Any) -> tuple[int, int] | None:

@@ -25,6 +25,7 @@ class Recorder:
         self._values: dict[int, tuple[Any, Value]] = {}
         self._guards: set[Any] = set()
         self._base: dict[Value, Value] = {}
+        self._kept: dict[Value, Any] = {}
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
@@ -40,11 +41,17 @@ class Recorder:
     def keep(self, array: Any, value: Value) -> Value:
         """As :meth:`track`, but the array lives as long as the recording."""
         self._values[id(array)] = (lambda: array, value)
+        self._kept[value] = array
         return value
+
+    def kept(self, value: Value) -> Any:
+        """The array of an input, a parameter or a constant; None for what a call made."""
+        return self._kept.get(value)
 
     def forget_arrays(self) -> None:
         """Drops every reference to arrays."""
         self._values.clear()
+        self._kept.clear()
 
     def add_input(self, name: str, array: Any, spec: ArraySpec) -> Value:
         """A new input."""

@@ -3,3 +3,5 @@
 from __future__ import annotations
 
 SAMPLES: dict[str, str] = {}
+
+DTYPES = {("elementwise-Tensor.logaddexp 0-d", "complex128"): "numpy.logaddexp takes no complex numbers, and says so"}

@@ -133,6 +133,13 @@ def tries_value(x: Any) -> Any:
         return x
 
 
+def tries_index_of_elements(x: Any) -> Any:
+    try:
+        return x[x.abs().long()]
+    except IndexError:
+        return x * 10
+
+
 def unique(x: Any) -> Any:
     return torch.unique(x.round())
 
@@ -425,6 +432,7 @@ _SPECIAL = {
     "nan_item": one([float("nan"), 1.0], [float("nan"), 2.0], [3.0, 2.0]),
     "negative_zero": one([0.0, 1.0], [-0.0, 1.0]),
     "data_pointer": _SIGNS,
+    "tries_index_of_elements": one([1.0, 0.0, 2.0], [1.0, 2.0, 5.0]),
 }
 _PROGRAMS = [
     value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == __name__ and name != "one"
@@ -441,6 +449,7 @@ LIMITATIONS = {
     **{("size_type", to): "a size passes for an int with isinstance while recording, but type(size) is another" for to in TARGETS},
     ("tries_value", "jax"): "jax gives NaN where torch raises because of elements",
     ("tries_value", "tensorflow"): "tensorflow gives NaN where torch raises because of elements",
+    ("tries_index_of_elements", "jax"): "jax takes the last element where an index is too large and torch raises",
 }
 PROGRAMS = [
     Program(

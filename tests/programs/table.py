@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import functools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +43,18 @@ class Program:
         if to == RAISED:  # what cannot be said in canonical operations
             return self.errors.get("jax", self.errors.get(ELSEWHERE))
         return self.errors.get("torch") if to == "torch" else self.errors.get(to, self.errors.get(ELSEWHERE))
+
+
+def quiet(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function without the warnings that torch or numpy give for it."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return function(*args, **kwargs)
+
+    return called
 
 
 def state_of(function: Any) -> dict[str, Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....errors import UnsupportedOperation
 from ...keys import WHOLE, key_text
 from ...rows import Operand
 from ...shapes import permute_text, reshape_text, unstack_texts
+from ..native import jax_dtype
 from .table import rows
 
 rows.table(
@@ -17,13 +19,21 @@ rows.table(
         "tile": "jnp.tile({x}, {repetitions})",
         "sliding_window": "sliding_window({x}, {axis=}, {size=}, {step=})",
         "as_strided": "as_strided({x}, {shape}, {strides}, {offset=})",
-        "bitcast": "{x}.view({dtype})",
     }
 )
 
 
 rows.row("permute_dims")(permute_text("transpose"))
 rows.row("reshape")(reshape_text)
+
+
+@rows.row("bitcast")
+def bitcast(x: Operand, *, dtype: Any, out: Any) -> str:
+    """``x.view(dtype)``; memory of a 64-bit type is not there where JAX uses a 32-bit one for it."""
+    for name in (x.dtype or "", out[0].dtype):
+        if jax_dtype(name) != name:
+            raise UnsupportedOperation(f"memory of {name} is read as another dtype, and JAX has no {name} unless jax_enable_x64 is set")
+    return f"{x}.view({dtype!r})"
 
 
 @rows.row("split")

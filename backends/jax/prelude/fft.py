@@ -54,12 +54,12 @@ def istft(
     norm = "ortho" if normalized else "backward"
     spectrum = jnp.swapaxes(x, -1, -2)
     parts = jnp.fft.ifft(spectrum, n_fft, norm=norm) if as_complex else jnp.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
-    weights = centered_window(window, n_fft).astype(parts.dtype)
+    weights = centered_window(window, n_fft)
     places = hop_length * np.arange(x.shape[-1])[:, None] + np.arange(n_fft)
     size = int(places[-1, -1]) + 1
-    signal = jnp.zeros((*x.shape[:-2], size), parts.dtype).at[..., places].add(parts * weights)
-    envelope = jnp.zeros(size, parts.dtype).at[places].add(jnp.broadcast_to(weights**2, places.shape))
+    signal = jnp.zeros((*x.shape[:-2], size), parts.dtype).at[..., places].add((parts * weights).astype(parts.dtype))
+    envelope = jnp.zeros(size, weights.dtype).at[places].add(jnp.broadcast_to(weights**2, places.shape))
     start = n_fft // 2 if center else 0
     end = size - start if length is None else start + length
-    signal = signal[..., start:end] / envelope[start:end]
+    signal = (signal[..., start:end] / envelope[start:end]).astype(parts.dtype)
     return jnp.pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, max(end - size, 0))])

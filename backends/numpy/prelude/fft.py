@@ -53,14 +53,14 @@ def istft(
     norm: Any = "ortho" if normalized else "backward"
     spectrum = np.swapaxes(x, -1, -2)
     parts = np.fft.ifft(spectrum, n_fft, norm=norm) if as_complex else np.fft.irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
-    weights = np.broadcast_to(centered_window(window, n_fft), n_fft).astype(parts.dtype)
+    weights = np.broadcast_to(centered_window(window, n_fft), n_fft)
     size = hop_length * (x.shape[-1] - 1) + n_fft
-    signal, envelope = np.zeros((*x.shape[:-2], size), parts.dtype), np.zeros(size, parts.dtype)
+    signal, envelope = np.zeros((*x.shape[:-2], size), parts.dtype), np.zeros(size, weights.dtype)
     for part in range(x.shape[-1]):
         place = slice(part * hop_length, part * hop_length + n_fft)
-        signal[..., place] += parts[..., part, :] * weights
+        signal[..., place] += (parts[..., part, :] * weights).astype(parts.dtype)
         envelope[place] += weights**2
     start = n_fft // 2 if center else 0
     end = size - start if length is None else start + length
-    signal = signal[..., start:end] / envelope[start:end]
+    signal = (signal[..., start:end] / envelope[start:end]).astype(parts.dtype)
     return np.pad(signal, [(0, 0)] * (signal.ndim - 1) + [(0, max(end - size, 0))])

@@ -127,7 +127,8 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     every = np.arange(len(factors))
     pivots = np.empty((len(factors), min(rows, columns)), np.int32)
     for step in range(min(rows, columns)):
-        pivot = step + np.argmax(np.abs(factors[:, step:, step]), axis=1)
+        column = factors[:, step:, step]
+        pivot = step + np.argmax(np.abs(column.real) + np.abs(column.imag), axis=1)  # as LAPACK measures complex numbers
         pivots[:, step] = pivot + 1
         factors[every, pivot], factors[:, step] = factors[:, step].copy(), factors[every, pivot]
         divisor = factors[:, step, step, None]

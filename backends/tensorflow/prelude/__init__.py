@@ -34,6 +34,7 @@ from .convolution import conv_channels_last as conv_channels_last
 from .convolution import conv_spread as conv_spread
 from .convolution import conv_transpose as conv_transpose
 from .convolution import dilated as dilated
+from .convolution import dilated_conv as dilated_conv
 from .convolution import flat_places as flat_places
 from .convolution import im2col as im2col
 from .creation import below_diagonal as below_diagonal

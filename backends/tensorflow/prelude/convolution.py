@@ -57,16 +57,36 @@ def conv_channels_last(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], 
     if rank == 3 and set(dilation) != {1}:
         kernel, dilation = dilated(kernel, dilation), (1, 1, 1)
     if groups == 1:
+        if max(dilation) > 1:
+            return dilated_conv(x, kernel, strides, dilation)
         if rank == 3:
             return tf.nn.conv3d(x, kernel, [1, *strides, 1], "VALID")
         if rank == 2:
-            return tf.nn.conv2d(x, kernel, list(strides), "VALID", dilations=list(dilation))
-        return tf.nn.conv1d(x, kernel, strides[0], "VALID", dilations=dilation[0])
+            return tf.nn.conv2d(x, kernel, list(strides), "VALID")
+        return tf.nn.conv1d(x, kernel, strides[0], "VALID")
     if rank == 2 and kernel.shape[2] == 1 and kernel.shape[3] == groups and strides[0] == strides[1] and 1 in (strides[0], max(dilation)):
         by_channel = tf.transpose(kernel, [0, 1, 3, 2])
         return tf.nn.depthwise_conv2d(x, by_channel, [1, *strides, 1], "VALID", dilations=list(dilation))
     parts = zip(tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1))  # grouped kernels have no gradient on a CPU
     return tf.concat([conv_channels_last(*part, strides, dilation, 1) for part in parts], axis=-1)
+
+
+def dilated_conv(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]) -> tf.Tensor:
+    """A convolution of one or two axes of space with a dilated kernel; its gradient, which TensorFlow lacks on a CPU, by way of zeros."""
+
+    @tf.custom_gradient
+    def convolved(x: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        def slopes(upstream: tf.Tensor) -> list[tf.Tensor]:
+            with tf.GradientTape() as tape:
+                tape.watch([x, kernel])
+                result = conv_channels_last(x, dilated(kernel, dilation), strides, [1] * len(dilation), 1)
+            return tape.gradient(result, [x, kernel], upstream)
+
+        if len(dilation) == 1:
+            return tf.nn.conv1d(x, kernel, strides[0], "VALID", dilations=dilation[0]), slopes
+        return tf.nn.conv2d(x, kernel, list(strides), "VALID", dilations=list(dilation)), slopes
+
+    return convolved(x, kernel)
 
 
 def dilated(kernel: tf.Tensor, dilation: Sequence[int]) -> tf.Tensor:

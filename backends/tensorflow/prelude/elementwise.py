@@ -49,8 +49,14 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def fmod(x1: Any, x2: Any) -> tf.Tensor:
-    """The rest of ``x1 / x2`` rounded towards 0."""
-    return tf.truncatemod(x1, x2)
+    """The rest of ``x1 / x2`` rounded towards 0, with the gradient that TensorFlow's own lacks."""
+    rest = tf.truncatemod(x1, x2)
+    if not rest.dtype.is_floating:
+        return rest
+    rest, formula = tf.stop_gradient(rest), x1 - x2 * tf.stop_gradient(trunc(x1 / x2))
+    finite = tf.math.is_finite(formula)
+    formula = tf.where(finite, formula, tf.zeros_like(rest))
+    return tf.where(finite, rest + (formula - tf.stop_gradient(formula)), rest)
 
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
@@ -102,8 +108,9 @@ def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
 def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
     """``log(exp(x1) + exp(x2))`` without overflow."""
     x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
-    shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
-    return tf.reduce_logsumexp(tf.stack([tf.broadcast_to(x1, shape), tf.broadcast_to(x2, shape)]), axis=0)
+    nothing = (x1 == -math.inf) & (x2 == -math.inf)  # has no gradient
+    x1, x2 = (tf.where(nothing, tf.zeros_like(x), x) for x in (x1, x2))
+    return tf.where(nothing, tf.constant(-math.inf, x1.dtype), tf.reduce_logsumexp(tf.stack([x1, x2]), axis=0))
 
 
 def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:

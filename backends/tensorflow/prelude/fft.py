@@ -138,7 +138,8 @@ def stft(
     starts = tf.range(0, size(x, -1) - n_fft + 1, hop_length)
     parts = tf.gather(x, starts[:, None] + tf.range(n_fft), axis=-1)
     if window is not None:
-        parts = parts * centered_window(window, n_fft, parts.dtype)
+        wide = window.dtype if window.dtype.size > parts.dtype.size else parts.dtype  # half precision meets a window in single
+        parts = tf.cast(parts, wide) * centered_window(window, n_fft, wide)
     return tf.linalg.matrix_transpose((rfft if onesided else fft)(parts, norm="ortho" if normalized else "backward"))
 
 
@@ -158,9 +159,10 @@ def istft(
     norm = "ortho" if normalized else "backward"
     spectrum = tf.linalg.matrix_transpose(x)
     parts = ifft(spectrum, n_fft, norm=norm) if as_complex else irfft(spectrum[..., : n_fft // 2 + 1], n_fft, norm=norm)
-    weights = centered_window(window, n_fft, parts.dtype)
-    signal = tf.signal.overlap_and_add(parts * weights, hop_length)
+    weights = centered_window(window, n_fft, parts.dtype if window is None else window.dtype)
+    signal = tf.signal.overlap_and_add(parts * tf.cast(weights, parts.dtype), hop_length)
     envelope = tf.signal.overlap_and_add(tf.broadcast_to(weights * weights, tf.shape(parts)[-2:]), hop_length)
+    envelope = tf.cast(envelope, parts.dtype)
     start = n_fft // 2 if center else 0
     end = size(signal, -1) - start if length is None else start + length
     signal = signal[..., start:end] / envelope[start:end]

@@ -14,7 +14,7 @@ from ....ops.dtypes import is_complex, is_floating, is_integer
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure
 from ..dtypes import dtype_name, result_type, torch_dtype
-from .table import TorchBuilder, rows
+from .table import TorchBuilder, number_as, rows
 
 _LITERAL_ELEMENTS = 64  # more are a constant of the graph, not text
 
@@ -32,13 +32,6 @@ def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = Non
     if isinstance(value, Value):
         return b.broadcast_to(b.reshape(b.cast(value, name), shape=()), shape=shape)
     return b.full(shape=shape, fill_value=number_as(value, name), dtype=name)
-
-
-def number_as(value: Any, dtype: str) -> Any:
-    """A number as an element of this type: 1.5 is 1 as an integer and True as a bool."""
-    if isinstance(value, Size) or is_complex(dtype):
-        return value
-    return bool(value) if dtype == "bool" else int(value) if is_integer(dtype) else float(value)
 
 
 # ------------------------------------------------------------------------------ of one number
@@ -69,7 +62,9 @@ def empty_strided(b: TorchBuilder, size: Any, stride: Any = None, *, dtype: Any 
 
 @rows.row("full")
 def full(b: TorchBuilder, size: Any, fill_value: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.full: the type is that of the number."""
+    """torch.full: the type is that of the number, of a tensor the default type of its kind."""
+    if dtype is None and isinstance(fill_value, Value):
+        dtype = b.recorded[0].dtype
     return filled(b, shape_from((size,)), fill_value, dtype)
 
 
@@ -217,9 +212,18 @@ def vander(b: TorchBuilder, x: Any, N: Any = None, increasing: bool = False) -> 
     dtype = result_type(x, 1) if x.dtype == "bool" or "int" in x.dtype else x.dtype
     dtype = "int64" if is_integer(dtype) else dtype
     column = b.reshape(b.cast(x, dtype), shape=(*x.shape, 1))
+    if is_complex(dtype):  # whose power 0 of 0 is NaN
+        return _products(b, column, count, increasing)
     bounds = {"start": 0, "stop": count} if increasing else {"start": count - 1, "stop": -1, "step": -1}
-    exponents = b.arange(**bounds, dtype="int64" if is_integer(dtype) else dtype)
-    return b.pow(column, exponents)
+    return b.pow(column, b.arange(**bounds, dtype=dtype))
+
+
+def _products(b: TorchBuilder, column: Any, count: Any, increasing: bool) -> Any:
+    """1, x, x * x, ... along the last axis of ``column``, which has one element there."""
+    lead, last = column.shape[:-1], column.ndim - 1
+    higher = b.cumulative_prod(b.broadcast_to(column, shape=(*lead, count - 1)), axis=last)
+    powers = b.concat(b.ones(shape=(*lead, 1), dtype=column.dtype), higher, axis=last)
+    return powers if increasing else b.flip(powers, axis=last)
 
 
 @rows.row("linalg_vander")

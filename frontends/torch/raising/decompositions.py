@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....ops.dtypes import real_of
 from ....sizes import apply, hints
 from .manipulation import adjoint, matrix_transpose
 from .table import TorchBuilder, axis, rows
@@ -135,14 +136,14 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
     vectors = b.ndim == A.ndim - 1
     columns = build.reshape(b, shape=(*b.shape, 1)) if vectors else b
     solution, rank = build.lstsq(A, columns, rcond=rcond)
-    nothing = build.zeros(shape=(0,), dtype=A.dtype)
+    nothing = build.zeros(shape=(0,), dtype=real_of(A.dtype))
     return build.reshape(solution, shape=solution.shape[:-1]) if vectors else solution, nothing, rank, nothing
 
 
 @rows.row("linalg_solve_triangular")
 def linalg_solve_triangular(b: TorchBuilder, A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """torch.linalg.solve_triangular."""
-    return b.solve_triangular(A, B, upper=bool(upper), left=bool(left), unit_diagonal=bool(unitriangular))
+    return b.solve_triangular(*b.promote(A, B), upper=bool(upper), left=bool(left), unit_diagonal=bool(unitriangular))
 
 
 @rows.row("triangular_solve")

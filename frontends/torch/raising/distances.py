@@ -111,8 +111,7 @@ def cosine_similarity(b: TorchBuilder, x1: Any, x2: Any, dim: int = 1, eps: floa
 @rows.row("pairwise_distance")
 def pairwise_distance(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """torch.nn.functional.pairwise_distance: the norm of ``x1 - x2 + eps`` along the last axis."""
-    x, y = b.promote(x1, x2)
-    difference = b.add(b.subtract(x, y), eps)
+    difference = b.combined("add", b.combined("subtract", x1, x2), float(eps))
     return b.vector_norm(difference, ord=float(p), axis=difference.ndim - 1, keepdims=bool(keepdim))
 
 

@@ -26,9 +26,6 @@ from .table import TorchBuilder, rows
 
 _KEPT_NOTES = ("updates", "state", "call_inputs", "extra_keywords", "input_facts", "same_inputs", "written_inputs")
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input"}
-_RESHAPING = frozenset(
-    {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "resize_", "resize_as_", "set_", "as_strided_"}
-)
 
 
 def raise_graph(graph: Graph) -> Graph:
@@ -85,8 +82,9 @@ class _Raiser:
         graph = self.recorded
         if value in graph.inputs[: graph.notes.get("call_inputs")]:  # what is in a place is given back as a new array
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
+        rebound = {effect.target for effect in graph.effects if effect.kind == "buffer"}  # its new array counts, not what the old one holds
         for name, parameter in graph.parameters.items():
-            if parameter is value:
+            if parameter is value and name not in rebound:
                 self.result.effects.append(Effect("buffer", name, self.read(value)))
         for name, (constant, _) in graph.constants.items():
             if constant is value:
@@ -265,8 +263,6 @@ class _Raiser:
         key = row_key(node.op)
         if key in WRITTEN:
             self._write_all(WRITTEN[key](self.b, *self._arguments(node)), node)
-        elif key in _RESHAPING:
-            self.held[written[0]] = result
         else:
             for value, new in zip(written, _fresh(node, result)):
                 self.write(value, self._as_target(self.read(value), new))

@@ -179,5 +179,6 @@ def istft(
     size = b.fix(n_fft)
     window = _window(b, window, size, win_length, real_of(input.dtype))
     hop = size // 4 if hop_length is None else b.fix(hop_length)
+    one_sided = b.fix(input.shape[-2]) != size if onesided is None else bool(onesided)
     options: dict[str, Any] = {"center": bool(center), "normalized": bool(normalized), "as_complex": bool(return_complex)}
-    return b.istft(input, window, n_fft=size, hop_length=hop, onesided=onesided is not False, length=length, **options)
+    return b.istft(input, window, n_fft=size, hop_length=hop, onesided=one_sided, length=length, **options)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....ir import Builder, Graph, Guard, Value
-from ....ops.registry import ArraySpec, Unknown
+from ....ops.dtypes import UNSIGNED
+from ....ops.registry import ArraySpec, Unknown, get
 from ....sizes import Size, apply, hint_of
 from ...rows import Rows
 from ..dtypes import dtype_name, result_type
@@ -38,7 +39,8 @@ class TorchBuilder(Builder):
         """``x`` as an array: a value as it is, a number or a size as a 0-d array of ``dtype``."""
         if isinstance(x, Value):
             return x if dtype is None else self.cast(x, dtype)
-        return self.full(shape=(), fill_value=x, dtype=dtype or result_type(x))
+        dtype = dtype or result_type(x)
+        return self.full(shape=(), fill_value=number_as(x, dtype), dtype=dtype)
 
     def cast(self, x: Any, dtype: Any) -> Any:
         """``x`` as ``dtype`` (a name or a ``torch.dtype``); a number stays a number of the same kind."""
@@ -46,14 +48,25 @@ class TorchBuilder(Builder):
 
     def operand(self, x: Any, dtype: str) -> Any:
         """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of that kind (2.5 is 2 among integers)."""
-        return self.cast(x, dtype) if isinstance(x, Value) else _number(x, dtype)
+        return self.cast(x, dtype) if isinstance(x, Value) else number_as(x, dtype)
 
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
         """The operands in the dtype that torch computes in (or in ``dtype``); numbers stay numbers beside an array."""
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
         if not any(isinstance(item, Value) for item in operands):
             return tuple(self.array(item, name) for item in operands)
-        return tuple(_number(item, name) if not isinstance(item, Value) else self.cast(item, name) for item in operands)
+        return tuple(number_as(item, name) if not isinstance(item, Value) else self.cast(item, name) for item in operands)
+
+    def combined(self, name: str, x: Any, y: Any) -> Any:
+        """An operation of two operands, promoted as torch promotes them, for formulas that torch too computes step by step."""
+        return getattr(self, name)(*self.promote(x, y))
+
+    def sum(self, x: Any, **params: Any) -> Value:
+        """The canonical sum; where it has no dtype, torch adds unsigned integers as int64."""
+        if x.dtype in UNSIGNED:
+            params["dtype"] = params.get("dtype") or "int64"
+        total: Value = self.apply(get("sum"), (x,), params)
+        return total
 
     def floating(self, x: Any) -> Any:
         """``x`` as a float array: integers and bools become torch's default dtype."""
@@ -106,15 +119,26 @@ class TorchBuilder(Builder):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
 
-def _number(item: Any, dtype: str) -> Any:
-    """A number that computes as ``dtype`` does: 2 beside floats is 2.0, True beside integers is 1."""
+def number_as(item: Any, dtype: str) -> Any:
+    """A number as an element of this type: 2 is 2.0 among floats, 1.5 is 1 among integers, and -1 is 255 in ``uint8``."""
     if isinstance(item, (Size, complex)):
         return item
     if dtype == "bool":
         return bool(item)
     if "int" in dtype:
-        return int(item)
+        return _wrapped(int(item), dtype)
     return float(item) if "float" in dtype else item
+
+
+def _wrapped(number: int, dtype: str) -> int:
+    """A number as torch takes it beside integers: what the type does not hold wraps around.
+
+    >>> _wrapped(-2, "uint8"), _wrapped(200, "int8"), _wrapped(7, "int32")
+    (254, -56, 7)
+    """
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    low = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    return (number - low) % 2**bits + low
 
 
 def axes(dim: Any, rank: int) -> tuple[int, ...] | None:

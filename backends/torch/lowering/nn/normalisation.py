@@ -36,7 +36,10 @@ def _batch_norm(
 
 
 def _last(x: Operand, weight: Operand | None, axis: tuple[int, ...]) -> str:
-    return f"{weight}.shape" if weight is not None else f"{x}.shape[-{len(axis)}:]"
+    """The sizes of the last axes: numbers where the weight has them."""
+    if weight is not None and all(isinstance(size, int) for size in weight.shape):
+        return repr(weight.shape)
+    return f"{x}.shape[-{len(axis)}:]"
 
 
 @rows.row("layer_norm")

@@ -13,7 +13,6 @@ _PLAIN = {
     "selu": "selu",
     "silu": "silu",
     "mish": "mish",
-    "softsign": "soft_sign",
     "logsigmoid": "log_sigmoid",
     "log_sigmoid": "log_sigmoid",
     "hardsigmoid": "hard_sigmoid",
@@ -80,6 +79,14 @@ def functional_elu(b: TorchBuilder, input: Any, alpha: float = 1.0, inplace: boo
 def celu(b: TorchBuilder, input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
     """torch.nn.functional.celu."""
     return b.celu(input, alpha=alpha)
+
+
+@rows.row("softsign")
+def softsign(b: TorchBuilder, input: Any) -> Any:
+    """torch.nn.functional.softsign; of integers, the sum below the line may wrap around."""
+    if "int" in input.dtype:
+        return b.divide(b.floating(input), b.floating(b.add(b.abs(input), 1)))
+    return b.soft_sign(b.floating(input))
 
 
 @rows.row("softplus")

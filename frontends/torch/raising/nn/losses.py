@@ -31,8 +31,8 @@ def _weighted(b: TorchBuilder, losses: Any, weight: Any, reduction: str) -> Any:
     """Losses times ``weight``; their mean is over the weights."""
     if weight is None:
         return reduced(b, losses, reduction)
-    total = reduced(b, b.multiply(losses, weight), "none" if reduction == "none" else "sum")
-    return b.divide(total, b.sum(weight)) if reduction == "mean" else total
+    total = reduced(b, b.combined("multiply", losses, weight), "none" if reduction == "none" else "sum")
+    return b.combined("divide", b.floating(total), b.floating(b.sum(weight))) if reduction == "mean" else total
 
 
 # ---------------------------------------------------------------------------------------------- distances of two arrays
@@ -104,7 +104,7 @@ def huber_loss(b: TorchBuilder, input: Any, target: Any, reduction: str | int = 
     near = b.multiply(b.square(distance), 0.5)
     far = b.multiply(b.subtract(distance, 0.5 * delta), float(delta))
     losses = b.where(b.less(distance, float(delta)), near, far)
-    losses = losses if weight is None else b.multiply(losses, weight)  # unlike mse_loss, whose mean is over the weights
+    losses = losses if weight is None else b.combined("multiply", losses, weight)  # unlike mse_loss, whose mean is over the weights
     return reduced(b, losses, reduction_of(None, None, reduction))
 
 
@@ -120,11 +120,11 @@ def kl_div(
     log_target: bool = False,
 ) -> Any:
     """torch.nn.functional.kl_div: ``target * (log(target) - input)``."""
-    input, target = b.promote(input, target)
     if log_target:
-        losses = b.multiply(b.exp(target), b.subtract(target, input))
+        losses = b.combined("multiply", b.exp(b.floating(target)), b.combined("subtract", target, input))
     else:
-        losses = b.subtract(b.xlogy(target, target), b.multiply(target, input))
+        logs = b.xlogy(b.floating(target), b.floating(target))
+        losses = b.combined("subtract", logs, b.combined("multiply", target, input))
     how = reduction_of(size_average, reduce, reduction)
     if how != "batchmean":
         return reduced(b, losses, how)
@@ -174,12 +174,12 @@ def gaussian_nll_loss(
     b: TorchBuilder, input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """torch.nn.functional.gaussian_nll_loss; ``var`` may lack the last axis."""
-    input, target = b.promote(input, target)
-    var = b.full(shape=input.shape, fill_value=float(var), dtype=input.dtype) if not hasattr(var, "ndim") else b.cast(var, input.dtype)
+    var = b.full(shape=input.shape, fill_value=float(var), dtype=input.dtype) if not hasattr(var, "ndim") else var
     if var.ndim == input.ndim - 1:
         var = b.reshape(var, shape=(*var.shape, 1))
     limited = b.add(var, b.stop_gradient(b.subtract(b.maximum(var, float(eps)), var)))  # the limit has no part in the gradient
-    losses = b.multiply(b.add(b.log(limited), b.divide(_squared(b, input, target), limited)), 0.5)
+    scaled = b.combined("divide", _squared(b, *b.promote(input, target)), limited)
+    losses = b.multiply(b.combined("add", b.log(limited), scaled), 0.5)
     return reduced(b, b.add(losses, 0.5 * math.log(2 * math.pi)) if full else losses, reduction)
 
 

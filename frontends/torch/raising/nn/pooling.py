@@ -84,6 +84,8 @@ def _lp_pool(rank: int) -> None:
             options = _max_options(rank, kernel, stride, 0, 1, ceil_mode)
             sizes = b.abs(input)
             return b.max_pool(sizes, **options) if norm_type > 0 else b.negative(b.max_pool(b.negative(sizes), **options))
+        if "float" not in input.dtype:
+            raise NotImplementedError("lp_pool of integers, whose powers torch averages in integers")
         return b.lp_pool(input, ord=norm_type, kernel=kernel, strides=strides_or(stride, kernel), ceil_mode=ceil_mode)
 
 

@@ -10,8 +10,8 @@ from ..table import TorchBuilder, rows
 from .losses import _ATEN, reduced, reduction_of
 
 
-def _above(b: TorchBuilder, x: Any, limit: float = 0.0) -> Any:
-    return b.maximum(x, limit)
+def _above(b: TorchBuilder, x: Any) -> Any:
+    return b.combined("maximum", x, 0)
 
 
 @rows.row("nn.functional.hinge_embedding_loss")
@@ -25,10 +25,10 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.hinge_embedding_loss: ``x`` where the target is 1, ``max(0, margin - x)`` where it is -1."""
-    input, target = b.promote(input, target)
-    apart = b.where(b.not_equal(target, 1), _above(b, b.subtract(float(margin), input)), 0.0)
-    near = b.where(b.not_equal(target, -1), input, 0.0)
-    return reduced(b, b.add(apart, near), reduction_of(size_average, reduce, reduction))
+    other, same = (b.not_equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
+    apart = b.where(other, _above(b, b.subtract(b.operand(margin, input.dtype), input)), b.operand(0, input.dtype))
+    near = b.where(same, input, b.operand(0, input.dtype))
+    return reduced(b, b.combined("add", apart, near), reduction_of(size_average, reduce, reduction))
 
 
 @rows.row("hinge_embedding_loss")
@@ -49,8 +49,8 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.margin_ranking_loss: ``max(0, -target * (input1 - input2) + margin)``."""
-    input1, input2, target = b.promote(input1, input2, target)
-    losses = _above(b, b.add(b.multiply(b.negative(target), b.subtract(input1, input2)), margin))
+    apart = b.combined("multiply", b.negative(target), b.combined("subtract", input1, input2))
+    losses = _above(b, b.combined("add", apart, float(margin)))
     return reduced(b, losses, reduction_of(size_average, reduce, reduction))
 
 
@@ -150,13 +150,13 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.cosine_embedding_loss: ``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
-    input1, input2 = b.promote(input1, input2)
     axis = target.ndim
-    product = b.sum(b.multiply(input1, input2), axis=axis)
-    lengths = (b.add(b.sum(b.square(x), axis=axis), 1e-12) for x in (input1, input2))
-    cosine = b.divide(product, b.sqrt(b.multiply(*lengths)))
-    like = b.where(b.equal(target, 1), b.subtract(1.0, cosine), 0.0)
-    unlike = b.where(b.equal(target, -1), _above(b, b.subtract(cosine, float(margin))), 0.0)
+    product = b.sum(b.combined("multiply", input1, input2), axis=axis)
+    lengths = (b.combined("add", b.sum(b.multiply(x, x), axis=axis), 1e-12) for x in (input1, input2))
+    cosine = b.combined("divide", product, b.sqrt(b.combined("multiply", *lengths)))
+    same, other = (b.equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
+    like = b.where(same, b.subtract(1.0, cosine), 0.0)
+    unlike = b.where(other, _above(b, b.subtract(cosine, float(margin))), 0.0)
     return reduced(b, b.add(like, unlike), reduction_of(size_average, reduce, reduction))
 
 
@@ -169,7 +169,8 @@ def aten_cosine_embedding_loss(b: TorchBuilder, input1: Any, input2: Any, target
 # ---------------------------------------------------------------------------------------------- triplets
 def _distance(b: TorchBuilder, x: Any, y: Any, p: float, eps: float) -> Any:
     """torch.pairwise_distance: the p-norm of ``x - y + eps`` over the last axis."""
-    apart = b.add(b.subtract(x, y), eps)
+    apart = b.combined("add", b.combined("subtract", x, y), eps)
+    apart = b.abs(apart) if "complex" in apart.dtype else apart
     axis = apart.ndim - 1
     if p == 2:
         return b.sqrt(b.sum(b.square(apart), axis=axis))
@@ -194,7 +195,6 @@ def triplet_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.triplet_margin_loss: ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
-    anchor, positive, negative = map(b.floating, b.promote(anchor, positive, negative))
     near, far = _distance(b, anchor, positive, p, eps), _distance(b, anchor, negative, p, eps)
     if swap:
         far = b.minimum(far, _distance(b, positive, negative, p, eps))

@@ -1,0 +1,88 @@
+"""Writes random torch programs, runs each as it is and as a graph in every target, and prints the smallest program of each failure.
+
+    python scripts/fuzz.py --minutes 10 --seed 0 --target jax
+
+Program number N is the same on every machine with the same version of torch, so ``--seed N --programs 1`` runs one again. Exits with 1 where
+a result was wrong or something crashed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # thousands of small programs, each compiled once and run once
+os.environ.setdefault("GRAPH_COMPILER_VERIFY", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for tests/fuzzing
+
+from tests.fuzzing.check import Setting, Verdict, judge, settings
+from tests.fuzzing.program import Program
+from tests.fuzzing.reduce import reduced
+from tests.fuzzing.writer import draws_numbers, write
+from tests.programs.table import TARGETS
+
+
+def main() -> int:
+    """Runs as long as asked; the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--programs", type=int, default=10**9, help="stop after this many programs")
+    parser.add_argument("--seed", type=int, default=0, help="number of the first program")
+    parser.add_argument("--target", action="append", choices=TARGETS, help="may be given more than once; all by default")
+    options = parser.parse_args()
+    return fuzz(options.seed, options.programs, time.monotonic() + 60 * options.minutes, tuple(options.target or TARGETS))
+
+
+def fuzz(seed: int, programs: int, until: float, targets: tuple[str, ...]) -> int:
+    """Judges program after program, prints each new failure and the counts at the end."""
+    counts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    examples: dict[str, int] = {}
+    seen: set[str] = set()
+    ran = 0
+    for number in range(seed, seed + programs):
+        if time.monotonic() > until:
+            break
+        ran += 1
+        program = write(number)
+        for setting in settings(draws_numbers(program), targets):
+            verdict = judge(program.source(), setting)
+            counts[verdict.kind] += 1
+            if verdict.reason:
+                reasons[f"{verdict.kind}: {verdict.reason}"] += 1
+                examples.setdefault(f"{verdict.kind}: {verdict.reason}", number)
+            if verdict.fails and f"{setting.to} {verdict.reason}" not in seen:
+                seen.add(f"{setting.to} {verdict.reason}")
+                report(number, program, setting, verdict)
+    summary(ran, counts, reasons, examples)
+    return 1 if counts["wrong"] or counts["crash"] else 0
+
+
+def report(number: int, program: Program, setting: Setting, verdict: Verdict) -> None:
+    """Prints the smallest program that fails in the same way."""
+
+    def still(smaller: Program) -> bool:
+        again = judge(smaller.source(), setting)
+        return again.kind == verdict.kind and again.reason == verdict.reason
+
+    smallest = reduced(program, still)
+    print(
+        f"{'=' * 100}\nprogram {number}, {setting}: {verdict.kind}\n{verdict.detail[:1500]}\n{'-' * 100}\n{smallest.source()}", flush=True
+    )
+
+
+def summary(ran: int, counts: Counter[str], reasons: Counter[str], examples: dict[str, int]) -> None:
+    """Prints how many programs ran, and why the clear errors were raised."""
+    total = sum(counts.values()) or 1
+    print(f"{'=' * 100}\n{ran} programs, {total} runs: " + ", ".join(f"{n} {kind} ({n / total:.1%})" for kind, n in counts.most_common()))
+    for reason, n in reasons.most_common():
+        print(f"{n:6} {reason} (program {examples[reason]})")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

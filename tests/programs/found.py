@@ -1,0 +1,162 @@
+"""Programs that scripts/fuzz.py found to go wrong, each cut down to what matters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .table import ELSEWHERE, Program
+
+Calls = tuple[Callable[[], tuple[Any, ...]], ...]
+
+
+def _x(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+    count = int(torch.tensor(shape).prod()) if shape else 1
+    return ((torch.arange(count) * 5 % 13 - 6).reshape(shape) * 0.5).to(dtype)
+
+
+def _calls(*shapes: tuple[int, ...], dtype: torch.dtype = torch.float32) -> Calls:
+    """One call of one array for each shape."""
+    return tuple(lambda shape=shape: (_x(*shape, dtype=dtype),) for shape in shapes)
+
+
+# ---------------------------------------------------------------------------------------------- the arguments after recording
+def written_through_two_views(x: Any) -> Any:
+    """Each view is saved before it is written to: the later one has the first write in it."""
+    x.mT[0].sub_(1)
+    x[0] = x[1]
+    return x.sum()
+
+
+def written_where_memory_repeats(x: Any) -> Any:
+    """In an expanded array one write is seen in every row."""
+    x[0] = 5
+    return x * 2
+
+
+def bfloat16_argument(x: Any) -> Any:
+    """numpy has no bfloat16 to carry the elements back."""
+    x[0] = x.mean()
+    return x * 2
+
+
+def memory_of_wide_type(x: Any) -> Any:
+    """JAX without 64-bit types has half of the memory that is read."""
+    return x.view(torch.int32) + 1
+
+
+# ---------------------------------------------------------------------------------------------- another shape in place
+def reshaped_in_place(x: Any) -> Any:
+    """Views taken before and after, sizes read after, a write through the new shape."""
+    made = x * 1.0
+    row = made[0]
+    made.t_()
+    made.unsqueeze_(0)
+    made[0, 1] = 5
+    rows = made.shape[1] * 10 + made.shape[2]
+    return made, row, rows, made.squeeze_(0).transpose_(0, 1).numel()
+
+
+def argument_reshaped_in_place(x: Any) -> Any:
+    return x.unsqueeze_(0) + 1
+
+
+def resized(x: Any) -> Any:
+    return (x * 2).resize_(2)
+
+
+def out_resized(x: Any) -> Any:
+    made = torch.empty(0)
+    torch.add(x, 1, out=made)
+    return made
+
+
+def out_beside_operand(x: Any) -> Any:
+    """One memory, two parts of it: the one passed as ``out=`` is written to."""
+    made = x * 1.0
+    torch.add(made[1], made[0], out=made[1])
+    torch.index_select(made[:1], 0, torch.tensor([0]), out=made[1:2])
+    return made
+
+
+def out_overlaps_operand(x: Any) -> Any:
+    made = x * 1.0
+    torch.matmul(made, made, out=made.t())
+    return made
+
+
+# ---------------------------------------------------------------------------------------------- sizes
+def chunks_of_nothing(x: Any) -> Any:
+    """torch cuts an empty array into as many pieces as were asked for."""
+    return x[x > 100].chunk(3)[-1], x.chunk(2)[0]
+
+
+def halves_of_sizes(x: Any) -> Any:
+    """Floats meet sizes: ``n - 0.5`` is a float that follows the size."""
+    n = x.shape[0]
+    return x * (n * 0.5) + (n - 0.25), round(n - 0.5), int(1.5 * n), n + 0.5, x[: int(n * 0.5)]
+
+
+# ---------------------------------------------------------------------------------------------- numbers
+def wrapped_numbers(x: Any) -> Any:
+    """Beside integers torch takes a number modulo what the type holds."""
+    filled = torch.full_like(x, -1)
+    return x % -2, x + -2, x > -1, x - 300, torch.where(x > 2, x, -1), filled, x.new_full((2,), -1), x.clone().fill_(-3), -1 - x
+
+
+# ---------------------------------------------------------------------------------------------- state
+class WrittenThenReplaced(torch.nn.Module):
+    """A buffer that is written to and then replaced is the new array."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x: Any) -> Any:
+        self.total.add_(x.sum(0))
+        self.total = self.total * 2
+        return x + self.total
+
+
+_TWO_AXES = _calls((2, 3), (4, 2), (2, 3))
+_EVERYWHERE = ("torch", ELSEWHERE)
+PROGRAMS = [
+    Program("written_through_two_views", lambda: written_through_two_views, _TWO_AXES),
+    Program(
+        "written_where_memory_repeats",
+        lambda: written_where_memory_repeats,
+        (lambda: (_x(2, 3),), lambda: (_x(4, 3)[::2],), lambda: (_x(3).expand(2, 3),)),
+        dict.fromkeys(_EVERYWHERE, "whose elements share memory"),
+    ),
+    Program("bfloat16_argument", lambda: bfloat16_argument, _calls((2, 3), (4, 2), dtype=torch.bfloat16)),
+    Program(
+        "memory_of_wide_type",
+        lambda: memory_of_wide_type,
+        _calls((3,), (2,), dtype=torch.int64),
+        {"jax": "memory of int64"},
+        targets=("torch", "jax", "numpy"),
+    ),
+    Program("reshaped_in_place", lambda: reshaped_in_place, _TWO_AXES),
+    Program(
+        "argument_reshaped_in_place",
+        lambda: argument_reshaped_in_place,
+        _TWO_AXES,
+        dict.fromkeys(_EVERYWHERE, "changes the shape of an array"),
+    ),
+    Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "puts other memory under a tensor")),
+    Program("out_resized", lambda: out_resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "passed as out= has another shape")),
+    Program("halves_of_sizes", lambda: halves_of_sizes, _calls((4,), (5,), (2,))),
+    Program("wrapped_numbers", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.uint8)),
+    Program("wrapped_numbers_signed", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.int8)),
+    Program("written_then_replaced", WrittenThenReplaced, _calls((2, 3), (4, 3), (2, 3))),
+    Program(
+        "out_overlaps_operand",
+        lambda: out_overlaps_operand,
+        _calls((3, 3), (2, 2)),
+        dict.fromkeys(_EVERYWHERE, "shares part of its memory with an operand"),
+    ),
+    Program("out_beside_operand", lambda: out_beside_operand, _calls((2, 3), (2, 3))),
+    Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
+]

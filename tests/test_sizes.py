@@ -1,0 +1,57 @@
+"""Arithmetic on sizes: what an expression is written as computes what the expression says, alone and beside any operator."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import pytest
+
+from graph_compiler.ops.text import factor
+from graph_compiler.sizes import Size, Symbol, apply
+
+HINTS = {"a": 5, "b": 2, "c": 7}
+SYMBOLS = [Size.of(Symbol(name, 0, hint=hint)) for name, hint in HINTS.items()]
+ELSEWHERE = ({"a": 3, "b": 4, "c": 1}, {"a": 1, "b": 1, "c": 1}, {"a": 6, "b": 0, "c": 2})
+
+
+def expression(draw: random.Random, depth: int) -> Any:
+    """A random expression over the symbols."""
+    if depth == 0:
+        return draw.choice([*SYMBOLS, 1, 2, 3, -1])
+    one, two, three = (expression(draw, depth - 1) for _ in range(3))
+    made = (
+        lambda: one + two,
+        lambda: one - two,
+        lambda: one * two,
+        lambda: -one,
+        lambda: one // draw.choice([2, 3, -2, SYMBOLS[0], SYMBOLS[0] * 2]),
+        lambda: one % draw.choice([2, 3, -3, SYMBOLS[0], SYMBOLS[0] + 1]),
+        lambda: apply(draw.choice(["max", "min", "bitwise_and", "bitwise_or", "bitwise_xor"]), one, two),
+        lambda: apply("abs", one),
+        lambda: apply("ite", apply(draw.choice(["lt", "le", "eq", "ne"]), one, two), two, three),
+        lambda: apply(draw.choice(["floor", "ceil", "trunc", "round"]), apply("truediv", one, draw.choice([2, 3]))),
+        lambda: apply("trunc", apply("mul", apply("float", one), 0.3)),
+    )
+    return draw.choice(made)()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_text_of_a_size_computes_the_size(seed: int) -> None:
+    draw, checked = random.Random(seed), 0
+    while checked < 1000:
+        try:
+            size = expression(draw, draw.randrange(1, 5))
+        except ZeroDivisionError:
+            continue
+        for values in (HINTS, *ELSEWHERE) if isinstance(size, Size) else ():
+            text, known = size.text(lambda symbol: symbol.source), {"math": math, **values}
+            try:
+                wanted, found = size.evaluate(lambda symbol, values=values: values[symbol.source]), eval(text, known)
+            except ZeroDivisionError:
+                continue
+            assert (type(found), found) == (type(wanted), wanted), text
+            assert eval(f"100 * {factor(text)} ** 2", known) == 100 * wanted**2, text
+            assert values is not HINTS or size.hint == wanted, text
+            checked += 1
