@@ -18,6 +18,7 @@ from .runtime.containers import compile_class, compile_module
 from .runtime.pipeline import Options, Pipeline
 from .runtime.static import StaticGraph, Statics
 from .runtime.unified import UnifiedGraph
+from .tracing.stateful import Stateful, stateful_paths
 from .trees import iterate_structure
 
 FRONTENDS = ("torch",)
@@ -27,8 +28,8 @@ BACKENDS = ("torch", "jax", "numpy", "tensorflow")
 def compile(
     *objs: Any,
     stateful: Sequence[Any] | None = None,
-    arg_stateful_idxs: Sequence[Sequence[int]] | None = None,
-    kwarg_stateful_idxs: Sequence[Sequence[str]] | None = None,
+    arg_stateful_idxs: Sequence[Any] | None = None,
+    kwarg_stateful_idxs: Sequence[Any] | None = None,
     to: str | None = None,
     include_generators: bool = True,
     array_caching: bool = True,
@@ -50,6 +51,8 @@ def compile(
     :class:`LazyGraph` that records at its first call. Several objects give a tuple. Works as a decorator, bare or with options.
 
     Args:
+        stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes, and paths to such objects in the arguments
+            (``[[0], [1, 0]]``, ``[["cache"]]``): their arrays are inputs, and what is assigned is put back, in any framework.
         objs: functions, methods, ``torch.nn.Module`` objects and other callables. Of a class, a subclass whose methods are compiled at
             their first call; of a Python module, a copy whose functions are, those of its submodules too. The originals stay as they are.
         to: framework to write the graph for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``); by default the one it is written in.
@@ -70,9 +73,9 @@ def compile(
     >>> graph(torch.zeros(4, 5))
     tensor(20.)
     """
-    _not_yet(stateful=stateful, arg_stateful_idxs=arg_stateful_idxs, kwarg_stateful_idxs=kwarg_stateful_idxs)
     compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
-    options = Options(array_caching, include_generators, freeze, verify, compiler)
+    named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
+    options = Options(array_caching, include_generators, freeze, verify, named, compiler)
     is_lazy = args is None and kwargs is None
 
     def one(obj: Any) -> Any:
@@ -194,12 +197,6 @@ def _frontend(name: str) -> ModuleType:
 
 def _backend(name: str) -> ModuleType:
     return _room("backends", _known(name, BACKENDS, "to"))
-
-
-def _not_yet(**parameters: Any) -> None:
-    for name, value in parameters.items():
-        if value is not None:
-            raise NotImplementedError(f"the parameter {name} is not implemented yet; leave it at its default")
 
 
 def _pipeline(obj: Any, source: str | None, to: str | None, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Pipeline:

@@ -78,7 +78,7 @@ class Symbol:
     """A number that is read from ``source`` at run time.
 
     ``kind`` is ``"size"`` (the extent of ``axis``), ``"stride"`` (its step in elements) or ``"item"``
-    (the only element of an array). ``source`` is any object with an identity: a value of a graph.
+    (the number itself, which is an input). ``source`` is any object with an identity: a value of a graph.
     """
 
     __slots__ = ("axis", "hint", "kind", "source")
@@ -98,8 +98,8 @@ class Symbol:
         return hash((self.source, self.axis, self.kind))
 
     def __repr__(self) -> str:
-        read = {"size": f"shape[{self.axis}]", "stride": f"stride({self.axis})", "item": "item()"}[self.kind]
-        return f"{getattr(self.source, 'name', self.source)}.{read}"
+        read = {"size": f"shape[{self.axis}]", "stride": f"stride({self.axis})", "item": ""}[self.kind]
+        return ".".join(filter(None, (str(getattr(self.source, "name", self.source)), read)))
 
 
 class Apply:

@@ -14,6 +14,7 @@ import dataclasses
 import enum
 import functools
 import types
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Union, cast
 
@@ -42,6 +43,16 @@ class Leaf:
 
     def __repr__(self) -> str:
         return "*"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Item(Leaf):
+    """The place of one object of a fixed class that may be another one at each call: a Python number, a random generator."""
+
+    type: type
+
+    def __repr__(self) -> str:
+        return self.type.__name__
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -144,10 +155,16 @@ def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
     return ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value) if hasattr(value, field.name))
 
 
+def _deque_items(value: Any) -> Iterator[tuple[Any, Any]]:
+    yield "maxlen", value.maxlen
+    yield from enumerate(value)
+
+
 _KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]], ...] = (
     (_is_namedtuple, lambda value: zip(value._fields, value), lambda cls, keys, children: cls(*children)),
     (_is_struct_sequence, _struct_sequence_items, lambda cls, keys, children: cls(children)),
     (lambda cls: issubclass(cls, (tuple, list)), enumerate, lambda cls, keys, children: cls(children)),
+    (lambda cls: issubclass(cls, deque), _deque_items, lambda cls, keys, children: cls(children[1:], children[0])),
     (lambda cls: issubclass(cls, Mapping), lambda value: value.items(), _make_mapping),
     (dataclasses.is_dataclass, _dataclass_items, _make_dataclass),
     (lambda cls: issubclass(cls, types.SimpleNamespace), lambda value: vars(value).items(), _make_namespace),
@@ -186,7 +203,12 @@ def _is_plain(value: Any, depth: int = 3) -> bool:
 
 # ------------------------------------------------------------------------------------- flatten and unflatten
 def _flatten(
-    value: Any, is_leaf: Callable[[Any], bool], leaves: list[Any], open_objects: Callable[[Any], bool], above: tuple[int, ...]
+    value: Any,
+    is_leaf: Callable[[Any], bool],
+    leaves: list[Any],
+    open_objects: Callable[[Any], bool],
+    above: tuple[int, ...],
+    always: Callable[[Any], bool],
 ) -> Tree:
     if is_leaf(value):
         leaves.append(value)
@@ -194,22 +216,27 @@ def _flatten(
     if isinstance(value, (*_COMPARED_BY_VALUE, *_NEVER_OPENED)) or id(value) in above:
         return Static(value)
     kind = _kind_of(type(value))
-    opened = open_objects(value) and _is_all_attributes(cast(Hashable, type(value)))
+    opened = always(value) or open_objects(value) and _is_all_attributes(cast(Hashable, type(value)))
     items = kind[1](value) if kind else (_attributes(value) if opened else ())
     before, above = len(leaves), (*above, id(value))
-    pairs = [(key, _flatten(child, is_leaf, leaves, open_objects, above)) for key, child in items]
-    if kind is None and len(leaves) == before and not (opened and _is_plain(value)):
+    pairs = [(key, _flatten(child, is_leaf, leaves, open_objects, above, always)) for key, child in items]
+    if kind is None and len(leaves) == before and not (always(value) or opened and _is_plain(value)):
         return Static(value)
     return Branch(type(value), tuple(key for key, _ in pairs), tuple(child for _, child in pairs))
 
 
-def flatten(value: Any, is_leaf: Callable[[Any], bool], open_objects: Callable[[Any], bool] = lambda value: True) -> tuple[list[Any], Tree]:
+def flatten(
+    value: Any,
+    is_leaf: Callable[[Any], bool],
+    open_objects: Callable[[Any], bool] = lambda value: True,
+    always: Callable[[Any], bool] = lambda value: False,
+) -> tuple[list[Any], Tree]:
     """The leaves of ``value`` in order, and the tree that puts them together again.
 
-    A plain object is a branch over its attributes where they hold a leaf and ``open_objects(value)`` allows it.
+    A plain object is a branch over its attributes where they hold a leaf and ``open_objects(value)`` allows it, or ``always(value)`` tells so.
     """
     leaves: list[Any] = []
-    return leaves, _flatten(value, is_leaf, leaves, open_objects, ())
+    return leaves, _flatten(value, is_leaf, leaves, open_objects, (), always)
 
 
 def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:
@@ -260,6 +287,15 @@ def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
     elif isinstance(tree, Branch):
         for key, child in zip(tree.keys, tree.children):
             yield from paths(child, (*prefix, key))
+
+
+def static_paths(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The path of keys to every static value, and the value."""
+    if isinstance(tree, Static):
+        yield prefix, unfixed(tree.value)
+    elif isinstance(tree, Branch):
+        for key, child in zip(tree.keys, tree.children):
+            yield from static_paths(child, (*prefix, key))
 
 
 def leaves_at(tree: Tree, value: Any) -> list[Any]:

@@ -27,6 +27,7 @@ from .test_samples import SAMPLES
 # Operations that no call of a source framework is raised to. Strict: one that a sample raises fails.
 UNRAISED = {
     "copy": "of the pass that gives results memory of their own: a raised graph is pure, and needs none",
+    "random_key": "of seeds that a whole function sets, which the programs of tests/programs/randomness.py do",
     "positive": "of the array API standard; torch.positive gives its argument itself",
 }
 

@@ -138,6 +138,10 @@ class JaxTarget:
         self._key, key = jax.random.split(self._key)
         return key
 
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+        """Keys are inputs: nothing is drawn unseen."""
+        return lambda: None
+
     def register_classes(self, classes: Iterable[type]) -> None:
         """Containers of these classes become JAX pytrees, so that ``jax.jit`` and ``jax.grad`` pass them through."""
         for cls in classes:

@@ -84,6 +84,10 @@ class NumpyTarget:
         """A fresh generator, independent of those before it."""
         return np.random.default_rng(self._seeds.spawn(1)[0])
 
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+        """Generators are inputs: nothing is drawn unseen."""
+        return lambda: None
+
     def register_classes(self, classes: Iterable[type]) -> None:
         """Numpy has no transformations that containers would have to pass through."""
 

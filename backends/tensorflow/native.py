@@ -109,6 +109,10 @@ class TensorFlowTarget:
         self._key, key = tf.unstack(tf.random.split(self._key, 2))
         return key
 
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+        """Keys are inputs: nothing is drawn unseen."""
+        return lambda: None
+
     def register_classes(self, classes: Iterable[type]) -> None:
         """``tf.nest`` looks into tuples, lists, dicts and dataclasses that say so by themselves."""
 

@@ -93,10 +93,16 @@ class TorchTarget:
         """None: numbers are drawn from torch's default generator, which ``torch.manual_seed`` sets."""
         return None
 
-    def rewinding(self) -> Callable[[], None]:
-        """A function that puts torch's random generator back to where it is now."""
-        state = torch.get_rng_state()
-        return lambda: torch.set_rng_state(state)
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+        """Puts back the generator on the CPU and those among the inputs."""
+        generators = [torch.default_generator, *(leaf for leaf in leaves if isinstance(leaf, torch.Generator))]
+        states = [(generator, generator.get_state()) for generator in generators]
+
+        def rewind() -> None:
+            for generator, before in states:
+                generator.set_state(before)
+
+        return rewind
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result``, where the guards on elements hold. Inside of ``torch.func.vmap`` they cannot be looked at, and torch raises."""

@@ -6,10 +6,10 @@ from ...ir.graph import Graph
 from . import checking as checking
 from . import files as files
 from .calls import TorchCalls
+from .capture import unrecorded as unrecorded
 from .examples import example_inputs as example_inputs
 from .recording import Recording as Recording
 from .recording import record as record
-from .recording import unrecorded as unrecorded
 
 name = "torch"
 dialect = TorchCalls()

@@ -67,6 +67,7 @@ def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     value = capture.value(tensor)
     seen = capture.run(function, args, kwargs)
     if capture.recorder.varies(value):
+        _refuse_random(capture, value)
         if tensor.numel() > _MOST_ELEMENTS:
             raise TracingError(
                 f"{capture.here()}: {tensor.numel()} elements of a tensor are handed to Python, which would tie the graph to all of them; "
@@ -76,6 +77,15 @@ def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
             snapshot = tensor.detach().clone()
         capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), capture.here())
     return seen
+
+
+def _refuse_random(capture: Capture, value: Any) -> None:
+    """Another framework draws other numbers: what they decide in Python cannot be right for both."""
+    if not capture.for_torch and capture.recorder.is_random(value):
+        raise TracingError(
+            f"{capture.here()}: random elements are handed to Python, which would tie the graph to the numbers that torch drew, while its target draws its "
+            "own. Compute with the tensor instead (torch.where)"
+        )
 
 
 def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
@@ -88,6 +98,7 @@ def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
         else:
             answer = torch.isclose(left, right, *rest, **kwargs).all()
     if answer is not None:
+        _refuse_random(capture, capture.value(answer))
         capture.recorder.decide_value(capture.value(answer), seen, capture.here())
     return seen
 

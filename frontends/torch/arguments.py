@@ -10,14 +10,15 @@ import numpy as np
 import torch
 
 from ...naming import legal
-from ...trees import Path, Tree, paths
+from ...trees import Path, Tree, paths, static_paths
+from .sizes import is_symbolic
 
 
 def is_array(item: Any) -> bool:
     """Whether this is an array of any framework; numpy's scalars count as Python's."""
     if isinstance(item, (torch.Tensor, np.ndarray)):
         return True
-    if isinstance(item, (np.generic, type)):
+    if isinstance(item, (np.generic, type)) or is_symbolic(item):  # a symbolic number that is asked for an attribute becomes a guard
         return False
     return hasattr(item, "dtype") and hasattr(item, "shape") and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
 
@@ -40,6 +41,16 @@ def input_names(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
     """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
     positional = _positional_names(function, len(args))
     return [_name(path, positional) for path in paths(tree)]
+
+
+def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
+    """The modules, functions and other objects in the arguments that are not taken apart, by name."""
+    positional = _positional_names(function, len(args))
+    return [
+        (_name(path, positional), item)
+        for path, item in static_paths(tree)
+        if len(path) > 1 and (callable(item) or hasattr(item, "__dict__"))
+    ]
 
 
 def _name(path: Path, positional: list[str]) -> str:

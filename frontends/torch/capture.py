@@ -8,8 +8,8 @@ put back afterwards, also when it raises.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import numpy as np
@@ -19,19 +19,25 @@ from torch.overrides import TorchFunctionMode
 from ...errors import TracingError
 from ...ir.graph import Graph, Origin, Value, values_in
 from ...ops.dtypes import is_inexact
+from ...ops.registry import ArraySpec
+from ...passes.aliases import Aliases
 from ...sizes import Size, Symbol
 from ...tracing import Locator, Recorder, refuse_escapes
+from ...tracing.overlap import fact_of
 from ...tracing.updates import Containers
 from ...trees import Tree, flatten, iterate_structure, map_structure
 from . import kinds, reads
 from .answers import ANSWERS, elements
 from .arguments import opens
-from .attributes import Attributes
 from .autocasting import device_under_autocast, record_cast
+from .generators import SPEC as GENERATOR
+from .generators import Generators, is_generator
 from .gradients import Gradients
+from .host_draws import HostDraws
 from .indices import with_numbers
-from .memory import Memory, is_shared
-from .modes import unwound
+from .meeting import met
+from .memory import Memory
+from .modes import unwound, without
 from .names import is_in_place, name_of, row_key
 from .parameters import Weights
 from .refusals import Refusals, check_classes
@@ -39,19 +45,29 @@ from .reshaping import refuse_out
 from .settings import settings_kept
 from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
+from .state import State
 from .structure import STRUCTURE
-from .tensors import fills_memory, hints, put_back, spec_of, storage, version, without_repeats
+from .tensors import fills_memory, hints, spec_of, storage, version
 from .threads import StartedThreads
+from .typed import DTYPES
 from .unseen import Unseen
+from .written import Written
 
 _NUMBERS = (bool, int, float, complex)
+
+
+def unrecorded() -> AbstractContextManager[None]:
+    """Inside of the block no recording of this thread sees what is done."""
+    return without(Capture, Unseen)
 
 
 class Capture(TorchFunctionMode):
     """The interceptor of one recording."""
 
-    def __init__(self, recorder: Recorder, weights: Weights) -> None:
+    def __init__(self, recorder: Recorder, weights: Weights, for_torch: bool = True, draws: bool = True) -> None:
         super().__init__()
+        self.for_torch = for_torch
+        self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(("torch",), torch.nn.Module._call_impl.__code__, weights.path_of)
         self.unseen, self.threads = Unseen(self), StartedThreads()
@@ -61,43 +77,54 @@ class Capture(TorchFunctionMode):
         self.ambient_grad = torch.is_grad_enabled()
         self.grad_mode_changed = False
         self.differentiable: set[Value] = set()
-        self.input_tensors: list[torch.Tensor] = []
-        self._saved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self.input_tensors: list[torch.Tensor | None] = []  # None for a number
+        self.count_call_inputs = 0
+        self.arrays: dict[int, Any] = {}  # given array -> its tensor
+        self.written = Written(self)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
         """Records inside of the block; afterwards written tensors and the random state are as before."""
-        random_state, attributes = torch.get_rng_state(), Attributes(self.weights.modules())
         try:
-            with settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
-                yield
+            with self.host_draws.seen(), self.generators.following():
+                with settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
+                    yield
+                self.generators.finish()
             self.refusals.check(self.here)
-            self.memory.check(self.recorder.graph.name, self._saved)
+            self.memory.check(self.recorder.graph.name, self.written)
             self.gradients.check(self.recorder.graph.name)
         finally:
             self.gradients.restore()
             self.refusals.restore()
-            torch.set_rng_state(random_state)
-            attributes.restore()
-            with torch.no_grad():
-                for tensor, before in reversed(self._saved.values()):  # two arguments may share memory
-                    put_back(tensor, before)
+            self.written.restore()
 
-    def finish(self, result: Any, input_tree: Tree, containers: Containers) -> Graph:
-        """The graph, given what the function returned and what it did to the containers in its arguments."""
-        updates, new = containers.updates()
-        if updates:
-            self.recorder.graph.notes["updates"] = tuple(updates)
-            result = (result, tuple(new))
-        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item), opens)
+    def finish(self, result: Any, input_tree: Tree, containers: Containers, state: State) -> Graph:
+        """The graph, given what the function returned and what it did to containers and places."""
         graph = self.recorder.graph
+        updates = containers.updates(self.rewritten_state())
+        if updates or state.replaced:
+            graph.notes["updates"] = tuple(updates)
+            result = (result, tuple(containers.new))
+        if self.host_draws.bakes:
+            graph.notes["random_state"] = self.generators.state_before
+        if state.places or self.host_draws.draws:
+            graph.notes["state"] = state.recorded(self)
+        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item), opens)
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
         note_sharing(self, graph)
         _name_by_module(graph, self._leaf_paths())
         return graph
+
+    def rewritten_state(self) -> frozenset[int]:
+        """Identities of tensors in places that were written to, where the graph runs in a framework whose arrays cannot be."""
+        if self.for_torch:
+            return frozenset()
+        written = Aliases(self.recorder.graph).written
+        pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
+        return frozenset(id(tensor) for tensor, value in pairs if value in written)
 
     def _is_recorded(self, item: Any) -> bool:
         """Whether an object is, or stands for, something that differs between calls."""
@@ -110,11 +137,20 @@ class Capture(TorchFunctionMode):
         """Drops every reference to arrays, so that they go with their last user and wait for no collector."""
         self.recorder.forget_arrays()
         self.input_tensors.clear()
-        self._saved.clear()
+        self.written.forget()
         self.unseen.capture = None
 
-    def add_input(self, name: str, tensor: torch.Tensor) -> None:
-        """One array of the arguments; an array that stands in two places is one input, read in the first."""
+    def add_number(self, name: str, number: Any) -> Value:
+        """One number that is an input."""
+        self.input_tensors.append(None)
+        return self.recorder.add_input(name, object(), ArraySpec((), DTYPES[type(number)]))
+
+    def add_input(self, name: str, tensor: Any) -> None:
+        """One array of the arguments (in two places it is one input, read in the first), or a generator."""
+        if is_generator(tensor):
+            self.recorder.add_input(name, tensor, GENERATOR)
+            self.input_tensors.append(None)
+            return
         value = self.recorder.add_input(name, tensor, spec_of(tensor))
         self.input_tensors.append(tensor)
         self.unseen.note(tensor)
@@ -127,6 +163,7 @@ class Capture(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if torch._C._functorch.peek_interpreter_stack() is not None:
+            self._decide_numbers((args, kwargs))
             if row_key(name_of(function)) in reads.SIZES:
                 self.fix_all_sizes()
             return function(*hints(args), **hints(kwargs))
@@ -142,6 +179,13 @@ class Capture(TorchFunctionMode):
         if key in reads.FACTS:
             return self.run(function, args, kwargs)
         return self.record_call(function, name, key, args, kwargs)
+
+    def _decide_numbers(self, arguments: Any) -> None:
+        """Numbers that are inputs went into code that cannot be seen: from here on they are what they are."""
+        for item in iterate_structure(arguments):
+            expression = expression_of(item)
+            if isinstance(expression, Size) and any(symbol.kind == "item" for symbol in expression.symbols()):
+                self.decide(expression)
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The real call, on the sizes seen; what its kernels make is hidden unless it gives it back."""
@@ -175,12 +219,13 @@ class Capture(TorchFunctionMode):
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
         self.refusals.check(self.here)
+        generators = self._quietly(self.generators.before, (args, kwargs))
         args, kwargs = with_numbers(self, key, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         if device := device_under_autocast(operands):
             return record_cast(self, function, name, key, args, kwargs, device)
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
-        self._save_written(key, args, kwargs)
+        self.written.save(key, args, kwargs)
         versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
         result = self._attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
@@ -191,11 +236,20 @@ class Capture(TorchFunctionMode):
         made = self._made(key, result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
             self.depends_on("is_contiguous", made[0])
-        if made or written:
-            self._add_node(name, key, inputs, params, operands, result, made, written)
+        drew = self._quietly(self.generators.drew, generators)
+        if made or written or drew:
+            self._add_node(name, key, inputs, params, operands, result, made, written, drew)
         else:
             self._handed_over(result, operands, (args, kwargs))
         return result
+
+    def _quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+        """A look at something of which no kernel is to be seen."""
+        before, self.unseen.inside_call = self.unseen.inside_call, True
+        try:
+            return function(*args)
+        finally:
+            self.unseen.inside_call = before
 
     def _handed_over(self, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
         """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be followed."""
@@ -229,10 +283,12 @@ class Capture(TorchFunctionMode):
 
     def note_fact(self, fact: str) -> None:
         """As :meth:`depends_on`, of all inputs."""
-        facts = [bool(_fact(given, fact)) for given in self.input_tensors]
+        facts = [fact_of(given, fact) for given in self.input_tensors]
         self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
 
-    def _add_node(self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any) -> None:
+    def _add_node(
+        self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool
+    ) -> None:
         origin = self.locator.locate(name, 4)
         wish = kinds.WISHES.get(key, key.strip("_"))
         facts: dict[str, Any] = {"key": key}
@@ -242,7 +298,7 @@ class Capture(TorchFunctionMode):
             facts["writes"] = tuple(dict.fromkeys(written))
         if not self.grad_enabled and any(value in self.differentiable for value in values_in((inputs, params))):
             facts["no_grad"] = True
-        if key in kinds.RANDOM:
+        if drew or key in kinds.RANDOM:
             facts["random"] = True
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
         node = self.recorder.add_call(name, inputs, params, origin, [(wish, tensor, spec_of(tensor)) for tensor in made], facts)
@@ -260,48 +316,13 @@ class Capture(TorchFunctionMode):
     def value(self, tensor: torch.Tensor) -> Value:
         """The value of a tensor; one that nothing recorded made is a parameter or a constant."""
         value = self.recorder.find(tensor)
-        if value is not None:
-            return value
-        name = self.weights.name_of(tensor)
-        if name is None and (sharing := self.memory.values_in(tensor)) and not self.is_weight(next(iter(sharing.values()))):
-            return self._alias(tensor)
-        if self.unseen.is_hidden(tensor):
-            raise TracingError(
-                f"{self.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule or a cache), "
-                "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
-            )
-        if name is None and self.threads.any:
-            raise TracingError(f"{self.here()}: a tensor may come from a thread that the function started, which cannot be recorded")
-        if self.unseen.made(tensor):
-            raise TracingError(
-                f"{self.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded has made of it "
-                "(torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
-            )
-        if is_shared(tensor):
-            self.memory.share(tensor, self.here())
-        if name is None or not self.weights.is_persistent(name):
-            return self.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
-        value = self.recorder.add_parameter(name, tensor, spec_of(tensor))
-        self.differentiable.update([value] if is_inexact(value.dtype) else [])
-        return value
-
-    def _alias(self, tensor: torch.Tensor) -> Value:
-        """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor."""
-        seen = self.memory.same(tensor)
-        if seen is None or (seen.node is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
-            raise TracingError(
-                f"{self.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording could not see it; "
-                "make it with a function of torch"
-            )
-        facts: dict[str, Any] = {"key": "detach", "views": {0: seen}}
-        node = self.recorder.add_call("torch.Tensor.detach", (seen,), {}, self.here(), [("alias", tensor, spec_of(tensor))], facts)
-        facts["result"] = node.outputs[0]
-        self.recorder.set_base(node.outputs[0], seen)
-        return self.recorder.keep(tensor, node.outputs[0])
+        return met(self, tensor) if value is None else value
 
     def _recorded(self, item: Any) -> Any:
         if isinstance(item, np.generic):  # numpy's numbers count as Python's
             return item.item()
+        if is_generator(item):
+            return self.recorder.find(item) or item
         if isinstance(item, (int, float)) and isinstance(item, enum.Enum):
             return item.value
         return self.value(item) if isinstance(item, torch.Tensor) else expression_of(item)
@@ -329,21 +350,6 @@ class Capture(TorchFunctionMode):
         return self.locator.locate(self.call, 2)
 
     # ------------------------------------------------------------------------------ writes and views
-    def _save_written(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []
-        targets += [kwargs["out"]] if kwargs.get("out") is not None else []
-        for position, keyword in reads.WRITTEN_ARGUMENTS.get(key, ()):
-            targets.append(args[position] if position < len(args) else kwargs.get(keyword))
-        for tensor in iterate_structure(targets):
-            if isinstance(tensor, torch.Tensor):
-                self._save(tensor)
-
-    def _save(self, tensor: torch.Tensor) -> None:
-        """Keeps what an array from outside of the function holds before anything is written to it, or to a view of it."""
-        owner = self.recorder.kept(self.recorder.base_of(self.value(tensor)))
-        if owner is not None and id(owner) not in self._saved:
-            self._saved[id(owner)] = (owner, self.run(lambda: without_repeats(owner.detach()).clone(), (), {}))
-
     def _made(self, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
         """The tensors that a call made, or may make where sizes and strides are others."""
         if not isinstance(result, (torch.Tensor, tuple, list, dict)):
@@ -364,11 +370,6 @@ class Capture(TorchFunctionMode):
 
     def _leaf_paths(self) -> set[str]:
         return {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules}
-
-
-def _fact(tensor: torch.Tensor, fact: str) -> Any:
-    found = getattr(tensor, fact)
-    return found() if callable(found) else found
 
 
 def _name_by_module(graph: Graph, leaf_paths: set[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
@@ -17,6 +17,7 @@ from .parameters import Weights
 from .state import State
 
 COPY = "torch.Tensor.clone"
+RANDOM_STATE = ("torch.get_rng_state", "torch.set_rng_state")
 Range = tuple[float, float]
 
 
@@ -66,6 +67,11 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
 def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """The same elements in memory of their own."""
     return [leaf.detach().clone() for leaf in leaves]
+
+
+def random_kept() -> AbstractContextManager[None]:
+    """Afterwards torch's generator is as it was."""
+    return torch.random.fork_rng(devices=[])
 
 
 @contextmanager

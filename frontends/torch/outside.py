@@ -11,7 +11,7 @@ from torch.nn.modules import module as modules
 from torch.utils.hooks import RemovableHandle
 
 from ...tracing import Outside, Reach
-from ...tracing.outside import Described
+from ...tracing.outside import Described, Free
 from .arguments import is_array
 from .memory import elements_of, is_shared
 
@@ -20,11 +20,11 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 _HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
 
 
-def outside_of(objects: Iterable[Any]) -> Outside:
+def outside_of(objects: Iterable[Any], free: Free) -> Outside:
     """What these callables refer to: closures, globals, attributes, hooks, the children of modules."""
     reach = Reach(objects, _INTERNAL, _is_leaf, _parts, _HIDDEN)
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
-    return Outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), _contents, [hooks.fact()])
+    return Outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), _contents, [hooks.fact()], free)
 
 
 def _is_leaf(item: Any) -> bool:

@@ -20,16 +20,20 @@ class Weights:
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
 
     Of a module: its own names, as in ``state_dict`` (tied weights once, under the first name). Of another callable: those of the
-    modules it refers to (bound object, closure, globals it names, defaults, partial arguments), behind the variable's name.
+    modules it refers to (bound object, closure, globals it names, defaults, partial arguments) or is ``given``, behind the variable's name.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, given: Iterable[tuple[str, Any]] = ()) -> None:
         self._names: dict[int, tuple[torch.Tensor, str]] = {}
         self._holders: dict[str, tuple[dict[str, Any], str]] = {}
         self._fleeting: set[str] = set()
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
+        self.function = function
         self._roots = list(_roots(function))
-        for prefix, module in _modules_of(function):
+        self._held: set[int] = set()
+        self.given = [item for _, item in given]
+        self._roots += [(name, item) for name, item in given if not isinstance(item, type)]
+        for prefix, module in (*_modules_of(function), *((name, item) for name, item in given if isinstance(item, torch.nn.Module))):
             self._add(prefix, module)
 
     def _add(self, prefix: str, root: torch.nn.Module) -> None:
@@ -37,6 +41,7 @@ class Weights:
             whole = ".".join(filter(None, (prefix, path)))
             self._paths.setdefault(id(module), (module, whole))
             for held in (module._parameters, module._buffers):
+                self._held.add(id(held))
                 for key, tensor in held.items():
                     if tensor is not None and id(tensor) not in self._names:
                         name = f"{whole}.{key}" if whole else key
@@ -49,6 +54,10 @@ class Weights:
         """The name of a parameter or buffer, or None."""
         entry = self._names.get(id(tensor))
         return entry[1] if entry is not None and entry[0] is tensor else None
+
+    def holds(self, container: Any) -> bool:
+        """Whether this is a dict of parameters or buffers of one of the modules."""
+        return id(container) in self._held
 
     def knows(self, name: str) -> bool:
         """Whether this is the name of a parameter or buffer."""
@@ -188,12 +197,12 @@ def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _roots(function: Any) -> Iterator[tuple[str, Any]]:
+    """What a callable is made of: the object it is or belongs to, partial arguments, what it refers to."""
+    bound = getattr(function, "__self__", None)
+    own = function if not isinstance(function, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)) else bound
+    if own is not None and not isinstance(own, (types.ModuleType, type, functools.partial)):
+        yield type(own).__name__, own
     yield from ((name, item) for name, item in _referenced(function) if not isinstance(item, (types.ModuleType, type)))
-    if isinstance(function, torch.nn.Module):
-        yield type(function).__name__, function
-    plain = inspect.unwrap(getattr(function, "__func__", function))
-    if isinstance(plain, types.FunctionType):
-        yield from zip(plain.__code__.co_freevars, plain.__closure__ or ())
 
 
 def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:

@@ -1,29 +1,34 @@
-"""One recording of a function, from its arguments to a graph and what the graph relies on."""
+"""One recording of a function, from its arguments to a graph: again where what it shows to be state was not known before."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from ...errors import TracingError
 from ...ir.graph import Graph
 from ...tracing import Recorder, Surroundings
+from ...tracing.places import Place
+from ...tracing.stateful import Stateful
 from ...tracing.updates import Containers
-from ...trees import call_of, flatten, statics
-from .arguments import input_names, is_array, opens, to_tensor
+from ...trees import call_of, flatten, iterate_structure, statics
+from .arguments import given_objects, input_names, is_array, opens, to_tensor
 from .capture import Capture
 from .compiling import compiling
-from .modes import without
+from .generators import Generators, generators_in, is_generator
 from .outside import outside_of
 from .parameters import Weights
 from .refusals import refusing
 from .state import State
 from .surroundings import surroundings_of
 from .training import TrainingReads
-from .unseen import Unseen
+from .typed import typed
+
+_NOTHING_STATEFUL = Stateful()
 
 
 @dataclass
@@ -33,43 +38,105 @@ class Recording:
     graph: Graph
     weights: Weights
     surroundings: Surroundings
+    places: tuple[Place, ...] = ()
 
 
-def record(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, for_torch: bool = True) -> Recording:
-    """Runs ``function(*args, **kwargs)`` once and records it; ``for_torch`` is whether the graph will run in torch."""
-    weights = Weights(function)
-    with weights.exclusive():
-        return _record(function, args, kwargs, Recorder(name, "torch"), weights, nullcontext() if for_torch else compiling())
+_MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
 
 
-def _record(
+def record(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    recorder: Recorder,
-    weights: Weights,
-    context: AbstractContextManager[None],
+    name: str,
+    for_torch: bool = True,
+    places: Sequence[Place] = (),
+    stateful: Stateful = _NOTHING_STATEFUL,
+    numbers: bool = True,
+    draws: bool = True,
 ) -> Recording:
-    leaves, tree = flatten((args, kwargs), is_array, opens)
-    tensors = [to_tensor(leaf) for leaf in leaves]
-    capture = Capture(recorder, weights)
-    for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
-        capture.add_input(leaf_name, tensor)
-    again_args, again_kwargs = call_of(tree, tensors)
-    containers, state = Containers((again_args, again_kwargs), is_array), State(weights)
-    try:
-        with refusing(recorder.graph.name), capture.isolated(), TrainingReads() as asked, context:
-            result = function(*again_args, **again_kwargs)
-            state.finish(capture)
-        graph = capture.finish(result, tree, containers)
-    finally:
-        state.restore()
-        capture.forget_arrays()
+    """Runs ``function(*args, **kwargs)`` and records it; ``for_torch`` is whether the graph will run in torch.
+
+    ``places`` are known to be state; where others turn out to be, it is recorded again. ``stateful`` are objects to look into beside
+    those that the function reaches. ``numbers``: whether Python numbers in places become symbols; ``draws``: whether
+    those that Python and numpy draw do, instead of constants.
+    """
+    known = list(places)
+    for _ in range(_MOST_ROUNDS):
+        try:
+            recording, found = _attempt(function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws)
+        except Exception:
+            if not (numbers and known):
+                raise
+            numbers = False  # symbols in their place may have been what failed
+            continue
+        if not found:
+            return recording
+        known += found
+    raise TracingError(f"{name} keeps its state in other places each time it is recorded: {', '.join(place.name for place in known[-5:])}")
+
+
+def _outermost(places: Sequence[Place]) -> list[Place]:
+    """Without the places inside of what another place holds, which is looked at as a whole."""
+    inside = Containers(((), {}, tuple(place.read() for place in places)), is_array)
+    return [place for place in places if not inside.holds(place.held.item) or place.whole and inside.is_outer(place.held.item)]
+
+
+def _attempt(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+    for_torch: bool,
+    places: Sequence[Place],
+    stateful: Stateful,
+    numbers: bool,
+    draws: bool,
+) -> tuple[Recording, list[Place]]:
+    """A recording, and the places that it shows to be state although they are not among ``places``."""
+    opened = stateful.arguments(args, kwargs)
+    leaves, tree = flatten(
+        (args, kwargs),
+        lambda item: is_array(item) or for_torch and is_generator(item),
+        opens,
+        lambda item: any(item is one for one in opened),
+    )
+    tree = typed(tree, iter(leaves))
+    arrays = _tensors(leaves)
+    tensors = [arrays[id(leaf)] for leaf in leaves]
+    weights = Weights(function, given_objects(function, args, tree))
+    with weights.exclusive():
+        capture = Capture(Recorder(name, "torch"), weights, for_torch, draws)
+        for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
+            capture.add_input(leaf_name, tensor)
+        capture.count_call_inputs, capture.arrays = len(tensors), arrays
+        again_args, again_kwargs = call_of(tree, tensors)
+        state = State(weights, places, stateful.objects, numbers)
+        capture.generators = Generators(
+            capture, (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs))))
+        )
+        try:
+            values = state.enter(capture)
+            containers = Containers(
+                (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
+            )
+            with refusing(name), capture.isolated(), TrainingReads() as asked, nullcontext() if for_torch else compiling():
+                result = function(*again_args, **again_kwargs)
+            found = state.finish(capture, containers)
+            graph = capture.finish(result, tree, containers, state)
+        finally:
+            state.restore()
+            capture.forget_arrays()
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
     surroundings = surroundings_of(weights, graph, asked.modules(), only_without_grad)
-    return Recording(graph, weights, outside_of((function, *statics(tree))).added_to(surroundings))
+    outside = outside_of((function, *statics(tree)), state.free(containers))
+    return Recording(graph, weights, outside.added_to(surroundings), state.places), found
 
 
-def unrecorded() -> AbstractContextManager[None]:
-    """Inside of the block no recording of this thread sees what is done."""
-    return without(Capture, Unseen)
+def _tensors(leaves: list[Any]) -> dict[int, Any]:
+    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor; generators as they are."""
+    made: dict[int, Any] = {}
+    for leaf in leaves:
+        if id(leaf) not in made:
+            made[id(leaf)] = leaf if is_generator(leaf) else to_tensor(leaf)
+    return made

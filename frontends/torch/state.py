@@ -1,97 +1,160 @@
-"""State outside of the arguments that a function changes: buffers become effects, anything else that matters is an error."""
+"""State outside of the arguments: places that a recorded function changes become inputs and outputs of its graph.
+
+Which places these are is found by recording: what has changed afterwards is state, and the function is recorded again with it as input.
+Everything is put back after each recording; the first call of the graph changes the places as the original would have done.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
 
 from ...errors import TracingError
-from ...ir.graph import Effect, Graph, Value
-from ...tracing.world import MISSING, Change, World
-from ...trees import iterate_structure
+from ...ir.graph import Effect
+from ...sizes import Size, Symbol
+from ...tracing.outside import Free
+from ...tracing.places import Place, Replaced
+from ...tracing.places import State as RecordedState
+from ...tracing.roots import reach
+from ...tracing.updates import Containers
+from ...tracing.world import COMPILED, MISSING, Change, Names, World
+from ...trees import Branch, Tree, flatten, unflatten
+from .arguments import is_array, opens, to_tensor
 from .parameters import Weights
-from .sizes import is_symbolic
+from .sizes import expression_of, is_symbolic, symbolic
+from .typed import DTYPES, typed
 
-_NUMBERS = (bool, int, float, complex)
+# Of a module: what holds no state of the forward pass, or what other means look after.
+_BOOKKEEPING = frozenset({
+    "_backward_hooks", "_backward_pre_hooks", "_forward_hooks_with_kwargs", "_forward_hooks_always_called", "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", "_non_persistent_buffers_set",
+})  # fmt: skip
 
 
 class State:
-    """What the function can reach before a recording."""
+    """What a function can reach before a recording, and the ``places`` that are known to be state."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, places: Sequence[Place] = (), stateful: Sequence[Any] = (), numbers: bool = True) -> None:
         for name, root in weights.roots():
             if isinstance(root, Iterator) and not isinstance(root, torch.Tensor):
                 raise TracingError(
                     f"{name} is an iterator outside of the recorded function: what the function takes from it cannot be recorded. Pass it as an argument"
                 )
-        self._weights = weights
-        self._world = World(weights.roots())
+        modules = [(weights.path_of(module) or "", module) for module in weights.modules()]
+        objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
+        code = reach([weights.function, *filter(callable, weights.given), *dict.fromkeys(type(module) for module in weights.modules())])
+        self.world = World(
+            (*modules, *((type(item).__name__, item) for item in stateful), *objects, *code), _BOOKKEEPING, (*weights.modules(), *stateful)
+        )
+        self.weights, self.places, self._numbers = weights, tuple(places), numbers
+        self._trees: tuple[Tree, ...] = ()
+        self.values: tuple[Any, ...] = ()
+        self.nested: frozenset[int] = frozenset()
+        self.replaced: list[Replaced] = []
 
-    def finish(self, capture: Any) -> None:
-        """Effects for replaced buffers; ``TracingError`` where other state would be lost. Everything is put back."""
-        changes = list(self._world.changes())
-        self._world.restore()
-        depending: set[Value] | None = None
-        for change in changes:
-            if self._is_buffer(change):
-                self._effect(capture, change)
+    # ------------------------------------------------------------------------------ before
+    def enter(self, capture: Any) -> tuple[Any, ...]:
+        """The arrays and numbers in the known places become inputs; the places hold what stands for them in the recording."""
+        trees: list[Tree] = []
+        values: list[Any] = []
+        for place in self.places:
+            tree, value = self._input(capture, place)
+            trees.append(tree)
+            values.append(value)
+        self.values, self._trees = tuple(values), tuple(trees)
+        return self.values
+
+    def _input(self, capture: Any, place: Place) -> tuple[Tree, Any]:
+        held = place.read()
+        has_numbers = self._numbers and not place.whole and (isinstance(held, tuple) or type(held) in DTYPES)
+        leaves, tree = flatten(held, lambda item: is_array(item) or has_numbers and type(item) in DTYPES, opens)
+        name = place.name.replace("self.", "") or "state"
+        inputs = [_number(capture, name, leaf) if type(leaf) in DTYPES else _array(capture, name, leaf) for leaf in leaves]
+        if any(new is not old for new, old in zip(inputs, leaves)):
+            place.write(unflatten(tree, inputs))
+            held = place.read()
+        return typed(tree, iter(leaves)), held
+
+    # ------------------------------------------------------------------------------ after
+    def finish(self, capture: Any, containers: Containers) -> list[Place]:
+        """What has become of the places. Places that are state and were not known are given back: with them it has to be recorded again."""
+        known = {place.identity for place in self.places}
+        found: dict[tuple[int, Any], Place] = {}
+        for change in list(self.world.changes()):
+            if isinstance(change.key, str) and change.key.startswith(COMPILED):
                 continue
-            depending = _depending(capture.recorder.graph) if depending is None else depending
-            if _matters(capture, change, depending):
-                raise TracingError(
-                    f"{capture.recorder.graph.name} changes {change.where}[{change.key!r}] while it is recorded ({_text(change.before)} -> {_text(change.now)}): "
-                    "such state is not seen by the graph, so later calls would go wrong. Make it a buffer (register_buffer), or pass it in and return it"
-                )
+            place = _place_of(change)
+            if place.identity in known or containers.holds(change.held.item):
+                continue
+            if self._is_buffer(capture, change):
+                name = self.weights.name_of(change.before) or ""
+                capture.recorder.graph.effects.append(Effect("buffer", name, capture.value(change.now)))
+            else:
+                found.setdefault(place.identity, place)
+        self._note_replaced(capture, containers)
+        return list(found.values())
+
+    def _note_replaced(self, capture: Any, containers: Containers) -> None:
+        rewritten = capture.rewritten_state()
+        for number, (place, before) in enumerate(zip(self.places, self.values)):
+            now = place.read()
+            if place.whole and not isinstance(now, frozenset):
+                continue  # its parts are looked after as those of an argument
+            if not _same(now, before) or id(now) in rewritten:
+                item = MISSING if now is MISSING else containers.place(now, rewritten)
+                self.replaced.append(Replaced(number, item))
+
+    def _is_buffer(self, capture: Any, change: Change) -> bool:
+        """Whether a persistent buffer was replaced by one of the same type, in a model that keeps its own buffers."""
+        was, now = change.before, change.now
+        if not (isinstance(was, torch.Tensor) and isinstance(now, torch.Tensor)) or not self.weights.holds(change.held.item):
+            return False
+        name = self.weights.name_of(was)
+        same = tuple(was.shape) == tuple(now.shape) and was.dtype == now.dtype
+        return name is not None and self.weights.is_persistent(name) and same and not isinstance(was, torch.nn.Parameter)
+
+    def recorded(self, capture: Any) -> RecordedState:
+        """For the graph."""
+        draws = capture.host_draws
+        tree = Branch(tuple, tuple(range(len(self.places) + len(draws.trees))), (*self._trees, *draws.trees))
+        return RecordedState((*self.places, *draws.draws), tree, tuple(self.replaced))
+
+    def free(self, containers: Containers) -> Free:
+        """Which parts of containers a graph reads anew at each call: the places, and what is inside of them."""
+        kept = [(place, place.held.item.space if isinstance(place.held.item, Names) else place.held.item) for place in self.places]
+        parts = {(id(item), None if place.whole else place.key) for place, item in kept}
+
+        def is_free(item: Any, key: Any) -> bool:
+            return (id(item), key) in parts or (id(item), None) in parts or containers.holds(item)
+
+        return is_free
 
     def restore(self) -> None:
-        """Puts everything back, after a recording that failed."""
-        self._world.restore()
-
-    def _is_buffer(self, change: Change) -> bool:
-        was, now = change.before, change.now
-        return (
-            isinstance(was, torch.Tensor)
-            and isinstance(now, torch.Tensor)
-            and self._weights.name_of(was) is not None
-            and change.where.endswith(("_buffers", "_parameters"))
-        )
-
-    def _effect(self, capture: Any, change: Change) -> None:
-        name = self._weights.name_of(change.before) or ""
-        if not self._weights.is_persistent(name):
-            raise TracingError(
-                f"{capture.recorder.graph.name} replaces the non-persistent buffer {name}; write to it in place, or make it persistent"
-            )
-        if tuple(change.before.shape) != tuple(change.now.shape) or change.before.dtype != change.now.dtype:
-            raise TracingError(f"{capture.recorder.graph.name} replaces the buffer {name} by one of another shape or dtype")
-        capture.recorder.graph.effects.append(Effect("buffer", name, capture.value(change.now)))
+        """Puts everything back."""
+        self.world.restore()
 
 
-def _matters(capture: Any, change: Change, depending: set[Value]) -> bool:
-    """Whether the next call of the original would see something else. A cache that is filled anew at each call does not matter."""
-    was, now = change.before, change.now
-    if isinstance(now, torch.Tensor):
-        value = capture.recorder.find(now)
-        return value is not None and (value in depending or capture.recorder.base_of(value) in depending)
-    if is_symbolic(now) or is_symbolic(was):
-        return False
-    if isinstance(now, _NUMBERS) or isinstance(was, _NUMBERS):
-        return was is not None and was != now
-    return was is MISSING and type(change.key) is int or now is MISSING
+def _place_of(change: Change) -> Place:
+    whole = isinstance(change.held.item, (list, set)) or type(change.held.item).__name__ == "deque"
+    return Place(change.held, None if whole else change.key, whole)
 
 
-def _depending(graph: Graph) -> set[Value]:
-    """Values that depend on elements of inputs, not only on sizes."""
-    found: set[Value] = set(graph.inputs)
-    for node in graph.nodes:
-        elements = {item for item in iterate_structure((node.inputs, node.params)) if isinstance(item, Value)}
-        if elements & found:
-            found.update(node.outputs)
-            found.update(node.facts.get("writes", ()))
-    return found
+def _array(capture: Any, name: str, leaf: Any) -> torch.Tensor:
+    tensor: torch.Tensor = capture.arrays.setdefault(id(leaf), leaf if isinstance(leaf, torch.Tensor) else to_tensor(leaf))
+    capture.add_input(name, tensor)
+    return tensor
 
 
-def _text(item: Any) -> str:
-    return "nothing" if item is MISSING else "a tensor" if isinstance(item, torch.Tensor) else repr(item)[:60]
+def _number(capture: Any, name: str, leaf: Any) -> Any:
+    value = capture.add_number(name, leaf)
+    return symbolic(Size.of(Symbol(value, 0, leaf, "item")), capture.decide)
+
+
+def _same(now: Any, before: Any) -> bool:
+    if now is before:
+        return True
+    if is_symbolic(now) or is_symbolic(before):
+        return bool(expression_of(now) == expression_of(before)) and type(now) is type(before)
+    return isinstance(now, frozenset) and now == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ...ir.graph import Graph
+from ...passes.aliases import Aliases
 from ...tracing import Surroundings
 from ...tracing.conjunction import Fact, conjunction
 from .memory import elements_of, has_memory, is_shared
@@ -16,7 +17,8 @@ def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module]
     """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, the default dtype, and the grad
     mode where it matters."""
     flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
-    captured = [(name, tensor) for name, (_, tensor) in graph.constants.items()]
+    written = Aliases(graph).written  # by the graph itself, which reads them at each call
+    captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in written]
     training = [_mode(module) for module in flags]
     facts = [fact for _, tensor in captured for fact in _untouched(tensor)]
     facts += [("{}.get({}) is {}", (*weights.holder_of(name), tensor)) for name, tensor in captured if weights.knows(name)]

@@ -21,7 +21,7 @@ from ..sizes import Size, Symbol, product
 from ..trees import iterate_structure, map_structure
 from .results import ResultText, result_text
 
-_SYMBOL_NAMES = {"size": "dim", "stride": "stride", "item": "item"}
+_SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 _DELETED_FROM_BYTES = 1 << 18
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
@@ -132,6 +132,8 @@ class _Writer:
                 self.lines += [f"{self.symbols[axes[a]]} = {self.dialect.size(self.text[value], axes[a])}" for a in sorted(axes)]
 
     def _symbol(self, symbol: Symbol) -> str:
+        if symbol.kind == "item":
+            return self.text[symbol.source]
         if symbol not in self.symbols:
             array = self.text[symbol.source]
             self.symbols[symbol] = self.names.unique(

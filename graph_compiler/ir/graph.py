@@ -171,7 +171,7 @@ class Graph:
         return [(guard, condition) for guard, condition in sized if not self._at_entry(condition)]
 
     def _at_entry(self, condition: Size) -> bool:
-        return all(symbol.source.node is None and symbol.kind == "size" for symbol in condition.symbols())
+        return all(symbol.source.node is None and symbol.kind in ("size", "item") for symbol in condition.symbols())
 
     def sources(self) -> Iterator[Value]:
         """The values that no node makes."""

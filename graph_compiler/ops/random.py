@@ -22,6 +22,12 @@ def random_fold_in(key: ArraySpec, /, *, index: int) -> ArraySpec:
 
 
 @declare(_SECTION)
+def random_key(*, seed: int) -> ArraySpec:
+    """The key that stands for ``seed``: the same one at every call."""
+    return ArraySpec((2,), "uint32")
+
+
+@declare(_SECTION)
 def random_uniform(key: ArraySpec, /, *, shape: _Shape, low: Any = 0.0, high: Any = 1.0, dtype: str) -> ArraySpec:
     """Numbers in [low, high), all equally likely."""
     return ArraySpec(shape, dtype)

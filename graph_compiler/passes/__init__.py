@@ -3,7 +3,9 @@
 from .cache_constants import cache_constants as cache_constants
 from .decompose import decompose as decompose
 from .freeze import freeze as freeze
+from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
+from .generators import repeat_draws as repeat_draws
 from .own_results import own_results as own_results
 from .prune import prune as prune
 from .share import share as share

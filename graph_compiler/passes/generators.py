@@ -1,8 +1,12 @@
-"""Takes random numbers that depend on no array for constants: drawn once, the same at every call."""
+"""Random numbers that are drawn once: those that depend on no array are constants, the others the same numbers at every call."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 from ..ir.graph import Graph, Guard, Node, Origin, Value
+from ..ops.registry import ArraySpec
 from ..sizes import Size, apply
 from ..trees import iterate_structure, map_structure
 from .aliases import Aliases
@@ -11,8 +15,7 @@ from .aliases import Aliases
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     """The graph with every generator call free to be cached; sizes that one was drawn with are guarded.
 
-    The caller receives a copy of what is baked, made by the call ``copy``: it may write to it. Random calls that read an array
-    (dropout, ``rand_like``) stay as they are: their result is no constant.
+    The caller receives a copy of what is baked, made by the call ``copy``: it may write to it.
     """
     aliases = Aliases(graph)
     inner = {value for node in graph.nodes if not _draws(node) for value in node.outputs if node.uses}
@@ -28,6 +31,30 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     copies = {leaf: _copy(leaf, copy) for leaf in graph.outputs if isinstance(leaf, Value) and aliases.base_of(leaf) in baked}
     outputs = [copies[leaf].outputs[0] if isinstance(leaf, Value) and leaf in copies else leaf for leaf in graph.outputs]
     return graph.derive(nodes=[*nodes, *copies.values()], guards=guards, outputs=outputs), bool(baked)
+
+
+def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:
+    """The graph with every random call that is left (those that read arrays: dropout) drawing the same numbers at each call.
+
+    They start from the generator's ``state`` while it was recorded; afterwards the generator is as it was. ``calls`` read and set it.
+    """
+    if not any(map(_draws, graph.nodes)):
+        return graph, False
+    constant, kept = Value("random_state", state.spec), Value("random_state_before", state.spec)
+    keep, start, end = (Node(call, inputs, {}, Origin(), {"key": call.rpartition(".")[2], "random": True}) for call, inputs in (
+        (calls[0], ()), (calls[1], (constant,)), (calls[1], (kept,))
+    ))  # fmt: skip
+    keep.outputs, kept.node, keep.facts["result"] = (kept,), keep, kept
+    constants = {**graph.constants, constant.name: (constant, state.array)}
+    return graph.derive(nodes=[keep, start, *graph.nodes, end], constants=constants), True
+
+
+@dataclass(frozen=True)
+class GeneratorState:
+    """The state of a generator, as an array."""
+
+    spec: ArraySpec
+    array: Any
 
 
 def _copy(value: Value, call: str) -> Node:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..tracing import active
-from .watched import COMPILED
+from ..tracing.world import COMPILED
 
 Compile = Callable[[Any], Any]
 
@@ -40,7 +40,11 @@ def compile_class(cls: type, compile_one: Compile) -> type:
         for name, item in members.items()
         if isinstance(item, types.FunctionType) and (not name.startswith("_") or name == "__call__")
     }
-    return type(cls.__name__, (cls,), {**methods, "__module__": cls.__module__, "__doc__": cls.__doc__, "__qualname__": cls.__qualname__})
+    return type(
+        cls.__name__,
+        (cls,),
+        {**methods, "__module__": cls.__module__, "__doc__": cls.__doc__, COMPILED: True, "__qualname__": cls.__qualname__},
+    )
 
 
 def _of_framework(base: type, cls: type) -> bool:

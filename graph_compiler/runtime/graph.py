@@ -48,6 +48,12 @@ class Graph:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if active.anywhere and active.recording and self.pipeline.has_original:  # of another function, which records the original with it
             return self.pipeline.call(args, kwargs)
+        if self.pipeline.shadow:
+            with self.pipeline.state_held():
+                return self._called(args, kwargs)
+        return self._called(args, kwargs)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         known = len(self._variants)
         for variant in self._variants:
             if not variant.holds():
@@ -78,16 +84,25 @@ class Graph:
             raise TooManyVariants(
                 f"{self.name} was recorded {len(self._variants)} times and this call fits none: {why}. Raise max_variants, or pass what differs as an array"
             )
+        had_state = bool(self.pipeline.shadow)
         variant = self.add_variant(args, kwargs, why)
+        if self.pipeline.shadow and not had_state:  # found just now: from here on the graph has state of its own
+            self._variants.remove(variant)
+            with self.pipeline.state_held():
+                return self._run_recorded(variant, args, kwargs)
+        self._variants.remove(variant)
+        return self._run_recorded(variant, args, kwargs)
+
+    def _run_recorded(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves = variant.match(args, kwargs)
         if leaves is None:
             raise CallMismatch(f"{self.name}: the call does not fit the graph just recorded from it; an argument changes while it is read")
         result = variant.run(leaves, args, kwargs)
         if isinstance(result, Missed):
-            self._variants.remove(variant)
             if result.problem is not None:
                 raise result.problem
             raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {result.reason}")
+        self._variants.append(variant)
         return result
 
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
@@ -225,9 +240,12 @@ class Graph:
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The buffers that a call of the graph writes to, by name, as they are at the moment."""
+        """The buffers that a call of the graph writes to, and other places where it keeps state, by name, as they are at the moment."""
         written = {name for variant in self._variants for name in variant.written_buffers()}
-        return {name: array for name, array in self.parameters.items() if name in written}
+        buffers = {name: array for name, array in self.parameters.items() if name in written}
+        with self.pipeline.state_held():
+            places = {place.name: place.read() for variant in self._variants if variant.state for place in variant.state.kept()}
+        return {**buffers, **places}
 
     def as_module(self) -> Any:
         """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with parameters.
@@ -260,19 +278,37 @@ class Graph:
         """The graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
 
         Returns the result, or ``(result, state)`` where the graph changes state. ``rng`` is a key, needed where it draws random
-        numbers. Never records: ``GuardFailed`` where no variant fits.
+        numbers. Of a graph that keeps state outside of buffers, ``state=`` takes what an earlier call gave (or :attr:`state`), for
+        places that are not in it what they hold now counts. Never records: ``GuardFailed`` where no variant fits.
+
+        >>> import torch, graph_compiler
+        >>> class Running(torch.nn.Module):
+        ...     total = 0
+        ...     def forward(self, x):
+        ...         self.total = self.total + x.sum()
+        ...         return self.total
+        >>> graph = graph_compiler.compile(Running())
+        >>> [graph(torch.ones(2)).item(), graph(torch.ones(3)).item()]
+        [2.0, 5.0]
+        >>> graph.functional({}, torch.ones(4))
+        (tensor(9.), {'total': tensor(9.)})
+        >>> graph.functional({}, torch.ones(4), state={"total": torch.tensor(1.0)})
+        (tensor(5.), {'total': tensor(5.)})
         """
-        for variant in self._variants:
-            leaves = variant.match(args, kwargs)
-            if leaves is not None:
-                result, state = variant.pure(parameters, leaves, rng)
-                return (result, state) if state else result
-        for variant in self._variants:
-            found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
-            if found is not None:
-                outcome = variant.pure(parameters, found[0], rng)
-                result, state = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
-                return (result, state) if state else result
+        given = kwargs.pop("state", None) if any(variant.state for variant in self._variants) else None
+        with self.pipeline.state_held():
+            for variant in self._variants:
+                held = variant.state.read(given) if variant.state else ()
+                leaves = variant.match(args, kwargs, held) if variant.state else variant.match(args, kwargs)
+                if leaves is not None:
+                    result, state = variant.pure(parameters, leaves, rng, held)
+                    return (result, state) if state else result
+            for variant in self._variants:
+                found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
+                if found is not None:
+                    outcome = variant.pure(parameters, found[0], rng)
+                    result, state = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
+                    return (result, state) if state else result
         raise GuardFailed(f"{self.name}: no recorded variant fits this call: {self._why_missed(args, kwargs)}")
 
     def __reduce__(self) -> Any:

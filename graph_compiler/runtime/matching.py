@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -14,18 +15,18 @@ from ..codegen.loading import load
 from ..codegen.source import Program
 from ..ir.graph import Graph
 from ..sizes import Symbol
-from ..tracing.overlap import overlap
-from ..trees import Branch, Leaf, Static, Tree, same_static
+from ..tracing.overlap import NO_ARRAY, fact_of, overlap
+from ..trees import Branch, Item, Leaf, Static, Tree, same_static
 from .target import Target
 
-Match = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[Any, ...] | None"]
+Match = Callable[..., "tuple[Any, ...] | None"]
 UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
 _IDENTICAL = (bool, type(None))
 _EQUAL = (int, str)
 
 
 def matcher(graph: Graph, target: Target) -> Match:
-    """``match(args, kwargs)``: the array leaves of a call, native, in order; None where the call does not fit."""
+    """``match(args, kwargs, state)``: the arrays of a call and of the state, native, and its numbers, in order; None where it does not fit."""
     return _Matcher(graph, target).function()
 
 
@@ -51,10 +52,13 @@ class _Matcher:
         assert isinstance(tree, Branch)
         positional, keywords = tree.children
         self._call(positional, keywords)
+        if state := self.graph.notes.get("state"):
+            for index, child in enumerate(state.tree.children):
+                self._tree(child, f"state[{index}]")
         self._guards()
         self._facts()
         body = "\n".join(f"        {line}" for line in [*self.lines, f"return {self._returned()}"])
-        source = f"def match(args, kwargs):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return None\n"
+        source = f"def match(args, kwargs, state=()):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return None\n"
         return load(Program(source, "match", (), (), self.bound))
 
     def _returned(self) -> str:
@@ -83,7 +87,9 @@ class _Matcher:
         return name
 
     def _tree(self, tree: Tree, access: str) -> None:
-        if isinstance(tree, Leaf):
+        if isinstance(tree, Item):
+            self._item(tree.type, access)
+        elif isinstance(tree, Leaf):
             self._leaf(access)
         elif isinstance(tree, Static):
             self._static(tree.value, access)
@@ -103,6 +109,12 @@ class _Matcher:
         ]
         self._require(f"{name}.dtype == {self.target.dtype_text(spec.dtype)} and {name}.ndim == {spec.ndim}")
 
+    def _item(self, cls: type, access: str) -> None:
+        name = f"array_{len(self.names)}"
+        self.lines.append(f"{name} = given_{len(self.names)} = {access}")
+        self.names.append(name)
+        self._require(f"type({name}) is {self._bind('class', cls)}")
+
     def _static(self, value: Any, access: str) -> None:
         if isinstance(value, _IDENTICAL):
             self._require(f"{access} is {value!r}")
@@ -120,6 +132,8 @@ class _Matcher:
             self._require(f"tuple({name}) == {self._bind('keys', tree.keys)}")
         elif issubclass(cls, (tuple, list, Mapping)):
             self._require(f"len({name}) == {len(tree.keys)}")
+        elif issubclass(cls, deque):
+            self._require(f"len({name}) == {len(tree.keys) - 1}")
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
             self._tree(child, _child_access(cls, name, i, key))
 
@@ -127,7 +141,7 @@ class _Matcher:
         """Arrays that were one object are one object, those that were not are not; and facts that the original asked for are as they were."""
         same = self.graph.notes.get("same_inputs") or list(range(len(self.names)))
         for index, first in enumerate(same):
-            if first != index:
+            if first not in (index, NO_ARRAY):
                 self._require(f"given_{index} is given_{first}")
         apart = [index for index, first in enumerate(same) if first == index]
         if len(apart) == 2:
@@ -148,7 +162,7 @@ class _Matcher:
         places = dict(zip(self.graph.inputs, self.names))
 
         def read(symbol: Symbol) -> str:
-            return f"{places[symbol.source]}.shape[{symbol.axis}]"
+            return places[symbol.source] if symbol.kind == "item" else f"{places[symbol.source]}.shape[{symbol.axis}]"
 
         for guard in self.graph.entry_guards():
             if all(symbol.source in places for symbol in guard.condition.symbols()):  # type: ignore[union-attr]
@@ -174,17 +188,11 @@ class _UnknownMatcher(_Matcher):
             ]
 
 
-def fact_of(array: Any, fact: str) -> bool:
-    """``requires_grad`` or ``is_contiguous`` of a tensor or numpy array; what has no such fact needs no gradient and is contiguous."""
-    if fact == "is_contiguous" and hasattr(array, "flags"):
-        return bool(array.flags.c_contiguous)
-    found = getattr(array, fact, fact == "is_contiguous")
-    return bool(found() if callable(found) else found)
-
-
 def _child_access(cls: type, name: str, index: int, key: Any) -> str:
     if issubclass(cls, (tuple, list)):
         return f"{name}[{index}]"
+    if issubclass(cls, deque):
+        return f"{name}.maxlen" if key == "maxlen" else f"{name}[{key}]"
     if issubclass(cls, Mapping):
         return f"{name}[{key!r}]"
     return f"{name}.{key}" if dataclasses.is_dataclass(cls) or str(key).isidentifier() else f"vars({name})[{key!r}]"

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import os
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import ModuleType
@@ -16,12 +16,15 @@ from ..codegen import load, write
 from ..errors import UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
-from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, prune, share
+from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, prune, repeat_draws, share
 from ..tracing import Surroundings
 from ..tracing import recording as open_recording
+from ..tracing.places import Place
+from ..tracing.stateful import Stateful
+from ..tracing.world import World
 from ..trees import Branch, Tree, unfixed
+from .shadow import Shadow
 from .variant import Recorded, Variant
-from .watched import watched
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
 
@@ -34,6 +37,7 @@ class Options:
     include_generators: bool = True
     freeze: bool = False
     verify: bool = False
+    stateful: Stateful = field(default_factory=Stateful)
     compile_options: dict[str, Any] | None = None  # None: not wrapped in the target's own compiler
 
 
@@ -53,19 +57,48 @@ class Pipeline:
     _sources: dict[str, Callable[[], Any]] = field(default_factory=dict)  # the arrays that the parameters were converted from
     _stored: set[str] = field(default_factory=set)  # buffers that calls have given another value
     _weights: Any = None
+    _places: tuple[Place, ...] = ()
+    shadow: Shadow = field(default_factory=Shadow)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        owner = watched(self.function, self.frontend.checking.is_followed)
+        try:
+            return self._recorded(args, kwargs, why, numbers=True)
+        except Exception:
+            if not self._places:
+                raise
+        return self._recorded(args, kwargs, why, numbers=False)  # numbers in the state, as symbols, may have been what failed
+
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
         with open_recording(), self._state():
-            recording = self.frontend.record(self.function, args, kwargs, self.name, self.same_framework)
+            recording = self.frontend.record(
+                self.function,
+                args,
+                kwargs,
+                self.name,
+                self.same_framework,
+                self._places,
+                self.options.stateful,
+                numbers,
+                self.options.include_generators,
+            )
+        self._note_places(recording.places)
         recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
         graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
         self._weights = recording.weights
         counts = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)
-        if owner is None:
-            return self.written(recorded, recording.surroundings, why)
-        return self.written(recorded, owner.added_to(recording.surroundings), why)
+        return self.written(recorded, recording.surroundings, why)
+
+    def _note_places(self, places: Sequence[Place]) -> None:
+        """Later recordings know them as state. Those of objects that were named as stateful are the user's also where the graph runs elsewhere."""
+        self._places = tuple({place.identity: place for place in (*self._places, *places)}.values())
+        if not self.same_framework:
+            named = World((type(item).__name__, item) for item in self.options.stateful.objects)
+            self.shadow.add(place for place in places if not named.knows(place.held.item))
+
+    def state_held(self) -> AbstractContextManager[None]:
+        """While a graph for another framework is called, the user's objects hold its state."""
+        return self.shadow.applied() if self.shadow else nullcontext()
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The original's own result."""
@@ -81,6 +114,8 @@ class Pipeline:
         native.register_classes(_classes(graph.output_tree))
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
         program = write(graph, dialect, _header(self, recorded.graph, graph, recorded.counts))
+        if not self.same_framework and (held := graph.notes.get("state")):
+            self._note_places(held.kept())
         constants = {key: array if as_recorded else native.adopt(array) for key, (_, array) in graph.constants.items()}
         parameters = recorded.weights.live(list(graph.parameters)) if as_recorded else self._converted(recorded, graph)
         store = recorded.weights.rebind if as_recorded else self._store
@@ -89,7 +124,15 @@ class Pipeline:
     def for_framework(self, framework: str) -> Pipeline:
         """The same callable, written for another framework."""
         target = self.backend_of(framework)
-        return replace(self, target=target, same_framework=target.name == self.frontend.name, _parameters={}, _sources={}, _stored=set())
+        return replace(
+            self,
+            target=target,
+            same_framework=target.name == self.frontend.name,
+            _parameters={},
+            _sources={},
+            _stored=set(),
+            shadow=Shadow(),
+        )
 
     def rewritten(self, variant: Variant) -> Variant:
         """A variant in this pipeline's target."""
@@ -119,6 +162,10 @@ class Pipeline:
         graph = _checked(prune(graph)[0])
         if not self.options.include_generators:
             graph = _checked(bake_generators(graph, self.frontend.checking.COPY)[0])
+            if "random_state" in graph.notes:
+                state = graph.notes["random_state"]
+                graph = graph.derive(notes={name: note for name, note in graph.notes.items() if name != "random_state"})
+                graph = _checked(repeat_draws(graph, state, self.frontend.checking.RANDOM_STATE)[0])
         if self.options.array_caching or not self.options.include_generators:
             graph = _checked(cache_constants(graph, self._evaluate)[0])
         graph = _checked(share(graph)[0])
@@ -141,7 +188,8 @@ class Pipeline:
     def _evaluate(self, graph: IRGraph) -> list[Any]:
         program = write(graph, self.frontend.dialect, "Constants.")
         leading = ({name: array for name, (_, array) in graph.constants.items()},) if program.arguments else ()
-        return list(load(program)(*leading))
+        with self.frontend.checking.random_kept():
+            return list(load(program)(*leading))
 
     # ------------------------------------------------------------------------------ parameters
     def _store(self, name: str, value: Any) -> None:

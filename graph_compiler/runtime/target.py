@@ -54,5 +54,5 @@ class Target(Protocol):
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one does not hold."""
 
-    def rewinding(self) -> Callable[[], None]:
-        """A function that puts the framework's own random generator back to where it is now; asked for by graphs that draw from it."""
+    def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
+        """A function that puts the generators that a graph draws from, the framework's own and those among the inputs, back to where they are now."""

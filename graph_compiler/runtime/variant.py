@@ -13,6 +13,8 @@ from ..ir.graph import Graph as IRGraph
 from ..passes.aliases import Aliases
 from ..sizes import same_elements
 from ..tracing import Surroundings
+from ..tracing.host_random import host_state, restore_host_state
+from ..tracing.places import State, planned_places
 from ..tracing.updates import apply_updates
 from ..trees import leaves_at
 from .matching import UnknownMatch, matcher, unknown_matcher
@@ -65,17 +67,37 @@ class Variant:
         flat = load(self.program)
         self.flat = flat
         self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options)
-        self.holds, self.match = self.surroundings.holds, matcher(self.graph, self.target)
+        self.state: State | None = self.graph.notes.get("state")
+        self._host_state: Any = None
+        self.holds, self.match = self.surroundings.holds, self._matcher()
         self._expected = [guard.expected for guard in self.program.checks]
-        self._updates = self.graph.notes.get("updates", ())
+        self._updates = self.graph.notes.get("updates")  # None where a call changes no container and no place; else () at least
         self._returns_more = bool(self.graph.effects or self.program.checks)
-        self._changes = bool(self.graph.effects or self._updates)  # more than its own arrays
+        self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
         self._written = _written(self.graph)
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self.is_random = "key" in self.graph.notes
         self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
+
+    def _matcher(self) -> Any:
+        match, state = matcher(self.graph, self.target), self.state
+        if state is None:
+            return match
+        return self._drawing(match, state) if state.draws else lambda args, kwargs, held=None: match(args, kwargs, held or state.read())
+
+    def _drawing(self, match: Any, state: State) -> Any:
+        """As ``match``, with numbers that Python and numpy draw; as if they had not been drawn where the call does not fit."""
+
+        def drawn(args: Any, kwargs: Any, held: Any = None) -> Any:
+            self._host_state = host_state()
+            leaves = match(args, kwargs, held or state.read())
+            if leaves is None:
+                restore_host_state(self._host_state)
+            return leaves
+
+        return drawn
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in self.graph.inputs)
@@ -114,11 +136,13 @@ class Variant:
         """
         if self.is_random:
             leaves = (*leaves, self.target.next_key())
-        rewind = self.target.rewinding() if self._draws else None
+        rewind = self.target.rewinding(leaves) if self._draws else _nothing
         changes = self._changes or self._saves
         result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)
-        if rewind and isinstance(result, Missed):
+        if isinstance(result, Missed):  # the next try draws the same numbers
             rewind()
+            if self._host_state is not None:
+                restore_host_state(self._host_state)
         return result
 
     def _run_pure(self, leaves: tuple[Any, ...]) -> Any:
@@ -134,6 +158,7 @@ class Variant:
 
     def _run_and_apply(self, leaves: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         leading = self._leading()
+        held = self.state.held() if self.state else ()
         before = [(array, self.target.copy(array)) for array in self._arrays_written(leading, leaves)] if self._saves else []
         try:
             outcome = self.function(*leading, *leaves)
@@ -144,15 +169,22 @@ class Variant:
                 self.target.write_back(array, saved)
             return self._failed(problem)
         self._apply(effects, args, kwargs)
-        if self._updates:
+        if self._updates is not None:
             result, new = result
-            apply_updates(self._updates, new, (args, kwargs))
+            self._update(new, (args, kwargs, held))
         return result
 
     @functools.cached_property
     def match_unknown(self) -> UnknownMatch | None:
         """Matches arrays whose sizes are not known while the target traces a function; None where the target knows them always."""
         return unknown_matcher(self.graph, self.target) if hasattr(self.target, "size_of") else None
+
+    def _update(self, new: tuple[Any, ...], arguments: Any) -> None:
+        """Containers and places hold what the call has given them."""
+        planned = planned_places(self.state, new, arguments) if self.state else []
+        apply_updates(self._updates or (), new, arguments)
+        for place, item in planned:
+            place.write(item)
 
     def _parts(self, outcome: Any) -> tuple[Any, Any, Any]:
         """Result, effects and guarded elements of what the flat function returned."""
@@ -193,7 +225,9 @@ class Variant:
             else:
                 self.constants[effect.target] = value  # type: ignore[index]
 
-    def pure(self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None) -> tuple[Any, dict[str, Any]]:
+    def pure(
+        self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()
+    ) -> tuple[Any, dict[str, Any]]:
         """``(result, state)`` as a pure function: effects are returned, not applied."""
         if self.is_random:
             if rng is None:
@@ -201,11 +235,17 @@ class Variant:
             leaves = (*leaves, rng)
         outcome = self.flat(*self._leading(parameters), *leaves)
         result, effects, checks = self._parts(outcome)
-        state = {"arguments": result[1]} if self._updates else {}
-        result = result[0] if self._updates else result
+        state: dict[str, Any] = {"arguments": result[1]} if self._updates else {}
+        if self.state is not None and self._updates is not None:
+            state.update(self.state.named(((), {}, held), result[1]))
+        result = result[0] if self._updates is not None else result
         state.update((effect.target, value) for effect, value in zip(self.graph.effects, effects))
         whole: tuple[Any, dict[str, Any]] = self.target.checked((result, state), checks, self.program.checks) if checks else (result, state)
         return whole
+
+
+def _nothing() -> None:
+    """Rewinds a graph that draws from no generator."""
 
 
 def _written(graph: IRGraph) -> tuple[tuple[str, Any], ...]:

@@ -13,6 +13,7 @@ from .surroundings import Surroundings
 
 _NOT_REBOUND = (type, types.ModuleType, types.BuiltinFunctionType)
 _GONE = (KeyError, AttributeError, ValueError)
+Free = Callable[[Any, Any], bool]  # whether a part of a container (a whole one: None) is read anew at each call
 Described = tuple[str, Fact]  # what it is in words, and the fact that it is as it was
 
 
@@ -20,7 +21,7 @@ class Outside:
     """Everything within reach, compared by identity in generated code.
 
     Numbers and strings are compared by identity too: what nobody touched is the same object, and to record once too often does no harm.
-    ``facts_of`` are more facts of one object, ``more`` of all together; ``contents`` are buffers (arrays of numpy, bytes) that are compared by their bytes,
+    What is ``free`` is not compared. ``facts_of`` are more facts of one object, ``more`` of all together; ``contents`` are buffers (arrays of numpy, bytes) that are compared by their bytes,
     since nothing counts the writes to them.
 
     >>> settings = {"scale": 2}
@@ -35,8 +36,16 @@ class Outside:
         facts_of: Callable[[Any], Iterable[Described]] = lambda owner: (),
         contents: Callable[[Any], Any] = lambda item: None,
         more: Iterable[Described] = (),
+        free: Free = lambda holder, key: False,
     ) -> None:
-        found = [*more, *_globals(reach), *_cells(reach), *_functions(reach), *_owners(reach, facts_of), *_containers(reach)]
+        found = [
+            *more,
+            *_globals(reach, free),
+            *_cells(reach, free),
+            *_functions(reach),
+            *_owners(reach, facts_of, free),
+            *_containers(reach, free),
+        ]
         held = [item for _, (_, items) in found for item in items]
         buffers = [(item, buffer) for item in (*held, *reach.items()) if (buffer := contents(item)) is not None]
         self._facts = [*found, *(("the elements of an array", ("{}({}) == {}", (contents, *pair))) for pair in buffers)]
@@ -70,16 +79,16 @@ def _is_so(fact: Fact) -> bool:
         return False
 
 
-def _globals(reach: Reach) -> Iterator[Described]:
+def _globals(reach: Reach, free: Free) -> Iterator[Described]:
     used = {(id(function.__globals__), name): function.__globals__ for function in reach.functions for name in reach.globals_of(function)}
     for (_, name), held in used.items():
-        if not isinstance(held[name], _NOT_REBOUND):
+        if not isinstance(held[name], _NOT_REBOUND) and not free(held, name):
             yield f"the global {name}", ("{}[{}] is {}", (held, name, held[name]))
 
 
-def _cells(reach: Reach) -> Iterator[Described]:
+def _cells(reach: Reach, free: Free) -> Iterator[Described]:
     for name, cell in reach.cells:
-        if cell_is_filled(cell):
+        if cell_is_filled(cell) and not free(cell, 0):
             yield f"the variable {name} of an enclosing function", ("{}.cell_contents is {}", (cell, cell.cell_contents))
 
 
@@ -90,19 +99,24 @@ def _functions(reach: Reach) -> Iterator[Described]:
                 yield f"the defaults of {function.__name__}", (f"{{}}.{name} is {{}}", (function, getattr(function, name)))
 
 
-def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Described]]) -> Iterator[Described]:
+def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Described]], free: Free) -> Iterator[Described]:
     for owner in reach.owners:
         found = attributes_of(owner)
         what = owner.__name__ if isinstance(owner, (type, types.ModuleType)) else f"a {type(owner).__name__}"
         own = getattr(owner, "__dict__", {})
         for name in reach.attributes(owner):
-            if isinstance(found[name], _NOT_REBOUND):
+            fixed = isinstance(owner, (type, types.ModuleType)) and isinstance(found[name], _NOT_REBOUND)
+            if fixed or free(owner, name):
                 continue
             fact: Fact = (
                 ("{}[{}] is {}", (own, name, found[name])) if name in own else ("{}({}, {}) is {}", (getattr, owner, name, found[name]))
             )
             yield f"the attribute {name} of {what}", fact
-        hiding = [] if isinstance(owner, (type, types.ModuleType)) else [name for name in _of_class(reach, owner) if name not in own]
+        hiding = (
+            []
+            if isinstance(owner, (type, types.ModuleType))
+            else [name for name in _of_class(reach, owner) if name not in own and not free(owner, name)]
+        )
         if hiding:
             yield f"an attribute of {what} that hides its class's", ("{}.isdisjoint({})", (frozenset(hiding), own))
         yield from facts_of(owner)
@@ -116,10 +130,13 @@ def _of_class(reach: Reach, owner: Any) -> Iterator[str]:
             yield from (name for name in reach.attributes(cls) if hasattr(owner, "__dict__"))
 
 
-def _containers(reach: Reach) -> Iterator[Described]:
+def _containers(reach: Reach, free: Free) -> Iterator[Described]:
     for items in reach.containers:
         what = f"an item of {str(items)[:60]}" if len(items) < MOST_ITEMS else f"the length of a {type(items).__name__}"
-        if isinstance(items, (tuple, frozenset)):
+        if isinstance(items, (tuple, frozenset)) or free(items, None):
+            continue
+        if isinstance(items, dict) and any(free(items, key) for key in items):
+            yield from ((what, ("{}.get({}) is {}", (items, key, item))) for key, item in items.items() if not free(items, key))
             continue
         if not items:
             yield what, ("not {}", (items,))

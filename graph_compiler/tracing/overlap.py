@@ -1,9 +1,19 @@
-"""Whether arrays share memory."""
+"""Facts of the arrays of a call that no dtype or shape tells: whether they share memory, need a gradient, are contiguous."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+
+NO_ARRAY = -1  # stands in the list of inputs that are one object for an input that is no array
+
+
+def fact_of(array: Any, fact: str) -> bool:
+    """``requires_grad`` or ``is_contiguous`` of a tensor or numpy array; what has no such fact needs no gradient and is contiguous."""
+    if fact == "is_contiguous" and hasattr(array, "flags"):
+        return bool(array.flags.c_contiguous)
+    found = getattr(array, fact, fact == "is_contiguous")
+    return bool(found() if callable(found) else found)
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:

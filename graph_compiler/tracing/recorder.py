@@ -21,6 +21,7 @@ class Recorder:
     def __init__(self, name: str, dialect: str) -> None:
         self.graph = Graph(name, dialect)
         self.varying: set[Value] = set()
+        self._random: set[Value] = set()
         self._values: dict[int, tuple[Any, Value]] = {}
         self._guards: set[Any] = set()
         self._base: dict[Value, Value] = {}
@@ -92,6 +93,8 @@ class Recorder:
             self.varying.update(node.outputs)
             self.varying.update(self.base_of(value) for value in written)
             self.varying.update(written)
+        if facts.get("random") or any(self.is_random(value) for value in node.uses):
+            self._random.update((*node.outputs, *written), (self.base_of(value) for value in written))
         self.graph.nodes.append(node)
         return node
 
@@ -106,6 +109,10 @@ class Recorder:
     def varies(self, value: Value) -> bool:
         """Whether the value may differ between calls of the graph."""
         return value in self.varying or self.base_of(value) in self.varying
+
+    def is_random(self, value: Value) -> bool:
+        """Whether the value depends on random numbers."""
+        return value in self._random or self.base_of(value) in self._random
 
     # ------------------------------------------------------------------------------ assumptions
     def decide_size(self, size: Size, origin: Origin) -> Any:

@@ -7,7 +7,8 @@ a new one, which the graph returns beside its result.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..trees import Path
@@ -28,26 +29,43 @@ class New:
 
 
 @dataclasses.dataclass(frozen=True)
+class Same:
+    """An object that exists outside of the arguments: the very same after every call."""
+
+    item: Any
+
+
+@dataclasses.dataclass(frozen=True)
 class Update:
     """Afterwards the container at ``path`` of ``(args, kwargs)`` holds these items."""
 
     path: Path
-    items: tuple[tuple[Any, Kept | New], ...]
+    items: tuple[tuple[Any, Kept | New | Same], ...]
 
 
 class Containers:
-    """The arguments that a recording passes to the function, and what each of their containers holds before."""
+    """What a recording passes to the function, and what each container in it holds before.
 
-    def __init__(self, arguments: Any, is_array: Callable[[Any], bool]) -> None:
-        self._is_array = is_array
+    ``is_known(item)`` tells of objects outside of the arguments. The state (``arguments[2]``) is not a copy but what the function itself holds.
+    """
+
+    def __init__(
+        self,
+        arguments: Any,
+        is_array: Callable[[Any], bool],
+        is_known: Callable[[Any], bool] = lambda item: False,
+        opened: Iterable[Any] = (),
+    ) -> None:
+        self._is_array, self._is_known, self._opened = is_array, is_known, set(map(id, opened))
         self._before: list[tuple[Path, Any, list[tuple[Any, Any]]]] = []
         self._paths: dict[int, Path] = {}
         self._alive: list[Any] = []  # so that no other object takes an id
+        self.new: list[Any] = []
         self._note(arguments, ())
 
     def _note(self, item: Any, path: Path) -> None:
         is_array = self._is_array(item)
-        pairs = None if is_array else _pairs(item)
+        pairs = None if is_array else _pairs(item, id(item) in self._opened)
         if id(item) in self._paths or (pairs is None and not is_array):
             return
         self._paths[id(item)] = path
@@ -59,39 +77,55 @@ class Containers:
         for key, child in pairs:
             self._note(child, (*path, key))
 
-    def updates(self) -> tuple[list[Update], list[Any]]:
-        """The containers that changed, and the new objects in them."""
+    def holds(self, item: Any) -> bool:
+        """Whether this container or array stands in the arguments."""
+        return id(item) in self._paths
+
+    def is_outer(self, item: Any) -> bool:
+        """Whether a container is itself what a place holds, not a part of it."""
+        return len(self._paths[id(item)]) == 2
+
+    def updates(self, rewritten: frozenset[int] = frozenset()) -> list[Update]:
+        """The containers that changed. Arrays with these identities count as new ones: they were written to, and cannot be where the graph runs."""
         found: list[Update] = []
-        new: list[Any] = []
         for path, item, before in self._before:
-            now = _pairs(item)
+            now = _pairs(item, id(item) in self._opened)
             assert now is not None
-            if not _same(before, now):
-                found.append(Update(path, tuple((key, self._place(child, new)) for key, child in now)))
-        return found, new
+            if not _same(before, now) or any(id(child) in rewritten for _, child in now):
+                found.append(Update(path, tuple((key, self.place(child, rewritten)) for key, child in now)))
+        return found
 
-    def _place(self, child: Any, new: list[Any]) -> Kept | New:
-        if id(child) in self._paths:
+    def place(self, child: Any, rewritten: frozenset[int] = frozenset()) -> Kept | New | Same:
+        """Where an object that a container holds afterwards comes from; a new one is added to ``new``."""
+        if id(child) in self._paths and id(child) not in rewritten:
             return Kept(self._paths[id(child)])
-        new.append(child)
-        return New(len(new) - 1)
+        if self._is_known(child):
+            return Same(child)
+        self.new.append(child)
+        return New(len(self.new) - 1)
 
 
-def apply_updates(updates: Iterable[Update], new: tuple[Any, ...], arguments: Any) -> None:
+def apply_updates(updates: Iterable[Update], new: Sequence[Any], arguments: Any) -> None:
     """Changes the caller's containers as the original function would have done."""
-    planned = [(_at(arguments, update.path), [(key, _item(arguments, item, new)) for key, item in update.items]) for update in updates]
+    planned = [(at(arguments, update.path), [(key, item_of(arguments, item, new)) for key, item in update.items]) for update in updates]
     for container, pairs in planned:
         _refill(container, pairs)
 
 
-def _item(arguments: Any, item: Kept | New, new: tuple[Any, ...]) -> Any:
-    return _at(arguments, item.path) if isinstance(item, Kept) else new[item.index]
+def item_of(arguments: Any, item: Any, new: Sequence[Any]) -> Any:
+    """The object that an update puts somewhere."""
+    if isinstance(item, Kept):
+        return at(arguments, item.path)
+    return new[item.index] if isinstance(item, New) else item.item if isinstance(item, Same) else item
 
 
-def _at(arguments: Any, path: Path) -> Any:
+def at(arguments: Any, path: Path) -> Any:
+    """What stands at a path of the arguments."""
     for key in path:
         arguments = (
-            arguments[key] if isinstance(arguments, (tuple, list, Mapping)) and not isinstance(key, _Field) else getattr(arguments, key)
+            arguments[key]
+            if isinstance(arguments, (tuple, list, deque, Mapping)) and not isinstance(key, _Field)
+            else getattr(arguments, key)
         )
     return arguments
 
@@ -102,13 +136,13 @@ class _Field(str):
     __slots__ = ()
 
 
-def _pairs(item: Any) -> list[tuple[Any, Any]] | None:
+def _pairs(item: Any, always: bool = False) -> list[tuple[Any, Any]] | None:
     """Keys and items of a container; None for what is none."""
-    if isinstance(item, (tuple, list)):
+    if isinstance(item, (tuple, list, deque)):
         return list(enumerate(item))
     if isinstance(item, Mapping):
         return list(item.items())
-    if isinstance(item, type) or callable(item) or not isinstance(getattr(item, "__dict__", None), dict):
+    if isinstance(item, type) or callable(item) and not always or not isinstance(getattr(item, "__dict__", None), dict):
         return None
     return [(_Field(name), child) for name, child in vars(item).items()]
 
@@ -126,8 +160,9 @@ def _same_item(before: Any, now: Any) -> bool:
 
 
 def _refill(container: Any, pairs: list[tuple[Any, Any]]) -> None:
-    if isinstance(container, list):
-        container[:] = [item for _, item in pairs]
+    if isinstance(container, (list, deque)):
+        container.clear()
+        container.extend(item for _, item in pairs)
         return
     if isinstance(container, Mapping):
         for key in [key for key in container if key not in dict(pairs)]:

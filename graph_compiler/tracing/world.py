@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import enum
+import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,95 +21,247 @@ _CLOSED = (
     int,
     float,
     complex,
-    tuple,
+    enum.Enum,
     type(None),
 )
-_DEEPEST = 4
-_MISSING = object()
+_FOREIGN = frozenset({*sys.stdlib_module_names, "graph_compiler", "numpy", "jax", "jaxlib"})
+_DEEPEST = 8
+COMPILED = "_compiled_"  # attributes that hold compiled methods: no state of the user's
+
+
+class _Missing:
+    """Stands for what is not there."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = _Missing()
+
+
+class Names:
+    """Some of the names in a namespace: the globals that a function refers to, or what it takes from a Python module.
+
+    >>> Names({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
+    {'a': 1}
+    """
+
+    def __init__(self, space: dict[str, Any], names: Collection[str]) -> None:
+        self.space, self.names = space, tuple(names)
+
+    def pairs(self) -> dict[Any, Any]:
+        """The names that exist, with what they stand for."""
+        return {name: self.space[name] for name in self.names if name in self.space}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of container: its parts by key, one part put in or (``MISSING``) taken out, and all of them replaced."""
+
+    pairs: Callable[[Any], dict[Any, Any]]
+    put: Callable[[Any, Any, Any], None]
+    refill: Callable[[Any, dict[Any, Any]], None]
+
+
+def _pairs_of_dict(held: dict[Any, Any]) -> dict[Any, Any]:
+    return dict(dict.items(held))  # not what a subclass makes of its items
+
+
+def _put_in_dict(held: dict[Any, Any], key: Any, value: Any) -> None:
+    own: Any = OrderedDict if isinstance(held, OrderedDict) else dict
+    if value is not MISSING:
+        own.__setitem__(held, key, value)
+    elif key in held:
+        own.__delitem__(held, key)
+
+
+def _refill_dict(held: dict[Any, Any], before: dict[Any, Any]) -> None:
+    (OrderedDict if isinstance(held, OrderedDict) else dict).clear(held)
+    for key, value in before.items():
+        _put_in_dict(held, key, value)
+
+
+def _refill_names(names: Names, before: dict[Any, Any]) -> None:
+    for name in names.names:
+        _put_in_dict(names.space, name, before.get(name, MISSING))
+
+
+def _pairs_of_cell(cell: types.CellType) -> dict[Any, Any]:
+    try:
+        return {0: cell.cell_contents}
+    except ValueError:  # an empty cell
+        return {}
+
+
+def _put_in_cell(cell: types.CellType, key: Any, value: Any) -> None:
+    if value is MISSING:
+        del cell.cell_contents
+    else:
+        cell.cell_contents = value
+
+
+def _put_in_list(held: Any, key: Any, value: Any) -> None:
+    held[key] = value
+
+
+def _refill_list(held: Any, before: dict[Any, Any]) -> None:
+    held.clear()
+    held.extend(before.values())
+
+
+def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
+    held.clear()
+    held.update(before)
+
+
+def _slots(item: Any) -> list[str]:
+    """Names of the attributes that an object keeps outside of its ``__dict__``."""
+    found = (slots for cls in type(item).__mro__ if (slots := vars(cls).get("__slots__")) is not None)
+    names = [name for slots in found for name in ((slots,) if isinstance(slots, str) else slots)]
+    return [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+
+
+def _pairs_of_object(item: Any) -> dict[Any, Any]:
+    attributes = getattr(item, "__dict__", {})
+    if hasattr(type(item), COMPILED):
+        attributes = {name: part for name, part in attributes.items() if not name.startswith(COMPILED)}
+    return {**attributes, **{name: getattr(item, name) for name in _slots(item) if hasattr(item, name)}}
+
+
+def _put_in_object(item: Any, key: Any, value: Any) -> None:
+    attributes = getattr(item, "__dict__", None)
+    if attributes is not None and key not in _slots(item):
+        _put_in_dict(attributes, key, value)
+    elif value is MISSING:
+        object.__delattr__(item, key)
+    else:
+        object.__setattr__(item, key, value)
+
+
+def _refill_object(item: Any, before: dict[Any, Any]) -> None:
+    for name in {**_pairs_of_object(item), **before}:
+        if _pairs_of_object(item).get(name, MISSING) is not before.get(name, MISSING):
+            _put_in_object(item, name, before.get(name, MISSING))
+    attributes = getattr(item, "__dict__", {})
+    if list(attributes) != (order := [name for name in before if name in attributes]):
+        _refill_dict(attributes, {name: before[name] for name in order})
+
+
+def _numbered(held: Any) -> dict[Any, Any]:
+    return dict(enumerate(held))
+
+
+OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object)
+_KINDS: tuple[tuple[type, Kind], ...] = (
+    (dict, Kind(_pairs_of_dict, _put_in_dict, _refill_dict)),
+    (list, Kind(_numbered, _put_in_list, _refill_list)),
+    (deque, Kind(_numbered, _put_in_list, _refill_list)),
+    (set, Kind(lambda held: dict(zip(held, held)), lambda held, key, value: None, _refill_set)),
+    (Names, Kind(Names.pairs, lambda names, key, value: _put_in_dict(names.space, key, value), _refill_names)),
+    (types.CellType, Kind(_pairs_of_cell, _put_in_cell, lambda cell, before: _put_in_cell(cell, 0, before.get(0, MISSING)))),
+)
+
+
+def kind_of(item: Any, always: bool = False) -> Kind | None:
+    """How a container is read and changed; None for what is none: arrays, values, functions, and, unless ``always``, objects of Python's own library."""
+    for cls, kind in _KINDS:
+        if isinstance(item, cls):
+            return kind
+    if isinstance(item, _CLOSED) or hasattr(item, "__array__") or not (hasattr(item, "__dict__") or _slots(item)):
+        return None
+    package = type(item).__module__.partition(".")[0]
+    return OBJECT if always or package not in _FOREIGN or isinstance(item, types.SimpleNamespace) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A container, where it was found, and what it holds while the world is looked at."""
+
+    name: str
+    item: Any
+    kind: Kind
+    before: dict[Any, Any]
+
+    def name_of(self, key: Any) -> str:
+        """How a reader would write one of its parts."""
+        if isinstance(self.item, types.CellType):
+            return self.name
+        if isinstance(self.item, Names) or self.kind is OBJECT:
+            return f"{self.name}.{key}" if self.name else str(key)
+        return f"{self.name}[{key!r}]"
 
 
 @dataclass(frozen=True)
 class Change:
-    """``where[key]`` held ``before`` and holds ``now``; either may be :data:`MISSING`."""
+    """``held`` held ``before`` at ``key`` and holds ``now``; either may be :data:`MISSING`."""
 
-    where: str
+    held: Held
     key: Any
     before: Any
     now: Any
 
-
-MISSING = _MISSING
+    @property
+    def where(self) -> str:
+        """The place in words."""
+        return self.held.name_of(self.key)
 
 
 class World:
-    """Lists, dicts, sets, closure cells and objects below the ``roots``, with what each of them holds now."""
+    """Lists, dicts, sets, closure cells, globals and objects below the ``roots``, with what each of them holds now.
 
-    def __init__(self, roots: Iterable[tuple[str, Any]]) -> None:
-        self._held: list[tuple[str, Any, Any]] = []
+    Parts with a name in ``closed`` are noted but not looked into; ``own`` objects are looked into whatever they are.
+
+    >>> history = {"seen": [1]}
+    >>> world = World([("history", history)])
+    >>> history["seen"].append(2)
+    >>> [(change.where, change.now) for change in world.changes()]
+    [("history['seen'][1]", 2)]
+    >>> world.restore(); history
+    {'seen': [1]}
+    """
+
+    def __init__(self, roots: Iterable[tuple[str, Any]], closed: frozenset[str] = frozenset(), own: Iterable[Any] = ()) -> None:
+        self.held: list[Held] = []
         self._known: set[int] = set()
-        for name, root in roots:
-            self._walk(name, root, 0)
+        self._own = set(map(id, own))
+        waiting = deque((name, root, 0) for name, root in roots)
+        while waiting:
+            waiting.extend(self._opened(*waiting.popleft(), closed))
 
-    def _walk(self, name: str, item: Any, depth: int) -> None:
-        content = _content(item)
-        if content is None or id(item) in self._known or depth > _DEEPEST:
+    def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
+        if isinstance(item, tuple) and depth <= _DEEPEST:
+            yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
+        kind = None if id(item) in self._known or depth > _DEEPEST else kind_of(item, id(item) in self._own)
+        if kind is None:
             return
         self._known.add(id(item))
-        self._held.append((name, item, content))
-        for key, child in _pairs(content):
-            self._walk(f"{name}.{key}" if isinstance(key, str) else f"{name}[{key!r}]", child, depth + 1)
+        held = Held(name, item, kind, kind.pairs(item))
+        self.held.append(held)
+        for key, child in held.before.items():
+            if key not in closed or not isinstance(key, str):
+                yield held.name_of(key), child, depth + 1
+
+    def knows(self, item: Any) -> bool:
+        """Whether this is one of the containers."""
+        return id(item) in self._known
 
     def changes(self) -> Iterator[Change]:
         """What is not as it was."""
-        for name, item, before in self._held:
-            was, now = dict(_pairs(before)), dict(_pairs(_content(item)))
-            for key in {**was, **now}:
-                old, new = was.get(key, _MISSING), now.get(key, _MISSING)
+        for held in self.held:
+            now = held.kind.pairs(held.item)
+            for key in {**held.before, **now}:
+                old, new = held.before.get(key, MISSING), now.get(key, MISSING)
                 if old is not new:
-                    yield Change(name, key, old, new)
+                    yield Change(held, key, old, new)
 
     def restore(self) -> None:
         """Puts everything back as it was."""
-        for _, item, before in self._held:
-            now = _content(item)
-            if list(map(_identity, _pairs(now))) != list(map(_identity, _pairs(before))):
-                _refill(item, before)
+        for held in self.held:
+            if list(map(_identity, held.kind.pairs(held.item).items())) != list(map(_identity, held.before.items())):
+                held.kind.refill(held.item, held.before)
 
 
 def _identity(pair: tuple[Any, Any]) -> tuple[Any, int]:
     return pair[0], id(pair[1])
-
-
-def _content(item: Any) -> Any:
-    """A shallow copy of what a container holds; None for what is no container."""
-    if isinstance(item, (list, dict, set)):
-        return dict(item) if isinstance(item, dict) else list(item) if isinstance(item, list) else set(item)
-    if isinstance(item, types.CellType):
-        return [item.cell_contents] if _filled(item) else []
-    if isinstance(item, _CLOSED) or not isinstance(getattr(item, "__dict__", None), dict) or hasattr(item, "__array__"):
-        return None
-    return dict(vars(item))
-
-
-def _filled(cell: types.CellType) -> bool:
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:
-        return False
-
-
-def _pairs(content: Any) -> list[tuple[Any, Any]]:
-    if isinstance(content, dict):
-        return list(content.items())
-    return [(item, True) for item in content] if isinstance(content, set) else list(enumerate(content))
-
-
-def _refill(item: Any, before: Any) -> None:
-    if isinstance(item, list):
-        item[:] = before
-    elif isinstance(item, types.CellType):
-        item.cell_contents = before[0]
-    else:
-        content = item if isinstance(item, (dict, set)) else vars(item)
-        content.clear()
-        content.update(before)

@@ -401,6 +401,27 @@ def empty(x: Any) -> Any:
     return x[x > 100].sum() if x[x > 100].numel() else x
 
 
+def size_sum_as_factor(x: Any) -> Any:
+    return x * (x.shape[0] + 1) - x / (2 * x.shape[0] + x.ndim)
+
+
+def size_sum_as_exponent(x: Any) -> Any:
+    return x ** (x.shape[0] - 1) - (x.shape[0] - 4)
+
+
+def size_as_divisor(x: Any) -> Any:
+    return x * (0.5 / x.shape[0]) + 2.0 // x.shape[0] + x.shape[0] % 1.5
+
+
+def size_difference_as_factor(x: Any) -> Any:
+    return x * ((x.shape[0] + 1) // 2 - (x.shape[0] + 2) // 3)
+
+
+def functions_of_sizes(x: Any) -> Any:
+    half, most = torch.sym_int(x.shape[0] / 2), torch.sym_max(x.shape[0], 2)
+    return x * half + most - torch.sym_float(x.shape[0]) * 0.25 + torch.sym_min(x.shape[0], 3)
+
+
 def empty_size(x: Any) -> Any:
     y = x[x > 2]
     return y.mean() if y.shape[0] > 0 else torch.zeros(())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -117,6 +118,202 @@ class Spectral(nn.Module):
 
     def forward(self, x: Any) -> Any:
         return self.linear(x)
+
+
+def _stateful(set_up: Callable[[Any], None], step: Callable[[Any, Any], Any]) -> dict[str, Callable[[], Any]]:
+    """One state in a module, in a callable object, and in the object of a method."""
+
+    class Part(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            set_up(self)
+
+        def forward(self, x: Any) -> Any:
+            return step(self, x)
+
+    class Plain:
+        def __init__(self) -> None:
+            set_up(self)
+
+        def __call__(self, x: Any) -> Any:
+            return step(self, x)
+
+        def run(self, x: Any) -> Any:
+            return step(self, x)
+
+    return {"module": Part, "object": Plain, "method": lambda: Plain().run}
+
+
+def _empty(owner: Any) -> None:
+    owner.cache = None
+
+
+def _nothing(owner: Any) -> None:
+    owner.hidden = torch.zeros(4)
+
+
+def _steps(owner: Any) -> None:
+    owner.steps, owner.rate, owner.settings = 0, 1.0, {"rate": 0.1}
+
+
+def _parts(owner: Any) -> None:
+    owner.parts, owner.recent, owner.names = {"sums": [torch.zeros(4)], "count": 0}, collections.deque(maxlen=2), set()
+
+
+def keeps_hidden(owner: Any, x: Any) -> Any:
+    owner.hidden = torch.tanh(owner.hidden + x.sum(0))
+    return owner.hidden
+
+
+def keeps_pair(owner: Any, x: Any) -> Any:
+    first, second = owner.hidden if isinstance(owner.hidden, tuple) else (owner.hidden, owner.hidden)
+    owner.hidden = (first + x.sum(0), second - x.mean(0))
+    return owner.hidden[0] * owner.hidden[1]
+
+
+def writes_hidden(owner: Any, x: Any) -> Any:
+    owner.hidden.mul_(0.5).add_(x.sum(0))
+    return x + owner.hidden
+
+
+def writes_and_replaces(owner: Any, x: Any) -> Any:
+    owner.hidden.add_(1)
+    old, owner.hidden = owner.hidden, owner.hidden * x.mean(0)
+    owner.hidden.sub_(2)
+    return old + owner.hidden
+
+
+def swaps(owner: Any, x: Any) -> Any:
+    owner.hidden, last = x.sum(0), owner.hidden
+    return last + 1
+
+
+def counts(owner: Any, x: Any) -> Any:
+    owner.steps += 1
+    return x * owner.steps + 2 * (owner.steps - 3)
+
+
+def branches_on_count(owner: Any, x: Any) -> Any:
+    owner.steps += 1
+    return x * 2 if owner.steps % 2 else x - 1
+
+
+def warms_up(owner: Any, x: Any) -> Any:
+    owner.steps += 1
+    return x * min(1.0, owner.steps / 3)
+
+
+def decays(owner: Any, x: Any) -> Any:
+    owner.rate = owner.rate * 0.9
+    return x * owner.rate - 0.5**owner.rate
+
+
+def schedules(owner: Any, x: Any) -> Any:
+    owner.steps += 1
+    owner.settings["rate"] *= 0.5
+    return x * (owner.settings["rate"] / owner.steps)
+
+
+def indexes_by_count(owner: Any, x: Any) -> Any:
+    owner.steps += 1
+    return x[owner.steps % x.shape[0]] * 2
+
+
+def fills_cache(owner: Any, x: Any) -> Any:
+    if owner.cache is None:
+        owner.cache = torch.arange(4.0) * 2
+    return x + owner.cache
+
+
+def caches_input(owner: Any, x: Any) -> Any:
+    if owner.cache is None:
+        owner.cache = x.mean(0)
+    return x - owner.cache
+
+
+def remembers_input(owner: Any, x: Any) -> Any:
+    last, owner.cache = owner.cache, x
+    return x if last is None else x.sum(0) + last.sum(0)
+
+
+def remembers_shape(owner: Any, x: Any) -> Any:
+    grew = owner.cache is not None and x.shape[0] > owner.cache[0]
+    owner.cache = tuple(x.shape)
+    return x * 2 if grew else x
+
+
+def makes_attribute(owner: Any, x: Any) -> Any:
+    if not hasattr(owner, "average"):
+        owner.average = x.detach().mean(0) * 0
+    owner.average = owner.average * 0.9 + x.mean(0)
+    return owner.average
+
+
+def drops_attribute(owner: Any, x: Any) -> Any:
+    if hasattr(owner, "once"):
+        del owner.once
+        return x * 5
+    owner.once = x.shape[0]
+    return x
+
+
+def appends(owner: Any, x: Any) -> Any:
+    owner.recent.append(x.sum(0))
+    return sum(owner.recent)
+
+
+def changes_nested(owner: Any, x: Any) -> Any:
+    owner.parts["sums"][0] = owner.parts["sums"][0] + x.sum(0)
+    owner.parts["count"] += 1
+    return x + owner.parts["sums"][0] * owner.parts["count"]
+
+
+def grows_dict(owner: Any, x: Any) -> Any:
+    owner.parts[f"batch_{x.shape[0]}"] = owner.parts.get(f"batch_{x.shape[0]}", 0) + x.sum()
+    return x * len(owner.parts)
+
+
+def adds_to_set(owner: Any, x: Any) -> Any:
+    is_new = x.shape[0] not in owner.names
+    owner.names.add(int(x.shape[0]))
+    return x * 2 if is_new else x
+
+
+_OWNERS: dict[Callable[[Any], None], tuple[Callable[[Any, Any], Any], ...]] = {
+    _nothing: (keeps_hidden, keeps_pair, writes_hidden, writes_and_replaces, swaps),
+    _steps: (counts, branches_on_count, warms_up, decays, schedules, indexes_by_count),
+    _empty: (fills_cache, caches_input, remembers_input, remembers_shape, makes_attribute, drops_attribute),
+    _parts: (appends, changes_nested, grows_dict, adds_to_set),
+}
+
+
+class Registers(nn.Module):
+    def forward(self, x: Any) -> Any:
+        if not hasattr(self, "mean"):
+            self.register_buffer("mean", x.detach().mean(0))
+        self.mean = self.mean * 0.5 + x.mean(0)
+        return x - self.mean
+
+
+class Fleeting(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("last", torch.zeros(1, 4), persistent=False)
+
+    def forward(self, x: Any) -> Any:
+        self.last, last = x * 2, self.last
+        return x + last.sum()
+
+
+class Slotted:
+    __slots__ = ("hidden",)
+
+    def __init__(self) -> None:
+        self.hidden = torch.zeros(4)
+
+    def __call__(self, x: Any) -> Any:
+        self.hidden = self.hidden + x.sum(0)
+        return self.hidden
 
 
 @dataclasses.dataclass
@@ -366,13 +563,9 @@ _ROW = (lambda: (_x(4),), lambda: (_x(4) + 1,), lambda: (_x(4),))
 _LISTS = (lambda: ([_x(3), _x(3) + 1], _x(3)), lambda: ([_x(4) + 2, _x(4)], _x(4)), lambda: ([_x(3), _x(3), _x(3) * 2], _x(3)))
 _DICTS = (lambda: ({"old": _x(3)}, _x(3)), lambda: ({"old": _x(4), "other": _x(4)}, _x(4)), lambda: ({"old": _x(3) + 1}, _x(3)))
 
-_LOST = dict.fromkeys(("torch", ELSEWHERE), "such state is not seen by the graph")
 _DATA = dict.fromkeys(("torch", ELSEWHERE), "assigning to its .data")
 _ITERATOR = dict.fromkeys(("torch", ELSEWHERE), "is an iterator outside")
-_ERRORS = {
-    **dict.fromkeys(("closure_list", "closure_nonlocal", "closure_tensor_list", "closure_rebound", "made_mutable_default"), _LOST),
-    "iterator": _ITERATOR,
-}
+_ERRORS = {"iterator": _ITERATOR}
 PROGRAMS = [
     Program("batch_norm", seeded(Norms), _BATCHES),
     Program("batch_norm_eval", seeded(Norms, False), _BATCHES),
@@ -384,9 +577,18 @@ PROGRAMS = [
     ),
     Program("counter", seeded(Counter), _BATCHES),
     Program("replaced", seeded(Replaced), _BATCHES),
-    Program("stored", seeded(Stored), _BATCHES, _LOST),
-    Program("counted", seeded(Counted), _BATCHES, _LOST),
-    Program("history", seeded(History), _BATCHES, _LOST),
+    Program("stored", seeded(Stored), _BATCHES),
+    Program("counted", seeded(Counted), _BATCHES),
+    Program("history", seeded(History), _BATCHES),
+    *(
+        Program(f"{step.__name__}_of_{kind}", make, _BATCHES)
+        for set_up, steps in _OWNERS.items()
+        for step in steps
+        for kind, make in _stateful(set_up, step).items()
+    ),
+    Program("registers_buffer", Registers, _BATCHES),
+    Program("fleeting_buffer", Fleeting, _BATCHES),
+    Program("slots", Slotted, _BATCHES),
     Program("queue", seeded(Queue), _BATCHES),
     Program("ema", seeded(Ema), _BATCHES, _DATA),
     Program("ema_in_place", seeded(EmaInPlace), _BATCHES),

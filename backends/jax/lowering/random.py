@@ -9,6 +9,7 @@ from .table import rows
 
 rows.table(
     {
+        "random_key": "jax.random.PRNGKey({seed})",
         "random_fold_in": "jax.random.fold_in({key}, {index})",
         "random_normal": "jax.random.normal({key}, {shape}, {dtype})",
         "random_bernoulli": "jax.random.bernoulli({key}, {probability}, {shape})",

@@ -9,6 +9,7 @@ from .table import rows
 
 rows.table(
     {
+        "random_key": "np.random.default_rng({seed})",
         "random_fold_in": "derived_generator({key}, {index})",
         "random_normal": "random_normal({key}, {shape}, {dtype})",
         "random_bernoulli": "random_bernoulli({key}, {probability}, {shape})",

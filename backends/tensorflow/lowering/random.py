@@ -9,6 +9,7 @@ from .table import rows
 
 rows.table(
     {
+        "random_key": "tf.constant([{seed} % 2**31, 0], tf.int32)",
         "random_fold_in": "tf.random.fold_in({key}, {index})",
         "random_bernoulli": "random_bernoulli({key}, {probability}, {shape})",
         "random_permutation": "random_permutation({key}, {n}, {dtype})",

@@ -9,6 +9,7 @@ from .table import rows
 
 rows.table(
     {
+        "random_key": "torch.Generator().manual_seed({seed})",
         "random_fold_in": "{key}",
         "random_normal": "torch.randn({shape}, generator={key}, dtype={dtype})",
         "random_bernoulli": "torch.rand({shape}, generator={key}) < {probability}",

@@ -24,7 +24,7 @@ from .statistics import WRITTEN
 from .steps import Step
 from .table import TorchBuilder, rows
 
-_KEPT_NOTES = ("updates", "extra_keywords", "input_facts", "same_inputs", "written_inputs")
+_KEPT_NOTES = ("updates", "state", "call_inputs", "extra_keywords", "input_facts", "same_inputs", "written_inputs")
 _RENAMED = {"axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input"}
 
 
@@ -80,7 +80,7 @@ class _Raiser:
     def _effect(self, value: Value) -> None:
         """What was written to memory that the graph does not own is given back beside the outputs."""
         graph = self.recorded
-        if value in graph.inputs:
+        if value in graph.inputs[: graph.notes.get("call_inputs")]:  # what is in a place is given back as a new array
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
         rebound = {effect.target for effect in graph.effects if effect.kind == "buffer"}  # its new array counts, not what the old one holds
         for name, parameter in graph.parameters.items():
@@ -154,6 +154,8 @@ class _Raiser:
 
     def _symbol(self, symbol: Symbol) -> Any:
         held = self.read(symbol.source)
+        if symbol.kind == "item":
+            return Size.of(Symbol(held, 0, symbol.hint, "item"))
         if symbol.kind == "size":
             return held.shape[symbol.axis]
         if symbol.kind == "stride":
@@ -178,8 +180,12 @@ class _Raiser:
     # ------------------------------------------------------------------------------ calls
     def _row(self, node: Node) -> Callable[..., Any] | None:
         key = row_key(node.op)
-        if is_in_place(key) and rows.get(key):  # normal_ and bernoulli_ have other arguments than normal and bernoulli
+        if (
+            is_in_place(key) and rows.get(key) and not node.op.startswith("torch.nn.init.")
+        ):  # normal_ and bernoulli_ have other arguments than normal and bernoulli
             return rows.get(key)
+        if node.op.startswith("torch.nn.init."):
+            return rows.get(f"nn.init.{key}") or rows.get(pure_key(key))
         key = pure_key(key)
         if node.op.startswith("torch.nn.functional."):
             return rows.get(f"nn.functional.{key}") or rows.get(key)
@@ -196,6 +202,9 @@ class _Raiser:
             )
         args, kwargs = self._arguments(node)
         row = self._row(node)
+        self.b.generator = next(
+            (item for item in iterate_structure((args, kwargs)) if isinstance(item, Value) and item in self.b.streams), None
+        )
         if row is None:
             return open_call(self.b, node, args, kwargs)
         return row(self.b, *args, **_renamed(row, kwargs))

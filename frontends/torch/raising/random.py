@@ -1,15 +1,23 @@
 """Random numbers of torch. The numbers are other ones than torch's own: the distributions are the same.
 
-``generator=`` is not looked at: all numbers come from the key of the graph.
+A generator that the function seeds draws from a key that stands for the seed; all others from the key of the graph.
 """
 
 from __future__ import annotations
 
 import math
+import zlib
 from typing import Any
 
+import torch
+
+from ....ir import Value
+from ....ops.registry import ArraySpec
+from ....sizes import product
 from ..dtypes import dtype_name
 from .table import TorchBuilder, rows
+
+_STATE_BYTES = 5056  # of torch's generator on the CPU
 
 
 def _shape(size: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
@@ -17,6 +25,62 @@ def _shape(size: tuple[Any, ...], named: Any = None) -> tuple[Any, ...]:
     if named is not None:
         return (named,) if not isinstance(named, (tuple, list)) else tuple(named)
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
+
+
+# ---------------------------------------------------------------------------------------------- generators
+@rows.row("manual_seed")
+def manual_seed(b: TorchBuilder, *args: Any) -> None:
+    """torch.manual_seed(seed), Generator.manual_seed(generator, seed)."""
+    b.seed(args[0] if len(args) > 1 else None, args[-1])
+
+
+@rows.row("Generator")
+def generator(b: TorchBuilder) -> Any:
+    """torch.Generator(): what it draws before it is seeded is the same at every call too."""
+    made = Value("generator", ArraySpec((), "generator"))
+    b.seed(made, 0)
+    return made
+
+
+@rows.row("get_rng_state")
+def get_rng_state(b: TorchBuilder) -> Any:
+    """torch.get_rng_state: the array stands for the stream of the moment."""
+    return _kept_state(b, None)
+
+
+@rows.row("get_state")
+def get_state(b: TorchBuilder, generator: Any) -> Any:
+    """Generator.get_state."""
+    return _kept_state(b, generator)
+
+
+def _kept_state(b: TorchBuilder, generator: Any) -> Any:
+    state = b.zeros(shape=(_STATE_BYTES,), dtype="uint8")
+    b.states[state] = b.streams.get(generator) or b.graph.notes.get("keys", -1)
+    return state
+
+
+@rows.row("set_rng_state")
+def set_rng_state(b: TorchBuilder, new_state: Any) -> None:
+    """torch.set_rng_state, of what get_rng_state gave; a constant state counts as a seed."""
+    _put_state(b, None, new_state)
+
+
+@rows.row("set_state")
+def set_state(b: TorchBuilder, generator: Any, new_state: Any) -> None:
+    """Generator.set_state."""
+    _put_state(b, generator, new_state)
+
+
+def _put_state(b: TorchBuilder, generator: Any, state: Any) -> None:
+    if state not in b.states:
+        array = next(array for value, array in b.graph.constants.values() if value is state)
+        b.seed(generator, zlib.crc32(bytes(array.tolist())))
+    elif isinstance(stream := b.states[state], tuple):
+        b.streams[generator] = stream
+    else:  # it drew from the key of the graph, whose number this is
+        b.streams.pop(generator, None)
+        b.graph.notes["keys"] = stream
 
 
 # ---------------------------------------------------------------------------------------------- new arrays
@@ -155,6 +219,28 @@ def random(b: TorchBuilder, input: Any, low: Any = None, high: Any = None, *, ge
     wide = "int64" if isinstance(high, int) and high > 2**31 - 1 else "int32"
     kind = input.dtype if "int" in input.dtype else wide
     return b.cast(b.random_integers(b.next_key(), shape=input.shape, low=low, high=high, dtype=kind), input.dtype)
+
+
+@rows.row("nn.init.uniform_")
+def initial_uniform(builder: TorchBuilder, /, tensor: Any, a: Any = 0.0, b: Any = 1.0, generator: Any = None) -> Any:
+    """torch.nn.init.uniform_."""
+    return uniform(builder, tensor, a, b)
+
+
+@rows.row("nn.init.normal_")
+def initial_normal(b: TorchBuilder, tensor: Any, mean: Any = 0.0, std: Any = 1.0, generator: Any = None) -> Any:
+    """torch.nn.init.normal_."""
+    return normal_fill(b, tensor, mean, std)
+
+
+@rows.row("nn.init.kaiming_uniform_")
+def initial_kaiming_uniform(
+    b: TorchBuilder, tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
+) -> Any:
+    """torch.nn.init.kaiming_uniform_: the bound follows from what comes in (axis 1 and all after it) or goes out (axis 0 and all after 1)."""
+    fan = product((tensor.shape[1 if mode == "fan_in" else 0], *tensor.shape[2:]))
+    bound = torch.nn.init.calculate_gain(nonlinearity, a) * math.sqrt(3.0) / math.sqrt(b.fix(fan))
+    return uniform(b, tensor, -bound, bound)
 
 
 # ---------------------------------------------------------------------------------------------- draws from given distributions

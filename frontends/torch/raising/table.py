@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ir import Builder, Guard, Value
+from ....ir import Builder, Graph, Guard, Value
 from ....ops.dtypes import UNSIGNED
 from ....ops.registry import ArraySpec, Unknown, get
 from ....sizes import Size, apply, hint_of
@@ -28,6 +28,12 @@ class TorchBuilder(Builder):
     """
 
     recorded: tuple[ArraySpec, ...] = ()
+    generator: Any = None  # that the call draws from, where it is one that the graph seeds
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
+        self.states: dict[Value, Any] = {}  # what ``get_rng_state`` gave -> the stream of that moment
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
         """``x`` as an array: a value as it is, a number or a size as a 0-d array of ``dtype``."""
@@ -68,13 +74,28 @@ class TorchBuilder(Builder):
         return self.array(x, kind)
 
     def next_key(self) -> Any:
-        """A new key for random numbers, derived from the one input ``key`` of the graph."""
-        key = self.graph.notes.get("key")
+        """A new key for random numbers: of the generator that the call names, by default of the one input ``key`` of the graph."""
+        key, index = self.stream(self.generator)
+        if key is self.graph.notes.get("key"):
+            self.graph.notes["keys"] = index
+        else:
+            self.streams[self.generator] = (key, index + 1)
+        return self.random_fold_in(key, index=index)
+
+    def _input_key(self) -> Value:
+        key: Value | None = self.graph.notes.get("key")
         if key is None:
             key = self.graph.notes["key"] = Value("key", ArraySpec((2,), "uint32"))
             self.graph.inputs.append(key)
-        index = self.graph.notes["keys"] = self.graph.notes.get("keys", -1) + 1
-        return self.random_fold_in(key, index=index)
+        return key
+
+    def stream(self, generator: Any) -> tuple[Value, int]:
+        """Where a generator is: the key it derives others from, and the number of the next."""
+        return self.streams.get(generator) or (self._input_key(), self.graph.notes.get("keys", -1) + 1)
+
+    def seed(self, generator: Any, seed: int) -> None:
+        """From here on a generator (None: the default one) draws what ``seed`` leads to."""
+        self.streams[generator] = (self.random_key(seed=seed % 2**32), 0)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
         """Sizes that were broadcast against each other while they were equal are assumed to be equal."""

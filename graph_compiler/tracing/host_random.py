@@ -1,0 +1,24 @@
+"""The random state of Python and numpy."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+
+def host_state() -> tuple[Any, Any]:
+    """The state of both."""
+    return random.getstate(), np.random.get_state()
+
+
+def restore_host_state(states: tuple[Any, Any]) -> None:
+    """Puts the state of both back."""
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+
+
+def same_host_state(left: tuple[Any, Any], right: tuple[Any, Any]) -> bool:
+    """Whether the next numbers are the same."""
+    return bool(left[0] == right[0] and left[1][2:] == right[1][2:] and (left[1][1] == right[1][1]).all())

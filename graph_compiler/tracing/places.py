@@ -1,0 +1,103 @@
+"""Places outside of the arguments where a function keeps state: read before each call of a graph, written after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..trees import Leaf, Tree
+from .updates import Kept, New, Same, item_of
+from .world import MISSING, Held
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """One part of a container (an attribute, an entry of a dict, a closure's variable), or a whole list, deque or set (``key`` is None)."""
+
+    held: Held
+    key: Any = None
+    whole: bool = False
+
+    @property
+    def name(self) -> str:
+        """The place in words."""
+        return self.held.name if self.whole else self.held.name_of(self.key)
+
+    @property
+    def identity(self) -> tuple[int, Any]:
+        """Equal for places that are the same."""
+        return (id(self.held.item), None if self.whole else self.key)
+
+    def read(self) -> Any:
+        """What is there now; ``MISSING`` where nothing is. Of a set, its elements: they are part of the signature."""
+        if self.whole:
+            return frozenset(self.held.item) if isinstance(self.held.item, set) else self.held.item
+        return self.held.kind.pairs(self.held.item).get(self.key, MISSING)
+
+    def write(self, value: Any) -> None:
+        """Puts something there, or takes away what is (``MISSING``)."""
+        if not self.whole:
+            self.held.kind.put(self.held.item, self.key, value)
+        elif value is not self.held.item:
+            self.held.kind.refill(
+                self.held.item, dict(enumerate(value)) if not isinstance(value, (set, frozenset)) else dict(zip(value, value))
+            )
+
+    def saved(self) -> Any:
+        """What is there now, in a form that later writes do not change."""
+        return type(self.held.item)(self.held.item) if self.whole else self.read()
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Random numbers that are drawn anew before each call: read like a place, but never written to."""
+
+    name: str
+    read: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """Afterwards the place of this number holds another object; ``item`` is MISSING where it holds nothing."""
+
+    number: int
+    item: Kept | New | Same | Any
+
+
+@dataclass(frozen=True)
+class State:
+    """What a recorded graph reads from places and does to them. ``tree`` is the structure of what they hold before."""
+
+    places: tuple[Place | Draw, ...] = ()
+    tree: Tree = Leaf()
+    replaced: tuple[Replaced, ...] = ()
+
+    def read(self, given: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+        """What the places hold now; of those that are ``given`` by name, that."""
+        if not given:
+            return tuple(place.read() for place in self.places)
+        return tuple(given[place.name] if place.name in given else place.read() for place in self.places)
+
+    def held(self) -> tuple[Any, ...]:
+        """What the places hold now, without draws, which come last."""
+        return tuple(place.read() for place in self.places if isinstance(place, Place))
+
+    @property
+    def draws(self) -> bool:
+        """Whether reading it draws random numbers."""
+        return any(isinstance(place, Draw) for place in self.places)
+
+    def kept(self) -> list[Place]:
+        """The places, without draws."""
+        return [place for place in self.places if isinstance(place, Place)]
+
+    def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
+        """The names of the places that hold something else afterwards, with what that is."""
+        return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
+
+
+def planned_places(state: State, new: Sequence[Any], arguments: Any) -> list[tuple[Place, Any]]:
+    """The places that hold something else after a call, and what. ``arguments`` are ``(args, kwargs, what the places held before)``."""
+    kept = state.kept()
+    return [(kept[one.number], item_of(arguments, one.item, new)) for one in state.replaced]

@@ -1,0 +1,104 @@
+"""What a function can reach without being given it: its closure, the globals that its code names, its defaults, and those of what it calls."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .world import Names
+
+_LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "\\Lib\\", "<frozen")
+Root = tuple[str, Any]
+
+
+def reach(callables: Iterable[Any]) -> Iterator[Root]:
+    """Named containers: closure cells, names in modules, defaults, and attributes of functions.
+
+    Code that is installed (not the user's own) is followed only where it is asked for.
+
+    >>> scale = 2
+    >>> [(name, root.pairs()) for name, root in reach([lambda x: x * len(__name__)]) if isinstance(root, Names)]
+    [('', {'__name__': 'graph_compiler.tracing.roots'})]
+    """
+    seen: set[int] = set()
+    waiting = [(item, True) for item in callables]
+    while waiting:
+        item, is_asked_for = waiting.pop(0)
+        for function in _functions(item):
+            if id(function) not in seen and (is_asked_for or not _is_library(function)):
+                seen.add(id(function))
+                roots = list(_roots(function))
+                yield from roots
+                waiting += [(part, False) for _, root in roots for part in _parts(root) if _leads_on(part)]
+
+
+def _leads_on(item: Any) -> bool:
+    return isinstance(item, (types.FunctionType, types.MethodType, functools.partial, type))
+
+
+def _functions(item: Any) -> Iterator[types.FunctionType]:
+    """The Python functions behind a callable, a class, or an object."""
+    if isinstance(item, functools.partial):
+        yield from (
+            function for part in (item.func, *item.args, *item.keywords.values()) if callable(part) for function in _functions(part)
+        )
+        return
+    if isinstance(item, type):
+        for base in item.__mro__:
+            found = [function for part in vars(base).values() for function in _member(part)]
+            yield from (function for function in found if base is item or not _is_library(function))
+        return
+    plain = inspect.unwrap(getattr(item, "__func__", item)) if callable(item) else item
+    for function in dict.fromkeys((getattr(item, "__func__", item), plain)):
+        if isinstance(function, types.FunctionType):
+            yield function
+    if not isinstance(item, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+        yield from _functions(type(item))
+    elif isinstance(item, types.MethodType) and not isinstance(item.__self__, (type, types.ModuleType)):
+        yield from _functions(type(item.__self__))
+
+
+def _member(part: Any) -> list[types.FunctionType]:
+    """The functions of a member of a class: a method, also a static one, or a property."""
+    found = [getattr(part, "__func__", part), *(getattr(part, name, None) for name in ("fget", "func"))]
+    return [item for item in found if isinstance(item, types.FunctionType)]
+
+
+def _is_library(function: types.FunctionType) -> bool:
+    return any(part in function.__code__.co_filename for part in _LIBRARY)
+
+
+def _roots(function: types.FunctionType) -> Iterator[Root]:
+    names = [name for name in _names(function.__code__) if name in function.__globals__]
+    modules = [item for name in names if isinstance(item := function.__globals__[name], types.ModuleType)]
+    if others := [name for name in names if not isinstance(function.__globals__[name], types.ModuleType)]:
+        yield "", Names(function.__globals__, others)
+    for module in modules:
+        inside = [name for name in _names(function.__code__) if name in vars(module)]
+        if inside and not any(part in (getattr(module, "__file__", None) or "<frozen") for part in _LIBRARY):
+            yield module.__name__, Names(vars(module), inside)
+    yield from zip(function.__code__.co_freevars, function.__closure__ or ())
+    defaults = inspect.signature(function, follow_wrapped=False).parameters.values()
+    yield from ((p.name, p.default) for p in defaults if p.default is not inspect.Parameter.empty)
+    if vars(function):
+        yield function.__name__, vars(function)
+
+
+def _names(code: types.CodeType) -> list[str]:
+    """The names that code refers to, that of functions inside of it too."""
+    inner = (name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names(part))
+    return list(dict.fromkeys((*code.co_names, *inner)))
+
+
+def _parts(root: Any) -> list[Any]:
+    if isinstance(root, Names):
+        return list(root.pairs().values())
+    if isinstance(root, types.CellType):
+        try:
+            return [root.cell_contents]
+        except ValueError:
+            return []
+    return [root]
