@@ -138,7 +138,8 @@ class Capture(TorchFunctionMode):
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
-        self.unseen.capture = None
+        for part in (self.unseen, self.host_draws, self.generators, self.written):
+            part.capture = None
 
     def add_number(self, name: str, number: Any) -> Value:
         """One number that is an input."""

@@ -50,7 +50,7 @@ class HostDraws:
         asked = [(space, "initial_seed", space.initial_seed) for space in (torch, torch.random)]
         modules = {id(space): module for space, _, module in spaces}
         for space, name, function in replaced:
-            setattr(space, name, self._watched(f"{modules[id(space)]}.{name}", name, function))
+            setattr(space, name, self._watched(f"{modules[id(space)]}.{name}", name, getattr(function, "drawn_from", function)))
         for space, name, function in asked:
             setattr(space, name, self._refused("torch.initial_seed", function))
         try:
@@ -93,6 +93,7 @@ class HostDraws:
                 return function(*args, **kwargs)
             return self._draw(whole, name, function, args, kwargs)
 
+        drawn.drawn_from = function  # type: ignore[attr-defined]
         return drawn
 
     def _is_users(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ from .training import TrainingReads
 from .typed import typed
 
 _NOTHING_STATEFUL = Stateful()
+_alone = (
+    threading.RLock()
+)  # random generators and the functions that draw from them belong to the whole process: one thread records at a time
 
 
 @dataclass
@@ -105,7 +109,7 @@ def _attempt(
     arrays = _tensors(leaves)
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
-    with weights.exclusive():
+    with _alone, weights.exclusive():
         capture = Capture(Recorder(name, "torch"), weights, for_torch, draws)
         for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
             capture.add_input(leaf_name, tensor)

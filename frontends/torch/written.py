@@ -19,7 +19,7 @@ class Written:
     """The arrays from outside of a function that its calls write to; ``id(tensor) in written`` for these."""
 
     def __init__(self, capture: Capture) -> None:
-        self._capture = capture
+        self.capture: Any = capture
         self._saved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
     def __contains__(self, identity: object) -> bool:
@@ -37,10 +37,10 @@ class Written:
 
     def _save(self, tensor: torch.Tensor) -> None:
         """Keeps what an array from outside of the function holds before anything is written to it, or to a view of it."""
-        recorder = self._capture.recorder
-        owner = recorder.kept(recorder.base_of(self._capture.value(tensor)))
+        recorder = self.capture.recorder
+        owner = recorder.kept(recorder.base_of(self.capture.value(tensor)))
         if owner is not None and id(owner) not in self._saved:
-            self._saved[id(owner)] = (owner, self._capture.run(lambda: without_repeats(owner.detach()).clone(), (), {}))
+            self._saved[id(owner)] = (owner, self.capture.run(lambda: without_repeats(owner.detach()).clone(), (), {}))
 
     def restore(self) -> None:
         """Puts everything back."""

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+# A recording replaces the public functions; one inside of it puts states back all the same.
+_SET_PYTHON, _SET_NUMPY = random.setstate, np.random.set_state
+
 
 def host_state() -> tuple[Any, Any]:
     """The state of both."""
@@ -15,8 +18,8 @@ def host_state() -> tuple[Any, Any]:
 
 def restore_host_state(states: tuple[Any, Any]) -> None:
     """Puts the state of both back."""
-    random.setstate(states[0])
-    np.random.set_state(states[1])
+    _SET_PYTHON(states[0])
+    _SET_NUMPY(states[1])
 
 
 def same_host_state(left: tuple[Any, Any], right: tuple[Any, Any]) -> bool:

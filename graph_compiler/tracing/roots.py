@@ -11,6 +11,7 @@ from typing import Any
 from .world import Names
 
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "\\Lib\\", "<frozen")
+_OWN = __name__.partition(".")[0]
 Root = tuple[str, Any]
 
 
@@ -68,7 +69,12 @@ def _member(part: Any) -> list[types.FunctionType]:
 
 
 def _is_library(function: types.FunctionType) -> bool:
-    return any(part in function.__code__.co_filename for part in _LIBRARY)
+    return _is_own(function.__module__) or any(part in function.__code__.co_filename for part in _LIBRARY)
+
+
+def _is_own(module: str | None) -> bool:
+    """Whether this is a module of this package, which a function may use to compile others: what it keeps is no state of the user's."""
+    return (module or "").partition(".")[0] == _OWN
 
 
 def _roots(function: types.FunctionType) -> Iterator[Root]:
@@ -76,7 +82,7 @@ def _roots(function: types.FunctionType) -> Iterator[Root]:
     modules = [item for name in names if isinstance(item := function.__globals__[name], types.ModuleType)]
     if others := [name for name in names if not isinstance(function.__globals__[name], types.ModuleType)]:
         yield "", Names(function.__globals__, others)
-    for module in modules:
+    for module in (module for module in modules if not _is_own(module.__name__)):
         inside = [name for name in _names(function.__code__) if name in vars(module)]
         if inside and not any(part in (getattr(module, "__file__", None) or "<frozen") for part in _LIBRARY):
             yield module.__name__, Names(vars(module), inside)
