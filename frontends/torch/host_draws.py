@@ -22,12 +22,12 @@ from .typed import DTYPES, typed
 
 _RANDOM = (
     "random", "uniform", "triangular", "randint", "randrange", "getrandbits", "betavariate", "expovariate", "gammavariate", "gauss", "lognormvariate",
-    "normalvariate", "vonmisesvariate", "paretovariate", "weibullvariate", "choice", "choices", "sample", "shuffle", "randbytes", "seed", "setstate",
+    "normalvariate", "vonmisesvariate", "paretovariate", "weibullvariate", "choice", "choices", "sample", "shuffle", "randbytes", "seed",
 )  # fmt: skip
 _NUMPY = (
     "rand", "randn", "random", "random_sample", "ranf", "sample", "uniform", "normal", "standard_normal", "randint", "choice", "permutation", "shuffle",
     "beta", "binomial", "exponential", "gamma", "geometric", "laplace", "logistic", "lognormal", "poisson", "multinomial", "multivariate_normal",
-    "dirichlet", "seed", "set_state", "bytes", "default_rng", "gumbel", "chisquare", "standard_exponential", "standard_gamma", "standard_t", "triangular",
+    "dirichlet", "seed", "bytes", "default_rng", "gumbel", "chisquare", "standard_exponential", "standard_gamma", "standard_t", "triangular",
 )  # fmt: skip
 _QUIET = frozenset({"seed"})  # gives nothing and changes no argument
 
@@ -64,7 +64,10 @@ class HostDraws:
             self._check_state(states, now)
 
     def _check_state(self, before: Any, now: Any) -> None:
-        """What was drawn is what was seen: the same calls from the state of before lead to the state of now."""
+        """What was drawn is what was seen: the same calls from the state of before lead to the state of now.
+
+        ``setstate`` is not watched, since torch's compiler calls it to put back what it has drawn itself: one that matters shows here.
+        """
         for draw in self.draws:
             draw.read()
         reached = host_state()
@@ -106,8 +109,8 @@ class HostDraws:
             if args or kwargs:
                 return function(*args, **kwargs)
             self._refuse(whole, "is seeded by the operating system")
-        if name in ("shuffle", "setstate", "set_state"):
-            self._refuse(whole, "changes its argument or the generator")
+        if name == "shuffle":
+            self._refuse(whole, "changes its argument")
         if name == "choice" and whole.startswith("random."):
             return args[0][self._draw("random.randrange", "randrange", self._own_randrange, (len(args[0]),), {})]
         draw = Draw(whole, lambda: _number(function(*args, **kwargs)))

@@ -775,7 +775,15 @@ def module(make: Any, name: str = "", calls: Any = _ROWS, train: bool = True, **
 
 
 _DTYPE = dict.fromkeys(("torch", ELSEWHERE), "the default dtype was changed inside")
-_ERRORS = {"default_dtype": _DTYPE, "default_dtype_after": _DTYPE, "Lazy": dict.fromkeys(("torch", ELSEWHERE), "call it once before")}
+# The hook puts a weight of its own onto the module, which becomes state: and then it is not known what the parameter comes from.
+_MADE = dict.fromkeys(("torch", ELSEWHERE), "whose memory was written by this function")
+_ERRORS = {
+    "old_spectral_norm": _MADE,
+    "old_spectral_norm_eval": _MADE,
+    "default_dtype": _DTYPE,
+    "default_dtype_after": _DTYPE,
+    "Lazy": dict.fromkeys(("torch", ELSEWHERE), "call it once before"),
+}
 
 
 PROGRAMS = [
@@ -795,7 +803,7 @@ PROGRAMS = [
     module(lambda: Hooked(lambda m: m.first.register_forward_hook(_double_output, always_call=True)), "hook_always"),
     module(Hooked, "hook_later", changes={1: lambda m: m.first.register_forward_hook(_double_output)}),
     module(Hooked, "pre_hook_later", changes={1: lambda m: m.second.register_forward_pre_hook(_double_input)}),
-    module(lambda: Hooked(lambda m: setattr(m, "handle", m.first.register_forward_hook(_double_output))), "hook_removed", changes={1: lambda m: m.handle.remove()}),
+    module(lambda: Hooked(lambda m: m.first.register_forward_hook(_double_output)), "hook_removed", changes={1: lambda m: m.first._forward_hooks.clear()}),
     module(lambda: Hooked(_backward_hook), "backward_hook"),
     module(Captures),
     module(_parametrised, "parametrised"), module(_cached_parametrisation, "parametrised_cached"),
