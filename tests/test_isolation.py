@@ -395,3 +395,20 @@ HANDED: dict[str, Callable[[Any], Any]] = {
 def test_a_number_of_which_nothing_is_known_is_an_error(name: str) -> None:
     with pytest.raises(TracingError, match="nothing is known of when this changes"):
         graph_compiler.compile(HANDED[name], args=(torch.ones(2, 3),))
+
+
+class Counting:
+    """Another result at each call."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        self.calls += 1
+        return x * self.calls
+
+
+def test_a_graph_with_state_inside_of_a_recording_is_an_error() -> None:
+    inner = graph_compiler.compile(Counting().__call__)
+    with pytest.raises(TracingError, match="keeps state"):
+        graph_compiler.compile(lambda x: inner(x) + 1, args=(torch.ones(2),))

@@ -47,7 +47,7 @@ class Graph:
     # ------------------------------------------------------------------------------ calling
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if active.anywhere and active.recording and self.pipeline.has_original:  # of another function, which records the original with it
-            return self.pipeline.call(args, kwargs)
+            return self.pipeline.call_within(args, kwargs)
         if self.pipeline.shadow:
             with self.pipeline.state_held():
                 return self._called(args, kwargs)

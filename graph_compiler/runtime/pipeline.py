@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from ..codegen import load, write
-from ..errors import UnsupportedOperation
+from ..errors import TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, prune, repeat_draws, share
@@ -103,6 +103,17 @@ class Pipeline:
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The original's own result."""
         return self.function(*map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()})
+
+    def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what it keeps, which that would not see."""
+        before = _kept(self.function)
+        result = self.call(args, kwargs)
+        if changed := [name for name, item in _kept(self.function).items() if before.get(name, before) is not item]:
+            raise TracingError(
+                f"{self.name} keeps state ({', '.join(changed)}) and is compiled by itself, so a function that calls it cannot be recorded; "
+                "call the original there, which is recorded with the function"
+            )
+        return result
 
     def written(self, recorded: Recorded, surroundings: Surroundings, why: str) -> Variant:
         """A recording in the target framework."""
@@ -225,6 +236,14 @@ def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> 
         return tuple(kwargs)
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     return tuple(name for name in kwargs if name not in named)
+
+
+def _kept(function: Any) -> dict[str, Any]:
+    """What a callable keeps from call to call, as far as it stands on the object it belongs to or in its closure."""
+    held = dict(vars(function.__self__)) if hasattr(getattr(function, "__self__", None), "__dict__") else {}
+    held.update(vars(function) if not hasattr(function, "__code__") and hasattr(function, "__dict__") else {})
+    names, cells = getattr(getattr(function, "__code__", None), "co_freevars", ()), getattr(function, "__closure__", None) or ()
+    return {**held, **{name: cell.cell_contents for name, cell in zip(names, cells)}}
 
 
 def _checked(graph: IRGraph) -> IRGraph:
