@@ -13,6 +13,5 @@ DTYPES = {
     ("recurrent-rnn_relu-{}", "int16"): _NO_KERNEL,
     ("special-fmin", "bool"): _NO_KERNEL,
     ("special-fmod", "uint8"): _NO_KERNEL,
-    ("special-heaviside", "bool"): _NO_KERNEL,
     ("statistical-logsumexp-dim=0", "complex64"): _NO_KERNEL,
 }
