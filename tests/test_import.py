@@ -38,7 +38,8 @@ def test_the_rooms_themselves_import_no_framework() -> None:
 
 
 def test_import_is_quick() -> None:
-    code = "import time; start = time.perf_counter(); import graph_compiler; print(time.perf_counter() - start)"
+    # Of this process alone: on a busy machine the clock on the wall tells of the others.
+    code = "import time; start = time.process_time(); import graph_compiler; print(time.process_time() - start)"
     seconds = []
     while len(seconds) < TRIES and (not seconds or min(seconds) >= MOST_SECONDS):
         seconds.append(float(run_python(code)))
