@@ -412,3 +412,33 @@ def test_a_graph_with_state_inside_of_a_recording_is_an_error() -> None:
     inner = graph_compiler.compile(Counting().__call__)
     with pytest.raises(TracingError, match="keeps state"):
         graph_compiler.compile(lambda x: inner(x) + 1, args=(torch.ones(2),))
+
+
+def test_what_a_cache_keeps_of_sizes_is_plain() -> None:
+    """Keys and results of the user's caches outlive the recording: symbols in them would be used with ordinary tensors later."""
+    kept: dict[Any, Any] = {}
+
+    @functools.lru_cache
+    def doubled(size: int) -> list[int]:
+        return [size, 2 * size]
+
+    def function(x: Any) -> Any:
+        kept[x.shape] = x.shape[1]
+        return x.reshape(doubled(x.shape[0])[0], -1)
+
+    graph = graph_compiler.compile(function, args=(torch.ones(2, 3),))
+    assert all(type(size) is int for size in doubled(2))
+    assert graph(torch.ones(4, 3)).shape == (4, 3) and len(graph.variants) == 2
+    assert function(torch.ones(4, 3)).shape == (4, 3)
+
+
+def test_sizes_as_keys_where_the_code_can_do_without() -> None:
+    """einops computes without its cache where sizes have no hash, so one variant serves all sizes, and the cache holds nothing of the recording."""
+    einops = pytest.importorskip("einops")
+
+    def function(x: Any) -> Any:
+        return einops.rearrange(x, "b (h w) c -> b c h w", h=2)
+
+    graph = graph_compiler.compile(function, args=(torch.ones(2, 26, 5),))
+    assert function(torch.ones(2, 26, 5)).shape == (2, 5, 2, 13)
+    assert graph(torch.ones(3, 8, 4)).shape == (3, 4, 2, 4) and len(graph.variants) == 1

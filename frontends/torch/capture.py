@@ -35,6 +35,7 @@ from .generators import Generators, is_generator
 from .gradients import Gradients
 from .host_draws import HostDraws
 from .indices import with_numbers
+from .keys import KeySizes
 from .meeting import met
 from .memory import Memory
 from .modes import unwound, without
@@ -64,9 +65,13 @@ def unrecorded() -> AbstractContextManager[None]:
 class Capture(TorchFunctionMode):
     """The interceptor of one recording."""
 
-    def __init__(self, recorder: Recorder, weights: Weights, for_torch: bool = True, draws: bool = True) -> None:
+    def __init__(
+        self, recorder: Recorder, weights: Weights, for_torch: bool = True, draws: bool = True, keys: KeySizes | None = None
+    ) -> None:
         super().__init__()
         self.for_torch = for_torch
+        self.keys = keys or KeySizes()
+        self.fixed: set[Size] = set()
         self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(("torch",), torch.nn.Module._call_impl.__code__, weights.path_of)
@@ -153,6 +158,9 @@ class Capture(TorchFunctionMode):
             self.input_tensors.append(None)
             return
         value = self.recorder.add_input(name, tensor, spec_of(tensor))
+        for size in self.keys.of(self.recorder.graph, value):
+            self.decide(size)
+            self.fixed.add(size)
         self.input_tensors.append(tensor)
         self.unseen.note(tensor)
         self.memory.note(tensor, value)
@@ -336,14 +344,19 @@ class Capture(TorchFunctionMode):
     def size(self, value: Value, axis: int) -> Any:
         """One size of a value as an expression."""
         seen = value.spec.shape[axis]
-        return Size.of(Symbol(value, axis, seen)) if self.recorder.varies(value) and not self.is_weight(value) else seen
+        if not self.recorder.varies(value) or self.is_weight(value):
+            return seen
+        size = Size.of(Symbol(value, axis, seen))
+        return seen if size in self.fixed else size
 
     def is_weight(self, value: Value) -> bool:
         """Whether the value is a parameter or a constant, whose sizes are fixed."""
         return value.node is None and value not in self.recorder.graph.inputs
 
-    def decide(self, size: Size) -> Any:
-        """The number of a size, as a guard."""
+    def decide(self, size: Size, key: bool = False) -> Any:
+        """The number of a size, as a guard. ``UnhashableSize`` where it is to be a ``key``, and the next attempt can do better."""
+        if key:
+            self.keys.refuse(self.recorder.graph, size)
         return self.recorder.decide_size(size, self.here())
 
     def here(self) -> Origin:

@@ -21,6 +21,7 @@ from .arguments import given_objects, input_names, is_array, opens, to_tensor
 from .capture import Capture
 from .compiling import compiling
 from .generators import Generators, generators_in, is_generator
+from .keys import KeySizes
 from .outside import outside_of
 from .parameters import Weights
 from .refusals import refusing
@@ -65,18 +66,22 @@ def record(
     those that the function reaches. ``numbers``: whether Python numbers in places become symbols; ``draws``: whether
     those that Python and numpy draw do, instead of constants.
     """
-    known = list(places)
-    for _ in range(_MOST_ROUNDS):
+    known, keys, rounds = list(places), KeySizes(), 0
+    while rounds < _MOST_ROUNDS:
         try:
-            recording, found = _attempt(function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws)
+            recording, found = _attempt(function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws, keys)
         except Exception:
+            if keys.next_attempt():
+                continue
             if not (numbers and known):
                 raise
             numbers = False  # symbols in their place may have been what failed
             continue
         if not found:
             return recording
+        keys.give_up()
         known += found
+        rounds += 1
     raise TracingError(f"{name} keeps its state in other places each time it is recorded: {', '.join(place.name for place in known[-5:])}")
 
 
@@ -96,6 +101,7 @@ def _attempt(
     stateful: Stateful,
     numbers: bool,
     draws: bool,
+    keys: KeySizes,
 ) -> tuple[Recording, list[Place]]:
     """A recording, and the places that it shows to be state although they are not among ``places``."""
     opened = stateful.arguments(args, kwargs)
@@ -110,7 +116,7 @@ def _attempt(
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
     with _alone, weights.exclusive():
-        capture = Capture(Recorder(name, "torch"), weights, for_torch, draws)
+        capture = Capture(Recorder(name, "torch"), weights, for_torch, draws, keys)
         for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
             capture.add_input(leaf_name, tensor)
         capture.count_call_inputs, capture.arrays = len(tensors), arrays

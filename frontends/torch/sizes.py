@@ -17,7 +17,7 @@ import torch.fx.experimental.sym_node  # installs the operators of SymInt
 
 from ...sizes import Scalar, Size, apply, hint_of, negate
 
-Decide = Callable[[Size], Any]  # called where Python needs the number itself: records a guard, gives the number
+Decide = Callable[..., Any]  # of a size, where Python needs the number itself: records a guard, gives the number; ``key=True``: as a key
 Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
@@ -54,8 +54,9 @@ class SizeNode:
 
     def nested_int(self) -> int:
         """The number, for good: a key of a cache outlives the recording, and must not drag its symbols into the next."""
-        self.expression = self.int_()
-        return self.expression
+        if isinstance(self.expression, Size):
+            self.expression = int(self.decide(self.expression, key=True))
+        return int(self.expression)
 
     def has_hint(self) -> bool:
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from typing import Any
@@ -147,6 +148,33 @@ def broadcast_all(x: Any, y: Any) -> Any:
 
 def broadcast_product(x: Any, y: Any) -> Any:
     return x @ y
+
+
+# ------------------------------------------------------------------------------------- sizes as keys
+@functools.lru_cache
+def _kept_under(rows: int, columns: int) -> list[int]:
+    return [rows, columns, rows + columns]
+
+
+def cache_by_sizes(x: Any) -> Any:
+    rows, columns, total = _kept_under(x.shape[0], x.shape[1])
+    return x.reshape(columns, rows) * total
+
+
+def dictionary_by_shape(x: Any) -> Any:
+    known = {x.shape: x.shape[0] * 2, (x.shape[1], 7): 5}
+    return x * known[tuple(x.shape)] + known[(x.shape[1], 7)]
+
+
+def set_of_sizes(x: Any) -> Any:
+    return x * len({x.shape[0], x.shape[1], 2})
+
+
+def key_or_else(x: Any) -> Any:
+    try:
+        return x * {x.shape[0]: x.shape[0]}[x.shape[0]]
+    except TypeError:  # what has no hash
+        return x * x.shape[0]
 
 
 _SQUEEZED = {((2, 3), (2, 3)), ((1, 3), (2, 3)), ((2, 1), (2, 3)), ((2, 3), (1, 1)), ((1, 1), (1, 1)), ((4, 1), (1, 5))}
