@@ -10,8 +10,9 @@ import torch
 from torch.nn.modules import module as modules
 from torch.utils.hooks import RemovableHandle
 
-from ...tracing import Outside, Reach
-from ...tracing.outside import Described, Free
+from ...tracing import Reach, facts_outside
+from ...tracing.conjunction import Fact
+from ...tracing.outside import Free
 from .arguments import is_array
 from .memory import elements_of, is_shared
 
@@ -20,11 +21,12 @@ _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_
 _HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
 
 
-def outside_of(objects: Iterable[Any], free: Free) -> Outside:
+def outside_of(objects: Iterable[Any], free: Free) -> list[Fact]:
     """What these callables refer to: closures, globals, attributes, hooks, the children of modules."""
     reach = Reach(objects, _INTERNAL, _is_leaf, _parts, _HIDDEN)
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
-    return Outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), _contents, [hooks.fact()], free)
+    found = facts_outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), _contents, free)
+    return [*hooks.facts(), *found]
 
 
 def _is_leaf(item: Any) -> bool:
@@ -37,14 +39,14 @@ def _parts(item: Any) -> list[Any]:
     return [type(item).forward, *item._modules.values(), *(hook for name in _HOOKS for hook in vars(item)[name].values())]
 
 
-def _of_module(module: torch.nn.Module) -> Iterator[Described]:
-    own = vars(module)
-    if own["_modules"]:
-        yield f"a child of a {type(module).__name__}", ("[*{}.values()] == {}", (own["_modules"], [*own["_modules"].values()]))
+def _of_module(module: torch.nn.Module) -> Iterator[Fact]:
+    own, name = vars(module), type(module).__name__
+    if children := own["_modules"]:
+        yield Fact("[*{}.values()] == {}", (children, [*children.values()]), f"a child of a {name}", children)
     elif own["_parameters"]:
-        yield f"the class of a {type(module).__name__}", ("{}.__class__ is {}", (module, type(module)))
+        yield Fact("{}.__class__ is {}", (module, type(module)), f"the class of a {name}")
     if "forward" not in own:
-        yield f"forward of a {type(module).__name__}", ("'forward' not in {}", (own,))
+        yield Fact("'forward' not in {}", (own,), f"forward of a {name}", own)
 
 
 def _contents(item: Any) -> bytes | None:
@@ -65,16 +67,17 @@ class Hooks:
         self._places = [modules._global_forward_hooks, modules._global_forward_pre_hooks, *places]
         self._before = [list(hooks.values()) for hooks in self._places]
         self._filled = [(hooks, before) for hooks, before in zip(self._places, self._before) if before]
-        self._number = RemovableHandle.next_id
+        self._number = [RemovableHandle.next_id]
 
     def hold(self) -> bool:
-        """Whether the same hooks are registered."""
-        if RemovableHandle.next_id != self._number:
-            if [list(hooks.values()) for hooks in self._places] != self._before:
-                return False
-            self._number = RemovableHandle.next_id
-        return all(list(hooks.values()) == before for hooks, before in self._filled)
+        """Whether the same hooks are registered, though others were since."""
+        if [list(hooks.values()) for hooks in self._places] != self._before:
+            return False
+        self._number[0] = RemovableHandle.next_id
+        return True
 
-    def fact(self) -> Described:
+    def facts(self) -> list[Fact]:
         """Checked before each call."""
-        return "a hook of a module", ("{}()", (self.hold,))
+        what = "a hook of a module"
+        number = Fact("({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what)
+        return [number, *(Fact("list({}.values()) == {}", pair, what) for pair in self._filled)]

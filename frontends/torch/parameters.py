@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from ...tracing.conjunction import conjunction
+from ...tracing.conjunction import Fact, conjunction
+from .versions import dict_version
 
 
 class Weights:
@@ -71,12 +72,12 @@ class Weights:
         """A function that gives the tensors that the modules hold under these names at the moment."""
         holders = {name: self._holders[name] for name in names}
         found = {name: held[key] for name, (held, key) in holders.items()}
-        facts = [("{}[{}] is {}", (held, key, found[name])) for name, (held, key) in holders.items()]
+        facts = [Fact("{}[{}] is {}", (held, key, found[name]), of=held) for name, (held, key) in holders.items()]
         unchanged: Callable[[], bool] | None = None
 
         def live() -> dict[str, Any]:
             nonlocal unchanged
-            unchanged = unchanged or conjunction(facts)
+            unchanged = unchanged or conjunction(facts, dict_version)
             return found if unchanged() else {name: held[key] for name, (held, key) in holders.items()}
 
         return live

@@ -29,6 +29,7 @@ from .state import State
 from .surroundings import surroundings_of
 from .training import TrainingReads
 from .typed import typed
+from .versions import dict_version
 
 _NOTHING_STATEFUL = Stateful()
 _alone = (
@@ -138,9 +139,9 @@ def _attempt(
             state.restore()
             capture.forget_arrays()
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
-    surroundings = surroundings_of(weights, graph, asked.modules(), only_without_grad)
-    outside = outside_of((function, *statics(tree)), state.free(containers))
-    return Recording(graph, weights, outside.added_to(surroundings), state.places), found
+    facts = surroundings_of(weights, graph, asked.modules(), only_without_grad)
+    facts += outside_of((function, *statics(tree)), state.free(containers))
+    return Recording(graph, weights, Surroundings(facts, dict_version), state.places), found
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:

@@ -80,6 +80,20 @@ class Variant:
         self.is_random = "key" in self.graph.notes
         self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
+        if not (self.is_random or self._draws or self._changes or self._saves or self.state or self._returns_more):
+            self.run = self._plain_run()  # type: ignore[method-assign]
+
+    def _plain_run(self) -> Callable[..., Any]:
+        """:meth:`run` of a graph that only computes: without a look at what it has not."""
+        function, leading, failed = self.function, self._leading, self._failed
+
+        def run(leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
+            try:
+                return function(*leading(), *leaves)
+            except Exception as problem:
+                return failed(problem)
+
+        return run
 
     def _matcher(self) -> Any:
         match, state = matcher(self.graph, self.target), self.state

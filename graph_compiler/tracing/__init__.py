@@ -3,7 +3,7 @@
 from .active import active as active
 from .active import recording as recording
 from .escapes import refuse_escapes as refuse_escapes
-from .outside import Outside as Outside
+from .outside import facts_outside as facts_outside
 from .provenance import Locator as Locator
 from .reach import Reach as Reach
 from .recorder import Recorder as Recorder

@@ -1,0 +1,70 @@
+"""What a recording relies on: facts about dicts are looked at again only where the dict has changed, and numbers count by their value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.frontends.torch.versions import dict_version  # noqa: E402
+from graph_compiler.tracing.conjunction import Fact, conjunction  # noqa: E402
+
+
+def test_entries_are_read_only_after_a_change() -> None:
+    held, looks = {"scale": 2, "other": 0}, []
+    version = {"number": 1}
+
+    def is_two(entries: dict[str, int]) -> bool:
+        looks.append(1)
+        return entries["scale"] == 2
+
+    holds = conjunction([Fact("{}({})", (is_two, held), of=held)], lambda entries: version["number"])
+    assert holds() and holds() and len(looks) == 1
+    version["number"], held["other"] = 2, 5
+    assert holds() and holds() and len(looks) == 2
+    version["number"], held["scale"] = 3, 7
+    assert not holds() and not holds() and len(looks) == 4
+    version["number"], held["scale"] = 4, 2
+    assert holds() and holds() and len(looks) == 5
+    version["number"] = 5
+    del held["scale"]
+    assert not holds()
+
+
+@pytest.mark.skipif(dict_version is None, reason="torch gives no versions of dicts")
+def test_versions_follow_attributes_of_modules() -> None:
+    """However an attribute is set, the version of the module's dict is another one."""
+    assert dict_version is not None
+    module: Any = torch.nn.Dropout(0.5)
+    own, seen = vars(module), set()
+    for change in (
+        lambda: setattr(module, "p", 0.1),
+        lambda: own.update(p=0.2),
+        lambda: object.__setattr__(module, "p", 0.3),
+        module.eval,
+        lambda: own.pop("inplace"),
+        lambda: setattr(module, "forward", None),
+    ):
+        seen.add(dict_version(own))
+        change()
+        assert dict_version(own) not in seen
+
+
+def test_the_same_number_again_is_no_change() -> None:
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.scale = 0.5
+
+        def forward(self, x: Any) -> Any:
+            return x * self.scale
+
+    model, x = Model(), torch.ones(3)
+    graph = graph_compiler.compile(model, args=(x,))
+    for text in ("0.5", "0.5", "0.25", "0.5"):
+        model.scale = float(text)
+        assert torch.equal(graph(x), model(x))
+    assert len(graph.variants) == 2
