@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
-import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +17,9 @@ from .runtime.containers import compile_class, compile_module
 from .runtime.pipeline import Options, Pipeline
 from .runtime.static import StaticGraph, Statics
 from .runtime.unified import UnifiedGraph
+from .runtime.unsettled import UnsettledPipeline
+from .tracing.framework import framework_of
 from .tracing.stateful import Stateful, stateful_paths
-from .trees import iterate_structure
 
 FRONTENDS = ("torch",)
 BACKENDS = ("torch", "jax", "numpy", "tensorflow")
@@ -79,7 +79,7 @@ def compile(
     is_lazy = args is None and kwargs is None
 
     def one(obj: Any) -> Any:
-        pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, options)
+        pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, options, is_lazy)
         graph = _graph(pipeline, is_lazy, (static_argnums, static_argnames), on_miss, max_variants)
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
@@ -96,15 +96,17 @@ def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
 
 def _begun(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -> Graph:
     """The graph with its first variant, where its arguments are given or, for another framework, the original can tell them."""
-    pipeline = graph.pipeline
+    pipeline: Any = graph.pipeline
     if given is not None:
         graph.add_variant(*given, "args= given")
-    elif not pipeline.same_framework and (examples := pipeline.frontend.example_inputs(pipeline.function)):
+    elif (
+        isinstance(pipeline, Pipeline) and not pipeline.same_framework and (examples := pipeline.frontend.example_inputs(pipeline.function))
+    ):
         graph.add_variant((), examples, "its own example inputs")
     return graph
 
 
-def _graph(pipeline: Pipeline, is_lazy: bool, static: tuple[Any, Any], on_miss: str, max_variants: int) -> Graph:
+def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], on_miss: str, max_variants: int) -> Graph:
     if static == (None, None):
         return (LazyGraph if is_lazy else Graph)(pipeline, pipeline.name, on_miss, max_variants)
     graph = StaticGraph(pipeline, pipeline.name, on_miss, max_variants)
@@ -112,8 +114,10 @@ def _graph(pipeline: Pipeline, is_lazy: bool, static: tuple[Any, Any], on_miss: 
     return graph
 
 
-def transpile(*objs: Any, source: str | None = None, to: str = "jax", **options: Any) -> Any:
+def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
     """:func:`compile` for another framework: ``transpile(model, to="jax", args=(x,))``. Takes the same options.
+
+    Without ``to`` it is written for JAX, or for torch where it is written in JAX.
 
     A transformers model needs no ``args``: it is recorded with its own dummy inputs where it runs on them, else at its first call.
 
@@ -122,7 +126,12 @@ def transpile(*objs: Any, source: str | None = None, to: str = "jax", **options:
     >>> sorted(graph.parameters), type(graph(torch.ones(4, 3))).__name__
     (['bias', 'weight'], 'ArrayImpl')
     """
-    return compile(*objs, source=source, to=to, **options)
+    target: Any = to or _another
+    return compile(*objs, source=source, to=target, **options)
+
+
+def _another(source: str) -> str:
+    return "torch" if source == "jax" else "jax"
 
 
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
@@ -139,7 +148,7 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     args, kwargs = options.pop("args", None), options.pop("kwargs", None)
 
     def one(obj: Any) -> UnifiedGraph:
-        written_in = source or _framework_of(obj, args or (), kwargs or {})
+        written_in = _source_of(obj, source, args or (), kwargs or {})
 
         def graph_for(framework: str) -> Graph:
             graph: Graph = compile(obj, source=written_in, to=framework, **options)
@@ -199,12 +208,29 @@ def _backend(name: str) -> ModuleType:
     return _room("backends", _known(name, BACKENDS, "to"))
 
 
-def _pipeline(obj: Any, source: str | None, to: str | None, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options) -> Pipeline:
+def _pipeline(
+    obj: Any, source: str | None, to: Any, args: Sequence[Any], kwargs: Mapping[str, Any], options: Options, is_lazy: bool = False
+) -> Any:
+    """The pipeline of a callable; of a lazy one, that of its first call where its framework can be told by the arguments only."""
     if not callable(obj) or isinstance(obj, type):
         raise NotCompilable(f"{obj!r} of type {type(obj).__name__} cannot be compiled: a function, a method or a module object is needed")
-    source = _known(source, FRONTENDS, "source") if source else _framework_of(obj, args, kwargs)
-    to = _known(to, BACKENDS, "to") if to else source
-    return Pipeline(obj, _name(obj), _room("frontends", source), _room("backends", to), source == to, options, _backend)
+    if isinstance(to, str):
+        _known(to, BACKENDS, "to")
+    if source is None and is_lazy and framework_of(obj, FRONTENDS) is None:
+        return UnsettledPipeline(obj, _name(obj), lambda args, kwargs: _pipeline(obj, None, to, args, kwargs, options))
+    written_in = _source_of(obj, source, args, kwargs)
+    to = to(written_in) if callable(to) else to or written_in
+    return Pipeline(obj, _name(obj), _room("frontends", written_in), _room("backends", to), written_in == to, options, _backend)
+
+
+def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
+    """The framework that a callable is written in: as the user says, as it can be told, or torch where that is loaded."""
+    if source:
+        return _known(source, FRONTENDS, "source")
+    found = framework_of(obj, FRONTENDS, (args, kwargs)) or ("torch" if "torch" in sys.modules else None)
+    if found is None:
+        raise SourceNotFound(f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(FRONTENDS)})")
+    return found
 
 
 def _known(name: Any, known: tuple[str, ...], parameter: str) -> str:
@@ -217,27 +243,6 @@ def _room(room: str, framework: str) -> ModuleType:
     if importlib.util.find_spec(framework) is None:
         raise FrameworkNotInstalled(f"{framework} is not installed here; install it with: pip install graph-compiler[{framework}]")
     return importlib.import_module(f".{room}.{framework}", __package__)
-
-
-def _framework_of(obj: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """The framework that an object is written in: told by its class, its arguments, or what its code refers to."""
-    candidates = [*(type(item) for item in iterate_structure((tuple(args), dict(kwargs)))), *type(obj).__mro__]
-    for cls in candidates:
-        if (framework := (cls.__module__ or "").partition(".")[0]) in FRONTENDS:
-            return framework
-    for module in _modules_named_in(obj):
-        if (framework := module.partition(".")[0]) in FRONTENDS:
-            return framework
-    if "torch" in sys.modules:
-        return "torch"
-    raise SourceNotFound(f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(FRONTENDS)})")
-
-
-def _modules_named_in(obj: Any) -> list[str]:
-    function = inspect.unwrap(getattr(obj, "__func__", obj))
-    code, scope = getattr(function, "__code__", None), getattr(function, "__globals__", {})
-    found = [scope[name] for name in (code.co_names if code else ()) if name in scope]
-    return [item.__name__ if isinstance(item, ModuleType) else getattr(item, "__module__", None) or "" for item in found]
 
 
 def _name(obj: Any) -> str:

@@ -13,8 +13,8 @@ import torch
 import graph_compiler
 from graph_compiler.backends import jax as jax_backend
 from graph_compiler.codegen import write
-from graph_compiler.frontends.torch.raising import TorchBuilder
-from graph_compiler.frontends.torch.raising.views import replayed, write_through
+from graph_compiler.frontends.torch.raising import TorchBuilder, rows
+from graph_compiler.frontends.views import write_through
 from graph_compiler.ir import Graph, verify
 
 from .support.one_call import spec_of
@@ -63,6 +63,18 @@ def view_in_torch(x: torch.Tensor, chain: Chain) -> torch.Tensor:
         x = viewed(x, *args, **kwargs)
         x = x[output[0]] if output else x
     return x
+
+
+def replayed(b: TorchBuilder, chain: Chain) -> Callable[[Any], Any]:
+    """The function that takes the views of ``chain``: (name of the row, arguments after the array, keywords[, which output])."""
+
+    def replay(array: Any) -> Any:
+        for name, args, kwargs, *output in chain:
+            array = rows.get(name)(b, array, *args, **kwargs)  # type: ignore[misc]
+            array = array[output[0]] if isinstance(array, (tuple, list)) else array
+        return array
+
+    return replay
 
 
 def written(base: torch.Tensor, chain: Chain, value: Any) -> tuple[Any, Graph]:

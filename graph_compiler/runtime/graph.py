@@ -107,6 +107,8 @@ class Graph:
 
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
         """Records the original with these arguments and keeps the result."""
+        with self._lock:
+            self.pipeline = self.pipeline.settled(args, kwargs)
         with self._lock, self.pipeline.frontend.unrecorded():
             variant = self.pipeline(args, kwargs, why)
             if self.pipeline.options.verify:
@@ -265,7 +267,8 @@ class Graph:
         """Sets the training mode of the original's modules; the next call records a variant for it where there is none."""
         for variant in self._variants:
             if variant.recording is None or not hasattr(variant.recording.weights, "set_training"):
-                raise NotTraced(f"{self.name} was loaded from a file: there is no original whose mode could change")
+                why = "was loaded from a file" if not self.pipeline.has_original else f"is written in {self.pipeline.frontend.name}"
+                raise NotTraced(f"{self.name} {why}: there are no modules of an original whose mode could change")
             variant.recording.weights.set_training(mode)
         return self
 

@@ -24,6 +24,7 @@ from ..tracing.stateful import Stateful
 from ..tracing.world import World
 from ..trees import Branch, Tree, unfixed
 from .shadow import Shadow
+from .source_framework import SourceFramework
 from .variant import Recorded, Variant
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
@@ -48,7 +49,7 @@ class Pipeline:
     has_original: ClassVar[bool] = True
     function: Callable[..., Any]
     name: str
-    frontend: ModuleType
+    frontend: SourceFramework
     target: ModuleType
     same_framework: bool
     options: Options = field(default_factory=Options)
@@ -59,6 +60,10 @@ class Pipeline:
     _weights: Any = None
     _places: tuple[Place, ...] = ()
     shadow: Shadow = field(default_factory=Shadow)
+
+    def settled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pipeline:
+        """Itself: the framework of the callable is known."""
+        return self
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         try:

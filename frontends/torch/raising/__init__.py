@@ -18,9 +18,7 @@ from . import random as random
 from . import reductions as reductions
 from . import scattering as scattering
 from . import searching as searching
-from . import slicing as slicing
 from . import special as special
-from . import views as views
 from . import windows as windows
 from .table import TorchBuilder as TorchBuilder
 from .table import rows as rows

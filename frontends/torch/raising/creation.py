@@ -13,8 +13,9 @@ from ....ops import ArraySpec
 from ....ops.dtypes import is_complex, is_floating, is_integer
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure
+from ...building import number_as
 from ..dtypes import dtype_name, result_type, torch_dtype
-from .table import TorchBuilder, number_as, rows
+from .table import TorchBuilder, rows
 
 _LITERAL_ELEMENTS = 64  # more are a constant of the graph, not text
 

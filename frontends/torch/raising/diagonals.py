@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from .indexing import write_key
+from ...indexing import write_key
+from ...slicing import along, index_inside, slice_inside
+from ...views import write_through
 from .manipulation import ravel
-from .slicing import along, index_inside, slice_inside
 from .table import TorchBuilder, axis, rows
-from .views import write_through
 
 
 @rows.row("diagonal", "diagonal_copy")

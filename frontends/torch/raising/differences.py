@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....ir import Value
-from .slicing import cut
+from ...slicing import cut
 from .table import TorchBuilder, axis, rows
 
 

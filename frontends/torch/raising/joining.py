@@ -8,8 +8,8 @@ from typing import Any
 from ....ir import Value
 from ....ops.bounds import at_most
 from ....sizes import Size, apply, hint_of, product
+from ...slicing import along, cut, pick
 from .manipulation import at_least, given, meshgrid, ravel
-from .slicing import along, cut, pick
 from .table import TorchBuilder, axis, rows
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from ....ir import Value
 from ....sizes import product
+from ...slicing import fitted, holds, slice_inside
 from .manipulation import broadcast_all, ravel
-from .slicing import fitted, holds, slice_inside
 from .table import TorchBuilder, axis, rows
 
 _REDUCTIONS = {

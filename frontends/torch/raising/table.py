@@ -10,24 +10,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ir import Builder, Graph, Guard, Value
+from ....ir import Graph, Value
 from ....ops.dtypes import UNSIGNED
-from ....ops.registry import ArraySpec, Unknown, get
-from ....sizes import Size, apply, hint_of
+from ....ops.registry import ArraySpec, get
+from ...building import RaisingBuilder, number_as
 from ...rows import Rows
 from ..dtypes import dtype_name, result_type
 
 rows = Rows("torch")
 
 
-class TorchBuilder(Builder):
-    """A builder with torch's rules for types at hand.
+class TorchBuilder(RaisingBuilder):
+    """A builder with torch's rules for types at hand."""
 
-    ``recorded`` holds the specs (as seen, sizes as ints) of the arrays that the call returned while recording:
-    for rows whose result type follows no simpler rule, and for sizes that depend on data.
-    """
-
-    recorded: tuple[ArraySpec, ...] = ()
+    masks = ("bool", "uint8")
+    lists_are_tuples = True
     generator: Any = None  # that the call draws from, where it is one that the graph seeds
 
     def __init__(self, graph: Graph) -> None:
@@ -35,20 +32,13 @@ class TorchBuilder(Builder):
         self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
         self.states: dict[Value, Any] = {}  # what ``get_rng_state`` gave -> the stream of that moment
 
-    def array(self, x: Any, dtype: str | None = None) -> Value:
-        """``x`` as an array: a value as it is, a number or a size as a 0-d array of ``dtype``."""
-        if isinstance(x, Value):
-            return x if dtype is None else self.cast(x, dtype)
-        dtype = dtype or result_type(x)
-        return self.full(shape=(), fill_value=number_as(x, dtype), dtype=dtype)
+    def result_type(self, *operands: Any) -> str:
+        """torch.result_type."""
+        return result_type(*operands)
 
     def cast(self, x: Any, dtype: Any) -> Any:
         """``x`` as ``dtype`` (a name or a ``torch.dtype``); a number stays a number of the same kind."""
-        return self.astype(x, dtype=dtype_name(dtype)) if isinstance(x, Value) else x
-
-    def operand(self, x: Any, dtype: str) -> Any:
-        """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of that kind (2.5 is 2 among integers)."""
-        return self.cast(x, dtype) if isinstance(x, Value) else number_as(x, dtype)
+        return super().cast(x, dtype_name(dtype)) if isinstance(x, Value) else x
 
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
         """The operands in the dtype that torch computes in (or in ``dtype``); numbers stay numbers beside an array."""
@@ -96,49 +86,6 @@ class TorchBuilder(Builder):
     def seed(self, generator: Any, seed: int) -> None:
         """From here on a generator (None: the default one) draws what ``seed`` leads to."""
         self.streams[generator] = (self.random_key(seed=seed % 2**32), 0)
-
-    def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Sizes that were broadcast against each other while they were equal are assumed to be equal."""
-        return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
-
-    def _settled(self, dim: Any) -> Any:
-        if not isinstance(dim, Unknown) or not dim.if_equal:
-            return dim
-        for other in dim.if_equal[1:]:
-            self.guard(apply("eq", dim.if_equal[0], other))
-        return dim.if_equal[0]
-
-    def fix(self, dim: Any) -> int:
-        """A size as a plain int: it becomes a guard, so the graph holds for this size only. For what cannot stay symbolic."""
-        self.guard(apply("eq", dim, hint_of(dim)))
-        return int(hint_of(dim))
-
-    def guard(self, condition: Any) -> None:
-        """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is true."""
-        if isinstance(condition, Size) and not any(guard.condition == condition for guard in self.graph.guards):
-            self.graph.guards.append(Guard(condition, True, self.origin))
-
-
-def number_as(item: Any, dtype: str) -> Any:
-    """A number as an element of this type: 2 is 2.0 among floats, 1.5 is 1 among integers, and -1 is 255 in ``uint8``."""
-    if isinstance(item, (Size, complex)):
-        return item
-    if dtype == "bool":
-        return bool(item)
-    if "int" in dtype:
-        return _wrapped(int(item), dtype)
-    return float(item) if "float" in dtype else item
-
-
-def _wrapped(number: int, dtype: str) -> int:
-    """A number as torch takes it beside integers: what the type does not hold wraps around.
-
-    >>> _wrapped(-2, "uint8"), _wrapped(200, "int8"), _wrapped(7, "int32")
-    (254, -56, 7)
-    """
-    bits = int(dtype.removeprefix("u").removeprefix("int"))
-    low = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-    return (number - low) % 2**bits + low
 
 
 def axes(dim: Any, rank: int) -> tuple[int, ...] | None:

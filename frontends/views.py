@@ -10,36 +10,20 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Union
 
-from ....errors import UnsupportedOperation
-from ....ir import Node, Value
-from ....sizes import product
+from ..errors import UnsupportedOperation
+from ..ir import Node, Value
+from ..sizes import product
+from .building import RaisingBuilder
 from .indexing import without_leading_ones
 from .slicing import along
-from .table import TorchBuilder, rows
 
-Chain = list[tuple[Any, ...]]
 Replay = Union[Callable[[Any], Any], Sequence[Callable[[Any], Any]]]
 
 
 _REINTERPRETING = frozenset({"view_as_complex", "view_as_real", "complex", "real", "imag", "bitcast"})  # positions have no such views
 
 
-def replayed(b: TorchBuilder, chain: Chain) -> Callable[[Any], Any]:
-    """The function that takes the views of ``chain``: (name of the row, arguments after the array, keywords[, which output])."""
-
-    def replay(array: Any) -> Any:
-        for name, args, kwargs, *output in chain:
-            row = rows.get(name)
-            assert row is not None, f"views are taken with calls that have a row; {name!r} has none"
-            array = row(b, array, *args, **kwargs)
-            if isinstance(array, (tuple, list)):
-                array = array[output[0]]
-        return array
-
-    return replay
-
-
-def write_through(b: TorchBuilder, base: Value, replay: Replay, value: Any) -> Value:
+def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) -> Value:
     """``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
 
     ``replay(array)`` takes the view of any array of the shape of ``base``; a sequence of functions takes one view of another.
@@ -67,7 +51,7 @@ def _taken(replay: Replay, array: Any) -> Any:
     return replay(array) if callable(replay) else reduce(lambda viewed, step: step(viewed), replay, array)
 
 
-def _whole(b: TorchBuilder, value: Any, base: Value) -> Value:
+def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
     if isinstance(value, Value):
         return b.broadcast_to(value, shape=base.shape)
     return b.full(shape=base.shape, fill_value=value, dtype=base.dtype)
@@ -85,31 +69,31 @@ def _steps(base: Value, view: Value) -> list[Value] | None:
 
 
 # ---------------------------------------------------------------------------------------------- one step back
-def _reshape(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+def _reshape(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     return b.reshape(value, shape=node.inputs[0].shape) if isinstance(value, Value) else value
 
 
-def _permute(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+def _permute(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     axes = node.params["axes"]
     return b.permute_dims(value, axes=tuple(map(axes.index, range(len(axes))))) if isinstance(value, Value) else value
 
 
-def _getitem(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+def _getitem(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     return b.setitem(node.inputs[0], value, key=node.params["key"])
 
 
-def _unstack(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+def _unstack(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     return b.setitem(node.inputs[0], value, key=along(node.params["axis"], index))
 
 
-def _split(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+def _split(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     sizes, axis = node.params["sizes"], node.params["axis"]
     start = sum(sizes[:index])
     stop = None if index == len(sizes) - 1 else start + sizes[index]
     return b.setitem(node.inputs[0], value, key=along(axis, (start if index else None, stop, 1)))
 
 
-def _bitcast(b: TorchBuilder, node: Node, index: int, value: Any) -> Any:
+def _bitcast(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     same = value if isinstance(value, Value) else b.full(shape=node.outputs[0].shape, fill_value=value, dtype=node.outputs[0].dtype)
     return b.bitcast(same, dtype=node.inputs[0].dtype)
 

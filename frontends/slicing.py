@@ -1,4 +1,4 @@
-"""Bounds of slices and indices as torch takes them, made to lie inside of the axis.
+"""Bounds of slices and indices as Python takes them, made to lie inside of the axis.
 
 A bound that did not leave the axis while recording is taken never to leave it, under a guard where that is not sure; one that
 did is written exactly, with ``min`` and ``max``. So sizes stay simple, and no target has to clamp.
@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ir import Value
-from ....ops.bounds import at_most, nonnegative
-from ....sizes import Size, apply, hint_of
-from .table import TorchBuilder
+from ..ir import Value
+from ..ops.bounds import at_most, nonnegative
+from ..sizes import Size, apply, hint_of
+from .building import RaisingBuilder
 
 WHOLE = (None, None, 1)
 
 
-def holds(b: TorchBuilder, small: Any, large: Any) -> bool:
+def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
     """Whether ``small <= large`` holds, from now on under a guard; False where it did not while recording."""
     if at_most(small, large):
         return True
@@ -26,7 +26,7 @@ def holds(b: TorchBuilder, small: Any, large: Any) -> bool:
     return True
 
 
-def index_inside(b: TorchBuilder, index: Any, size: Any) -> Any:
+def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
     """The index of one element, guarded to lie inside; negative ints stay, negative sizes are counted from the front."""
     if isinstance(index, Size) and _negative(b, index):
         index = index + size
@@ -34,7 +34,7 @@ def index_inside(b: TorchBuilder, index: Any, size: Any) -> Any:
     return index
 
 
-def slice_inside(b: TorchBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
+def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
     """The item of a ``getitem`` key for ``start:stop:step`` on an axis of ``size``: None for the whole side, -1 for the last one."""
     first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
     if not holds(b, first, last):
@@ -43,7 +43,7 @@ def slice_inside(b: TorchBuilder, start: Any, stop: Any, step: Any, size: Any) -
     return (None if first == 0 else _short(first, start, size), None if last == size else _short(last, stop, size), step)
 
 
-def _clamped(b: TorchBuilder, given: Any, size: Any, absent: Any) -> Any:
+def _clamped(b: RaisingBuilder, given: Any, size: Any, absent: Any) -> Any:
     if given is None:
         return absent
     bound = given + size if _negative(b, given) else given
@@ -52,7 +52,7 @@ def _clamped(b: TorchBuilder, given: Any, size: Any, absent: Any) -> Any:
     return bound if holds(b, bound, size) else apply("min", bound, size)
 
 
-def _negative(b: TorchBuilder, bound: Any) -> bool:
+def _negative(b: RaisingBuilder, bound: Any) -> bool:
     if isinstance(bound, int) or nonnegative(bound):
         return isinstance(bound, int) and bound < 0
     b.guard(apply("lt" if bound.hint < 0 else "ge", bound, 0))
@@ -67,7 +67,7 @@ def _short(bound: Any, given: Any, size: Any) -> Any:
     return bound
 
 
-def slice_item(b: TorchBuilder, given: slice, size: Any) -> tuple[Any, Any, Any]:
+def slice_item(b: RaisingBuilder, given: slice, size: Any) -> tuple[Any, Any, Any]:
     """The item of a ``getitem`` key for a Python slice."""
     return slice_inside(b, given.start, given.stop, given.step, size)
 
@@ -77,19 +77,19 @@ def along(axis: int, item: Any) -> tuple[Any, ...]:
     return (*(WHOLE,) * axis, item)
 
 
-def cut(b: TorchBuilder, x: Value, axis: int, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
-    """``x[start:stop:step]`` along one axis, with bounds as torch and Python take them."""
+def cut(b: RaisingBuilder, x: Value, axis: int, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
+    """``x[start:stop:step]`` along one axis, with bounds as Python takes them."""
     return b.getitem(x, key=along(axis, slice_inside(b, start, stop, step, x.shape[axis])))
 
 
-def pick(b: TorchBuilder, x: Value, axis: int, index: Any) -> Value:
+def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
     """The slice of ``x`` at one index along an axis, without that axis; the index is a number, a size or a 0-d array."""
     if isinstance(index, Value):
         return b.take(x, index, axis=axis)
     return b.getitem(x, key=along(axis, index_inside(b, index, x.shape[axis])))
 
 
-def fitted(b: TorchBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
+def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
     """``x`` cut to ``shape`` on all axes but one; where the sizes were equal while recording they are taken to be, under a guard."""
     for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
         if axis == but or have == want:

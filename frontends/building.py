@@ -1,0 +1,84 @@
+"""The builder that raising rows write with: canonical operations, and what a recording may assume of sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir import Builder, Guard, Value
+from ..ops.dtypes import INTEGERS
+from ..ops.registry import ArraySpec, Unknown
+from ..sizes import Size, apply, hint_of
+
+
+class RaisingBuilder(Builder):
+    """A builder of one source framework, whose own class says how the framework chooses types (``result_type``).
+
+    ``recorded`` holds the specs (as seen, sizes as ints) of the arrays that the call returned while recording:
+    for rows whose result type follows no simpler rule, and for sizes that depend on data.
+    """
+
+    recorded: tuple[ArraySpec, ...] = ()
+    masks: tuple[str, ...] = ("bool",)  # dtypes of index arrays that are masks
+    lists_are_tuples = False  # whether a list of slices and the like is an index for several axes
+
+    def result_type(self, *operands: Any) -> str:
+        """The dtype that the source framework computes in, for arrays and numbers."""
+        raise NotImplementedError
+
+    def array(self, x: Any, dtype: str | None = None) -> Value:
+        """``x`` as an array: a value as it is, a number or a size as a 0-d array of ``dtype``."""
+        if isinstance(x, Value):
+            return x if dtype is None else self.cast(x, dtype)
+        dtype = dtype or self.result_type(x)
+        return self.full(shape=(), fill_value=number_as(x, dtype), dtype=dtype)
+
+    def cast(self, x: Any, dtype: Any) -> Any:
+        """``x`` as ``dtype``; a number stays a number of the same kind."""
+        return self.astype(x, dtype=dtype) if isinstance(x, Value) else x
+
+    def operand(self, x: Any, dtype: str) -> Any:
+        """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of that kind (2.5 is 2 among integers)."""
+        return self.cast(x, dtype) if isinstance(x, Value) else number_as(x, dtype)
+
+    def settled(self, spec: ArraySpec) -> ArraySpec:
+        """Sizes that were broadcast against each other while they were equal are assumed to be equal."""
+        return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
+
+    def _settled(self, dim: Any) -> Any:
+        if not isinstance(dim, Unknown) or not dim.if_equal:
+            return dim
+        for other in dim.if_equal[1:]:
+            self.guard(apply("eq", dim.if_equal[0], other))
+        return dim.if_equal[0]
+
+    def fix(self, dim: Any) -> int:
+        """A size as a plain int: it becomes a guard, so the graph holds for this size only. For what cannot stay symbolic."""
+        self.guard(apply("eq", dim, hint_of(dim)))
+        return int(hint_of(dim))
+
+    def guard(self, condition: Any) -> None:
+        """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is true."""
+        if isinstance(condition, Size) and not any(guard.condition == condition for guard in self.graph.guards):
+            self.graph.guards.append(Guard(condition, True, self.origin))
+
+
+def number_as(item: Any, dtype: str) -> Any:
+    """A number as an element of this type: 2 is 2.0 among floats, 1.5 is 1 among integers, and -1 is 255 in ``uint8``."""
+    if isinstance(item, (Size, complex)):
+        return item
+    if dtype == "bool":
+        return bool(item)
+    if dtype in INTEGERS:
+        return wrapped(int(item), dtype)
+    return float(item) if "float" in dtype else item
+
+
+def wrapped(number: int, dtype: str) -> int:
+    """A number among integers of this type: what the type does not hold wraps around.
+
+    >>> wrapped(-2, "uint8"), wrapped(200, "int8"), wrapped(7, "int32")
+    (254, -56, 7)
+    """
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    low = 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+    return (number - low) % 2**bits + low

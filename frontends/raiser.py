@@ -1,0 +1,251 @@
+"""Raises a recorded graph: every call becomes canonical operations, and every write becomes a new value.
+
+A recorded value stands for an array object; what it *holds* changes when something writes to its memory. The raiser keeps the
+canonical value that each object holds at the moment: a write through a view becomes a new value of the memory's owner
+(the chain of views inverted), and other views of that owner are derived again when they are next read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import GraphCompilerError, UnsupportedOperation
+from ..ir.graph import Effect, Graph, Guard, Node, Value
+from ..ops.registry import ArraySpec
+from ..passes.aliases import Aliases
+from ..sizes import Size, Symbol, hint_of, product, substitute
+from ..trees import iterate_structure, map_structure
+from .building import RaisingBuilder
+from .steps import Step
+from .views import write_through
+
+_KEPT_NOTES = ("updates", "state", "call_inputs", "extra_keywords", "input_facts", "same_inputs", "written_inputs")
+
+
+class Raiser:
+    """The raising of one graph; the class of a framework knows its calls and their rows."""
+
+    framework: str
+
+    def __init__(self, graph: Graph) -> None:
+        self.recorded, self.aliases = graph, Aliases(graph)
+        self.result = Graph(graph.name, "canonical", input_tree=graph.input_tree, output_tree=graph.output_tree)
+        self.b: Any = self.builder(self.result)
+        self.held: dict[Value, Any] = {}
+        self.stamp: dict[Value, int] = {}
+        self.written: dict[Value, int] = {}
+        self.made: set[Node] = set()
+        self.raised: dict[Value, Value] = {}  # recorded -> what it held when it was made
+        self.problems: list[str] = []
+
+    # ------------------------------------------------------------------------------ what a framework's own class says
+    def builder(self, graph: Graph) -> RaisingBuilder:
+        """What the rows of the framework write with."""
+        raise NotImplementedError
+
+    def key(self, node: Node) -> str:
+        """The bare name of a call."""
+        raise NotImplementedError
+
+    def row(self, node: Node) -> Callable[..., Any] | None:
+        """The row for a call."""
+        raise NotImplementedError
+
+    def call(self, node: Node) -> Any:
+        """What a call gives, in canonical values."""
+        raise NotImplementedError
+
+    def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
+        """What each value that a call has written to holds afterwards."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------ the whole graph
+    def run(self) -> Graph:
+        """The canonical graph; ``UnsupportedOperation`` lists every call that cannot be translated."""
+        graph, b = self.recorded, self.b
+        for value in graph.inputs:
+            self.held[value] = b.input(value.name, value.spec)
+        for name, value in graph.parameters.items():
+            self.held[value] = b.parameter(name, value.spec)
+        for name, (value, array) in graph.constants.items():
+            self.held[value] = b.constant(name, value.spec, array)
+        for node in graph.nodes:
+            b.origin = node.origin
+            self._node(node)
+        if self.problems:
+            raise UnsupportedOperation(_report(graph.name, self.problems))
+        self._finish()
+        return self.result
+
+    def _finish(self) -> None:
+        graph, result = self.recorded, self.result
+        result.notes["raised"] = self.raised
+        result.notes.update((name, graph.notes[name]) for name in _KEPT_NOTES if name in graph.notes)
+        for effect in graph.effects:
+            result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
+        result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
+        assumed = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
+        for guard in graph.guards:  # in canonical sizes many of them are the same, or hold always
+            condition = self.mapped(guard.condition)
+            if condition is not True and not (isinstance(condition, Size) and condition in assumed):
+                result.guards.append(Guard(condition, guard.expected, guard.origin))
+                assumed.add(condition)
+        for value in self.written:
+            self._effect(value)
+
+    def _effect(self, value: Value) -> None:
+        """What was written to memory that the graph does not own is given back beside the outputs."""
+        graph = self.recorded
+        if value in graph.inputs[: graph.notes.get("call_inputs")]:  # what is in a place is given back as a new array
+            self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
+        rebound = {effect.target for effect in graph.effects if effect.kind == "buffer"}  # its new array counts, not what the old one holds
+        for name, parameter in graph.parameters.items():
+            if parameter is value and name not in rebound:
+                self.result.effects.append(Effect("buffer", name, self.read(value)))
+        for name, (constant, _) in graph.constants.items():
+            if constant is value:
+                self.result.effects.append(Effect("constant", name, self.read(value)))
+
+    # ------------------------------------------------------------------------------ what objects hold
+    def read(self, value: Value) -> Any:
+        """The canonical value that an array object holds now."""
+        base = self.aliases.base_of(value)
+        if base is not value and self.stamp.get(value, 0) != self.written.get(base, 0):
+            self._derive(value)
+        return self.held[value]
+
+    def _derive(self, view: Value) -> None:
+        """Takes the view again, of what its memory holds now."""
+        assert view.node is not None
+        fresh = self.call(view.node)
+        self._bind(view.node, fresh, only=view)
+
+    def write(self, value: Value, new: Any) -> None:
+        """From now on ``value`` holds ``new``, and so does the memory that it views."""
+        base = self.aliases.base_of(value)
+        self.held[base] = new if base is value else write_through(self.b, self.read(base), self._chain(value), new)
+        self.written[base] = self.written.get(base, 0) + 1
+        self.held[value] = new
+        self.stamp[value] = self.written[base]
+
+    def _chain(self, view: Value) -> list[Callable[[Any], Any]]:
+        """The calls that lead from the owner of the memory to ``view``, each as a function of the array it views."""
+        chain: list[Any] = []
+        while self.aliases.base_of(view) is not view:
+            node = view.node
+            assert node is not None
+            viewed = node.facts["views"][view.index]
+            chain.append(self._replay(node, view, viewed))
+            view = viewed
+        return chain[::-1]
+
+    def _replay(self, node: Node, view: Value, viewed: Value) -> Any:
+        args, kwargs = self.arguments(node)
+        position = [id(item) for item in node.inputs].index(id(viewed)) if viewed in node.inputs else 0
+
+        def again(array: Any) -> Any:
+            row = self.row(node)
+            assert row is not None
+            result = row(self.b, *args[:position], array, *args[position + 1 :], **kwargs)
+            flat = list(iterate_structure(result))
+            return flat[view.index] if len(flat) > 1 else flat[0]
+
+        return Step(self.key(node), tuple(args[position + 1 :]), kwargs, again)
+
+    # ------------------------------------------------------------------------------ arguments
+    def mapped(self, structure: Any) -> Any:
+        """Recorded arguments with canonical values and sizes in them."""
+        return map_structure(self._mapped, structure)
+
+    def _mapped(self, item: Any) -> Any:
+        if isinstance(item, Value):
+            return self.read(item)
+        return substitute(item, self._symbol) if isinstance(item, Size) else item
+
+    def _symbol(self, symbol: Symbol) -> Any:
+        held = self.read(symbol.source)
+        if symbol.kind == "item":
+            return Size.of(Symbol(held, 0, symbol.hint, "item"))
+        if symbol.kind == "size":
+            return held.shape[symbol.axis]
+        if symbol.kind == "stride":
+            step = product(held.shape[symbol.axis + 1 :])
+            if hint_of(step) == symbol.hint:
+                return step
+            raise UnsupportedOperation(
+                f"{self.b.origin}: a stride of an array that is not contiguous was read, which has no meaning outside of {self.framework}"
+            )
+        raise UnsupportedOperation(f"{self.b.origin}: {symbol!r} has no meaning outside of {self.framework}")
+
+    def arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
+        """What a row takes, in canonical values."""
+        args, kwargs = list(self.mapped(node.inputs)), self.mapped(node.params)
+        kwargs.pop("out", None)
+        return args, kwargs
+
+    # ------------------------------------------------------------------------------ calls
+    def _node(self, node: Node) -> None:
+        before = len(self.result.nodes)
+        try:
+            result = self.call(node)
+            self.made = set(self.result.nodes[before:])
+            self._bind(node, result)
+            if node.facts.get("writes"):
+                for value, new in self.new_elements(node, result).items():
+                    self.write(value, self._as_target(self.read(value), new))
+        except NotImplementedError as problem:
+            self._problem(node, str(problem) or "not implemented")
+        except GraphCompilerError as problem:
+            self._problem(node, str(problem))
+        except Exception as problem:
+            raise UnsupportedOperation(
+                f"{self.recorded.name}: {node.op} could not be translated ({type(problem).__name__}: {problem})\n  {node.origin}"
+            ) from problem
+
+    def _problem(self, node: Node, why: str) -> None:
+        self.problems.append(f"{node.op}: {why}\n    {node.origin}")
+        for value in node.outputs:
+            self.held[value] = Value(value.name, value.spec)
+
+    def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
+        """Gives the call's outputs what the row returned, after checking that it is of the type that the framework returned."""
+        recorded, raised = list(iterate_structure(node.facts.get("result"))), list(iterate_structure(result))
+        if not node.outputs:
+            return
+        if len(recorded) != len(raised):
+            raise UnsupportedOperation(f"its row gives {len(raised)} results where {self.framework} gave {len(recorded)}")
+        own = set(node.outputs)
+        for value, new in zip(recorded, raised):
+            if isinstance(value, Value) and value in own and only in (None, value):
+                self._check(value, new)
+                self._hold(value, new)
+
+    def _hold(self, value: Value, new: Value) -> None:
+        self.held[value] = new
+        self.raised.setdefault(value, new)
+        self.stamp[value] = self.written.get(self.aliases.base_of(value), 0)
+        if new.node is not None and new.node in self.made:
+            new.name = value.name
+
+    def _check(self, value: Value, new: Any) -> None:
+        if new.dtype != value.dtype or new.spec.hints != value.spec.hints:
+            raise UnsupportedOperation(
+                f"its row gives {new.dtype}{list(new.spec.hints)} where {self.framework} gave {value.dtype}{list(value.spec.hints)}"
+            )
+
+    def _as_target(self, target: Value, new: Any) -> Any:
+        """A write keeps the dtype and the sizes of the array that is written to."""
+        return self.b.broadcast_to(self.b.cast(self.b.array(new, target.dtype), target.dtype), shape=target.shape)
+
+    def specs_recorded(self, node: Node) -> tuple[ArraySpec, ...]:
+        """The specs of what a call gave while recording."""
+        return tuple(item.spec for item in iterate_structure(node.facts.get("result")) if isinstance(item, Value))
+
+
+def _report(name: str, problems: list[str]) -> str:
+    lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(dict.fromkeys(problems), 1))
+    return (
+        f"{name} makes {len(dict.fromkeys(problems))} call(s) that cannot be translated:\n{lines}\n"
+        "Replace these calls, or add a row for each (docs/adding_an_operation.md)."
+    )

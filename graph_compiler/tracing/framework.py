@@ -1,0 +1,63 @@
+"""The framework that a callable is written in, told by its class, its arguments, and what its code refers to."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..trees import iterate_structure
+from .reach import cell_is_filled
+
+_EVERYWHERE = "numpy"  # its arrays are data for every framework, and its functions stand in the code of all
+# Packages that tell a framework beside the one of its name.
+_PACKAGES = {
+    "jaxlib": "jax", "flax": "jax", "optax": "jax", "equinox": "jax", "haiku": "jax", "keras": "tensorflow",
+    "transformers": "torch", "torchvision": "torch", "torchaudio": "torch", "timm": "torch",
+}  # fmt: skip
+_MOST_FUNCTIONS = 200
+
+
+def framework_of(obj: Any, known: Sequence[str], call: tuple[Sequence[Any], Mapping[str, Any]] | None = None) -> str | None:
+    """One of the ``known`` frameworks, or None. The arguments of a call count before classes, and classes before what the code names.
+
+    numpy counts last, and where there is a call only: a function that names it may well compute with the tensors that it is given.
+
+    >>> import numpy as np
+    >>> framework_of(lambda x: x + np.pi, ("torch", "numpy")), framework_of(lambda x: x + np.pi, ("torch", "numpy"), ((1.0,), {}))
+    (None, 'numpy')
+    """
+    given = [framework for item in iterate_structure(call or ()) for framework in _of_class(type(item))]
+    owner = getattr(obj, "__self__", None)
+    found = [*given, *_of_class(type(obj)), *_of_class(type(owner)), *_named(obj)]
+    first = next((framework for framework in found if framework in known and framework != _EVERYWHERE), None)
+    return first or (_EVERYWHERE if call is not None and _EVERYWHERE in known and _EVERYWHERE in found else None)
+
+
+def _of_class(cls: type) -> Iterator[str]:
+    return (_package(base.__module__) for base in cls.__mro__)
+
+
+def _package(module: str | None) -> str:
+    package = (module or "").partition(".")[0]
+    return _PACKAGES.get(package, package)
+
+
+def _named(obj: Any) -> Iterator[str]:
+    """The frameworks of what the code of a function refers to, and of the user's functions that it calls."""
+    waiting: list[Any] = [inspect.unwrap(getattr(obj, "__func__", obj))]
+    seen: set[types.FunctionType] = set()
+    while waiting and len(seen) < _MOST_FUNCTIONS:
+        function = waiting.pop(0)
+        if not isinstance(function, types.FunctionType) or function in seen:
+            continue
+        seen.add(function)
+        for item in _referred(function):
+            yield _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
+            waiting.append(item)
+
+
+def _referred(function: types.FunctionType) -> list[Any]:
+    used = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
+    return [*used, *(cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))]

@@ -1,0 +1,83 @@
+"""Which framework a callable is written in: told by arguments, classes and code, or by the first call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+import graph_compiler
+from graph_compiler.errors import NotTraced
+from graph_compiler.tracing.framework import framework_of
+
+KNOWN = ("torch", "jax", "numpy")
+_WEIGHT = jnp.ones(3)
+
+
+def helper(x: Any) -> Any:
+    return torch.relu(x)
+
+
+def calls_a_helper(x: Any) -> Any:
+    return helper(x) * np.pi
+
+
+def uses_an_array(x: Any) -> Any:
+    return x * _WEIGHT
+
+
+def plain(x: Any) -> Any:
+    return x * 2
+
+
+def names_numpy(x: Any) -> Any:
+    return np.sqrt(x) * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "call", "expected"),
+    [
+        (calls_a_helper, None, "torch"),
+        (calls_a_helper, ((np.ones(2),), {}), "torch"),
+        (uses_an_array, None, "jax"),
+        (plain, None, None),
+        (plain, ((np.ones(2),), {}), "numpy"),
+        (plain, (([jnp.ones(2)],), {}), "jax"),
+        (plain, ((), {"x": torch.ones(2)}), "torch"),
+        (plain, ((2.5,), {}), None),
+        (names_numpy, None, None),
+        (names_numpy, ((torch.ones(2),), {}), "torch"),
+        (names_numpy, ((2.5,), {}), "numpy"),
+        (torch.nn.Linear(2, 2), ((np.ones(2),), {}), "torch"),
+        (torch.nn.Linear(2, 2).forward, None, "torch"),
+    ],
+)
+def test_framework_is_told(function: Any, call: Any, expected: str | None) -> None:
+    assert framework_of(function, KNOWN, call) == expected
+
+
+def test_closure_tells() -> None:
+    weight = torch.ones(2)
+    assert framework_of(lambda x: x @ weight, KNOWN) == "torch"
+
+
+def test_first_call_tells() -> None:
+    graph = graph_compiler.compile(plain)
+    assert "not called yet" in repr(graph)
+    assert torch.equal(graph(torch.ones(2)), torch.full((2,), 2.0))
+    assert graph.pipeline.frontend.name == "torch"
+
+
+def test_lazy_graph_of_unknown_source_has_a_target() -> None:
+    graph = graph_compiler.transpile(plain, to="numpy")
+    assert isinstance(graph(torch.ones(2)), np.ndarray)
+
+
+def test_mode_of_a_loaded_graph(tmp_path: Any) -> None:
+    graph = graph_compiler.compile(torch.nn.Linear(2, 2), args=(torch.ones(1, 2),))
+    graph.save(tmp_path / "linear.zip")
+    with pytest.raises(NotTraced, match="loaded from a file"):
+        graph_compiler.load(tmp_path / "linear.zip").train()
