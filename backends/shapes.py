@@ -24,10 +24,10 @@ def permute_text(method: str) -> Callable[..., str]:
 
 def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
     """``x[:, None]`` where axes of size 1 are added, ``x.squeeze(1)`` where they go, otherwise ``x.reshape(...)``."""
-    new = _added(x.shape, out[0].shape)
+    new = added_axes(x.shape, out[0].shape)
     if new and len(new) <= 3:
         return f"{x}{key_text(tuple(None if axis in new else WHOLE for axis in range(len(shape))), x.ndim)}"
-    gone = _added(out[0].shape, x.shape, symbolic=True)
+    gone = added_axes(out[0].shape, x.shape, symbolic=True)
     if gone:
         return f"{x}.squeeze({gone[0] if len(gone) == 1 else gone})"
     if len(shape) == 1:
@@ -35,7 +35,7 @@ def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
     return f"{x}.reshape({', '.join(map(repr, _with_free_size(shape))) or '()'})"
 
 
-def _added(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
+def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
     """The axes of ``large`` that are 1 and without which it is ``small``; none where there are no such axes.
 
     Shapes of as many elements are given, so a symbolic size that is only in ``large`` must be 1.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....sizes import hint_of
 from ...rows import Operand
+from ...shapes import added_axes
 from .table import rows
 
 rows.table(
@@ -33,31 +33,15 @@ def permute_dims(x: Operand, *, axes: tuple[int, ...]) -> str:
 @rows.row("reshape")
 def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
     """``tf.expand_dims`` where an axis of size 1 is added, ``tf.squeeze`` where some go, otherwise ``tf.reshape``."""
-    new = _added(x.shape, out[0].shape)
+    new = added_axes(x.shape, out[0].shape)
     if len(new) == 1:
         return f"tf.expand_dims({x}, {new[0]})"
-    gone = _added(out[0].shape, x.shape, symbolic=True)
+    gone = added_axes(out[0].shape, x.shape, symbolic=True)
     if gone:
         return f"tf.squeeze({x}, {list(gone)})"
     if len(shape) == 1:
         return f"tf.reshape({x}, [-1])"
     return f"tf.reshape({x}, {_with_free_size(shape)})"
-
-
-def _added(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
-    """The axes of ``large`` that are 1 and without which it is ``small``; none where there are no such axes.
-
-    Shapes of as many elements are given, so a symbolic size that is only in ``large`` must be 1.
-    """
-    added, place = [], 0
-    for axis, dim in enumerate(large):
-        if place < len(small) and small[place] == dim:
-            place += 1
-        elif dim == 1 if isinstance(dim, int) else symbolic and hint_of(dim) == 1:
-            added.append(axis)
-        else:
-            return ()
-    return tuple(added) if place == len(small) else ()
 
 
 def _with_free_size(shape: tuple[Any, ...]) -> list[Any]:
