@@ -18,7 +18,7 @@ as values that print themselves; a keyword ``out`` gets the specs of the outputs
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from ..errors import DuplicateRow, UnknownOperation
@@ -65,11 +65,12 @@ def operand(text: str, spec: ArraySpec | None, given: bool = False) -> Operand:
 class Rows:
     """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error.
 
-    ``unsupported`` says why the framework cannot have some operations: name -> reason.
+    ``unsupported`` says why the framework cannot have some operations: name -> reason. ``channels_last`` names the operations that it
+    computes faster, or at all, with the channels in the last axis; the layout pass brings their arrays there.
     """
 
-    def __init__(self, framework: str, unsupported: Mapping[str, str] | None = None) -> None:
-        self.framework, self.unsupported = framework, unsupported or {}
+    def __init__(self, framework: str, unsupported: Mapping[str, str] | None = None, channels_last: Container[str] = ()) -> None:
+        self.framework, self.unsupported, self.channels_last = framework, unsupported or {}, channels_last
         self._rows: dict[str, Row] = {}
 
     def table(self, templates: Mapping[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...ops.layouts import CHANNELS_FIRST
 from ..rows import Operand
 from .calls import helper_call, unless, unless_all
 from .table import rows
@@ -39,5 +40,5 @@ def _conv(
         output_padding=unless_all(output_padding or (), 0),
         dilation=unless_all(dilation, 1),
         groups=unless(groups, 1),
-        layout=unless(layout, "channels_first"),
+        layout=unless(layout, CHANNELS_FIRST),
     )

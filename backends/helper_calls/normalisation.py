@@ -45,10 +45,10 @@ def _rms_norm(x: Operand, weight: Operand | None = None, *, axis: Any, epsilon: 
 
 
 @rows.row("group_norm")
-def _group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int, epsilon: float) -> str:
-    return helper_call("group_norm", x, weight, bias, groups=groups, epsilon=epsilon)
+def _group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int, epsilon: float, axis: int) -> str:
+    return helper_call("group_norm", x, weight, bias, axis=unless(axis, 1), groups=groups, epsilon=epsilon)
 
 
 @rows.row("instance_norm")
-def _instance_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float) -> str:
-    return helper_call("instance_norm", x, weight, bias, epsilon=epsilon)
+def _instance_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float, axis: int) -> str:
+    return helper_call("instance_norm", x, weight, bias, axis=unless(axis, 1), epsilon=epsilon)

@@ -6,7 +6,7 @@ from .table import rows
 
 rows.table(
     {
-        "interpolate": "interpolate({x}, {size}, {method}, {scales=}, {align_corners=}, {antialias=})",
+        "interpolate": "interpolate({x}, {size}, {method}, {scales=}, {align_corners=}, {antialias=}, {layout=})",
         "grid_sample": "grid_sample({x}, {grid}, {method=}, {padding=}, {align_corners=})",
         "affine_grid": "affine_grid({theta}, {size}, {align_corners=})",
         "pixel_shuffle": "pixel_shuffle({x}, {factor})",

@@ -27,7 +27,7 @@ class Rewriter:
 
     def rewritten(self, node: Node) -> Node:
         """The node with its operands replaced: itself where none is."""
-        if not any(value in self._instead for value in node.uses):
+        if not any(self.is_replaced(value) for value in node.uses):
             return node
         facts = {name: self.mapped(fact) for name, fact in node.facts.items()}
         made = Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, facts)
@@ -40,17 +40,28 @@ class Rewriter:
         """Nested arguments with values, and the values whose sizes are read, replaced."""
         return map_structure(self._mapped, structure)
 
+    def is_replaced(self, value: Value) -> bool:
+        """Whether another value stands for this one."""
+        return value in self._instead
+
+    def value(self, value: Value) -> Value:
+        """What stands for a value now."""
+        return self._instead.get(value, value)
+
+    def dimension(self, value: Value, axis: int) -> Any:
+        """The size of an axis of a replaced value, as far as what stands for it knows it."""
+        return self._instead[value].shape[axis]
+
     def _mapped(self, item: Any) -> Any:
         if isinstance(item, Value):
-            return self._instead.get(item, item)
+            return self.value(item)
         return substitute(item, self._symbol) if isinstance(item, Size) else item
 
     def _symbol(self, symbol: Symbol) -> Any:
-        other = self._instead.get(symbol.source)
-        if other is None:
+        if not self.is_replaced(symbol.source):
             return Size.of(symbol)
-        dim = other.shape[symbol.axis] if symbol.kind == "size" and self.graph.dialect == "canonical" else None
-        return dim if dim is not None else Size.of(Symbol(other, symbol.axis, symbol.hint, symbol.kind))
+        dim = self.dimension(symbol.source, symbol.axis) if symbol.kind == "size" and self.graph.dialect == "canonical" else None
+        return dim if dim is not None else Size.of(Symbol(self.value(symbol.source), symbol.axis, symbol.hint, symbol.kind))
 
     def finish(self, **changes: Any) -> tuple[Graph, bool]:
         """The new graph and whether it differs."""

@@ -6,7 +6,9 @@ from .freeze import freeze as freeze
 from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
 from .generators import repeat_draws as repeat_draws
+from .layout import layout as layout
 from .own_results import own_results as own_results
+from .pointwise import pointwise as pointwise
 from .prune import prune as prune
 from .share import share as share
 from .snapshots import drop_snapshots as drop_snapshots

@@ -16,7 +16,7 @@ from ..codegen import load, write
 from ..errors import TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
-from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, prune, repeat_draws, share
+from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, layout, pointwise, prune, repeat_draws, share
 from ..tracing import Surroundings
 from ..tracing import recording as open_recording
 from ..tracing.places import Place
@@ -191,6 +191,8 @@ class Pipeline:
         """The canonical graph with repeated operations shared."""
         graph = _checked(prune(_checked(graph))[0])
         graph = _checked(decompose(graph, self.target.rows)[0])
+        graph = _checked(layout(graph, self.target.rows.channels_last)[0])
+        graph = _checked(pointwise(graph)[0])
         graph = _checked(share(graph)[0])
         graph = _checked(prune(graph)[0])
         own_results = getattr(self.target, "own_results", None)  # of a target whose arrays can be written to

@@ -5,4 +5,7 @@ from ...rows import Rows
 UNSUPPORTED: dict[str, str] = {}
 """Operation -> why JAX cannot have it; strict, see docs/support.md."""
 
-rows = Rows("jax", UNSUPPORTED)
+CHANNELS_LAST = ("conv", "conv_transpose")
+"""XLA for CPU convolves in this layout, and transposes arrays in another one before and after."""
+
+rows = Rows("jax", UNSUPPORTED, CHANNELS_LAST)

@@ -92,6 +92,7 @@ from .normalisation import local_response_norm as local_response_norm
 from .normalisation import normalize as normalize
 from .normalisation import over_channels as over_channels
 from .normalisation import rms_norm as rms_norm
+from .normalisation import scaled_channels as scaled_channels
 from .normalisation import standardised as standardised
 from .normalisation import widened as widened
 from .pooling import adaptive_avg_pool as adaptive_avg_pool
@@ -106,7 +107,7 @@ from .pooling import max_over_windows as max_over_windows
 from .pooling import max_pool as max_pool
 from .pooling import max_pool_with_indices as max_pool_with_indices
 from .pooling import max_unpool as max_unpool
-from .pooling import sum_pool as sum_pool
+from .pooling import over_windows as over_windows
 from .random import dropout as dropout
 from .random import random_categorical as random_categorical
 from .recurrent import affine as affine

@@ -70,25 +70,28 @@ def rms_norm(x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple
     return result.astype(x.dtype)
 
 
-def group_norm(x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, groups: int, epsilon: float) -> jax.Array:
-    """Normalises each of ``groups`` groups of channels (axis 1), with all axes after it."""
-    grouped = widened(x).reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
-    result = standardised(grouped, tuple(range(2, grouped.ndim)), epsilon).reshape(x.shape)
-    if weight is not None:
-        result = result * over_channels(weight, x.ndim)
-    if bias is not None:
-        result = result + over_channels(bias, x.ndim)
-    return result.astype(x.dtype)
+def group_norm(
+    x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, axis: int = 1, groups: int, epsilon: float
+) -> jax.Array:
+    """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
+    grouped = widened(x).reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
+    result = standardised(grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon).reshape(x.shape)
+    return scaled_channels(result, weight, bias, axis).astype(x.dtype)
 
 
-def instance_norm(x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, epsilon: float) -> jax.Array:
+def instance_norm(
+    x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, axis: int = 1, epsilon: float
+) -> jax.Array:
     """Normalises each channel of each sample over the axes of space."""
-    result = standardised(widened(x), tuple(range(2, x.ndim)), epsilon)
+    result = standardised(widened(x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
+    return scaled_channels(result, weight, bias, axis).astype(x.dtype)
+
+
+def scaled_channels(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, axis: int) -> jax.Array:
+    """``x * weight + bias`` with vectors over ``axis``, each as far as there is one."""
     if weight is not None:
-        result = result * over_channels(weight, x.ndim)
-    if bias is not None:
-        result = result + over_channels(bias, x.ndim)
-    return result.astype(x.dtype)
+        x = x * over_channels(weight, x.ndim, axis)
+    return x if bias is None else x + over_channels(bias, x.ndim, axis)
 
 
 def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k: float) -> jax.Array:

@@ -1,8 +1,9 @@
-"""Pooling over the last axes."""
+"""Pooling over the last axes, or those before the channels."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -47,14 +48,33 @@ def max_pool(
     padding: tuple[tuple[int, int], ...] | None = None,
     dilation: tuple[int, ...] | None = None,
     ceil_mode: bool = False,
+    layout: str = "channels_first",
 ) -> jax.Array:
-    """The largest element of each window over the last ``len(kernel)`` axes."""
+    """The largest element of each window over ``len(kernel)`` axes."""
     if dilation:  # reduce_window has no gradient there
-        return max_pool_with_indices(x, kernel, strides, padding, dilation, ceil_mode)[0]
-    rank = len(kernel)
-    lead = (1,) * (x.ndim - rank)
-    around = padding_for_windows(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, ceil_mode)
-    return lax.reduce_window(x, least_of(x.dtype), lax.max, lead + kernel, lead + strides, [(0, 0)] * len(lead) + around)
+        array = x if layout == "channels_first" else jnp.moveaxis(x, -1, 1)
+        result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
+        return result if layout == "channels_first" else jnp.moveaxis(result, 1, -1)
+    padding = padding or ((0, 0),) * len(kernel)
+    return over_windows(x, least_of(x.dtype), lax.max, kernel, strides, padding, ceil_mode, layout)
+
+
+def over_windows(
+    x: jax.Array,
+    start: np.ndarray,
+    join: Callable[..., jax.Array],
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    ceil_mode: bool,
+    layout: str,
+) -> jax.Array:
+    """``join`` over the elements of each window, beginning with ``start``."""
+    after = 0 if layout == "channels_first" else 1
+    lead = x.ndim - len(kernel) - after
+    around = padding_for_windows(x.shape[lead : x.ndim - after], kernel, strides, padding, ceil_mode)
+    window, step = ((*(1,) * lead, *sizes, *(1,) * after) for sizes in (kernel, strides))
+    return lax.reduce_window(x, start, join, window, step, [(0, 0)] * lead + around + [(0, 0)] * after)
 
 
 def max_pool_with_indices(
@@ -71,15 +91,6 @@ def max_pool_with_indices(
     return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
 
 
-def sum_pool(
-    x: jax.Array, kernel: tuple[int, ...], strides: tuple[int, ...], padding: tuple[tuple[int, int], ...], ceil_mode: bool
-) -> jax.Array:
-    """The sum of each window."""
-    lead = (1,) * (x.ndim - len(kernel))
-    around = padding_for_windows(x.shape[-len(kernel) :], kernel, strides, padding, ceil_mode)
-    return lax.reduce_window(x, np.zeros((), x.dtype), lax.add, lead + kernel, lead + strides, [(0, 0)] * len(lead) + around)
-
-
 def avg_pool(
     x: jax.Array,
     kernel: tuple[int, ...],
@@ -88,17 +99,22 @@ def avg_pool(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    layout: str = "channels_first",
 ) -> jax.Array:
-    """The mean of each window over the last ``len(kernel)`` axes; integers are divided towards zero."""
-    rank = len(kernel)
-    padding = padding or ((0, 0),) * rank
-    total = sum_pool(widened(x), kernel, strides, padding, ceil_mode)
+    """The mean of each window over ``len(kernel)`` axes; integers are divided towards zero."""
+    padding = padding or ((0, 0),) * len(kernel)
+    wide = widened(x)
+    total = over_windows(wide, np.zeros((), wide.dtype), lax.add, kernel, strides, padding, ceil_mode, layout)
     divisor = np.array(divisor_override or 1)
-    for n, k, stride, pair, windows in zip(x.shape[-rank:], kernel, strides, padding, total.shape[-rank:]):
+    last = x.ndim - (layout == "channels_last")
+    space = slice(last - len(kernel), last)
+    for n, k, stride, pair, windows in zip(x.shape[space], kernel, strides, padding, total.shape[space]):
         starts = np.arange(windows) * stride - pair[0]
         ends = np.minimum(starts + k, n + pair[1])
         counts = ends - starts if count_include_pad else np.minimum(ends, n) - np.maximum(starts, 0)
         divisor = divisor if divisor_override else divisor[..., None] * counts
+    if layout == "channels_last":
+        divisor = divisor[..., None]
     if jnp.issubdtype(x.dtype, jnp.integer):
         return lax.div(total, jnp.broadcast_to(divisor, total.shape).astype(x.dtype))
     return (total / divisor.astype(total.dtype)).astype(x.dtype)
@@ -118,10 +134,10 @@ def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.A
     return jnp.put_along_axis(zeros, indices.reshape(flat), x.reshape(flat), axis=-1, inplace=False).reshape(*lead, *size)
 
 
-def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...]) -> jax.Array:
-    """Means over ``size`` windows that cover the last axes evenly."""
+def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channels_first") -> jax.Array:
+    """Means over ``size`` windows that cover the axes of space evenly."""
     result = widened(x)
-    for axis, windows in enumerate(size, x.ndim - len(size)):
+    for axis, windows in enumerate(size, x.ndim - len(size) - (layout == "channels_last")):
         places, inside = adaptive_places(x.shape[axis], windows)
         mask = inside.reshape(inside.shape + (1,) * (x.ndim - axis - 1))
         elements = jnp.where(mask, result[(slice(None),) * axis + (places,)], 0)

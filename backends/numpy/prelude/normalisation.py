@@ -66,25 +66,27 @@ def rms_norm(x: np.ndarray, weight: np.ndarray | None = None, *, axis: int | tup
 
 
 def group_norm(
-    x: np.ndarray, weight: np.ndarray | None = None, bias: np.ndarray | None = None, *, groups: int, epsilon: float
+    x: np.ndarray, weight: np.ndarray | None = None, bias: np.ndarray | None = None, *, axis: int = 1, groups: int, epsilon: float
 ) -> np.ndarray:
-    """Normalises each of ``groups`` groups of channels (axis 1), with all axes after it."""
-    grouped = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
-    result = standardised(grouped, tuple(range(2, grouped.ndim)), epsilon).reshape(x.shape)
-    return scaled_channels(result, weight, bias).astype(x.dtype, copy=False)
+    """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
+    grouped = x.reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
+    result = standardised(grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon).reshape(x.shape)
+    return scaled_channels(result, weight, bias, axis).astype(x.dtype, copy=False)
 
 
-def instance_norm(x: np.ndarray, weight: np.ndarray | None = None, bias: np.ndarray | None = None, *, epsilon: float) -> np.ndarray:
+def instance_norm(
+    x: np.ndarray, weight: np.ndarray | None = None, bias: np.ndarray | None = None, *, axis: int = 1, epsilon: float
+) -> np.ndarray:
     """Normalises each channel of each sample over the axes of space."""
-    result = standardised(x, tuple(range(2, x.ndim)), epsilon)
-    return scaled_channels(result, weight, bias).astype(x.dtype, copy=False)
+    result = standardised(x, tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
+    return scaled_channels(result, weight, bias, axis).astype(x.dtype, copy=False)
 
 
-def scaled_channels(x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None) -> np.ndarray:
-    """``x * weight + bias`` with vectors over axis 1, each as far as there is one."""
+def scaled_channels(x: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, axis: int) -> np.ndarray:
+    """``x * weight + bias`` with vectors over ``axis``, each as far as there is one."""
     if weight is not None:
-        x = x * over_channels(weight, x.ndim)
-    return x if bias is None else x + over_channels(bias, x.ndim)
+        x = x * over_channels(weight, x.ndim, axis)
+    return x if bias is None else x + over_channels(bias, x.ndim, axis)
 
 
 def local_response_norm(x: np.ndarray, *, size: int, alpha: float, beta: float, k: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Pooling over the last axes: strided slices, one for each element of a window, are reduced axis by axis."""
+"""Pooling over the last axes, or those before the channels: strided slices, one for each element of a window, are reduced axis by axis."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def reduced_windows(
     kernel: tuple[int, ...],
     strides: tuple[int, ...],
     around: list[tuple[int, int]],
-    dilation: tuple[int, ...] | None = None,
+    dilation: tuple[int, ...] | None,
+    lead: int,
 ) -> np.ndarray:
-    """``function`` over each window of the last axes of ``x``, padded with ``fill``."""
-    lead = x.ndim - len(kernel)
+    """``function`` over each window of the axes of ``x`` from ``lead`` on, padded with ``fill``."""
     if any(amount for pair in around for amount in pair):
-        x = np.pad(x, [(0, 0)] * lead + around, constant_values=fill)
+        x = np.pad(x, [(0, 0)] * lead + around + [(0, 0)] * (x.ndim - lead - len(around)), constant_values=fill)
     for axis, (k, stride, step) in enumerate(zip(kernel, strides, dilation or (1,) * len(kernel)), lead):
         span = (x.shape[axis] - step * (k - 1) - 1) // stride * stride + 1
         before = (slice(None),) * axis
@@ -64,12 +64,17 @@ def max_pool(
     padding: tuple[tuple[int, int], ...] | None = None,
     dilation: tuple[int, ...] | None = None,
     ceil_mode: bool = False,
+    layout: str = "channels_first",
 ) -> np.ndarray:
-    """The largest element of each window over the last ``len(kernel)`` axes."""
+    """The largest element of each window over ``len(kernel)`` axes."""
     if dilation and ceil_mode:
-        return max_pool_with_indices(x, kernel, strides, padding, dilation, ceil_mode)[0]
-    around = padding_for_windows(x.shape[-len(kernel) :], kernel, strides, padding or ((0, 0),) * len(kernel), ceil_mode)
-    return reduced_windows(x, np.maximum, least_of(x.dtype), kernel, strides, around, dilation)
+        array = x if layout == "channels_first" else np.moveaxis(x, -1, 1)
+        result = max_pool_with_indices(array, kernel, strides, padding, dilation, ceil_mode)[0]
+        return result if layout == "channels_first" else np.moveaxis(result, 1, -1)
+    lead = x.ndim - len(kernel) - (layout == "channels_last")
+    space = x.shape[lead : lead + len(kernel)]
+    around = padding_for_windows(space, kernel, strides, padding or ((0, 0),) * len(kernel), ceil_mode)
+    return reduced_windows(x, np.maximum, least_of(x.dtype), kernel, strides, around, dilation, lead)
 
 
 def max_pool_with_indices(
@@ -94,18 +99,23 @@ def avg_pool(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    layout: str = "channels_first",
 ) -> np.ndarray:
-    """The mean of each window over the last ``len(kernel)`` axes; integers are divided towards zero."""
+    """The mean of each window over ``len(kernel)`` axes; integers are divided towards zero."""
     rank = len(kernel)
     padding = padding or ((0, 0),) * rank
-    around = padding_for_windows(x.shape[-rank:], kernel, strides, padding, ceil_mode)
-    total = reduced_windows(x, np.add, 0, kernel, strides, around)
+    lead = x.ndim - rank - (layout == "channels_last")
+    space = slice(lead, lead + rank)
+    around = padding_for_windows(x.shape[space], kernel, strides, padding, ceil_mode)
+    total = reduced_windows(x, np.add, 0, kernel, strides, around, None, lead)
     divisor = np.array(divisor_override or 1)
-    for n, k, stride, pair, windows in zip(x.shape[-rank:], kernel, strides, padding, total.shape[-rank:]):
+    for n, k, stride, pair, windows in zip(x.shape[space], kernel, strides, padding, total.shape[space]):
         starts = np.arange(windows) * stride - pair[0]
         ends = np.minimum(starts + k, n + pair[1])
         counts = ends - starts if count_include_pad else np.minimum(ends, n) - np.maximum(starts, 0)
         divisor = divisor if divisor_override else divisor[..., None] * counts
+    if layout == "channels_last":
+        divisor = divisor[..., None]
     if x.dtype.kind in "iu":
         return (total - np.fmod(total, divisor)) // divisor
     return total / divisor.astype(x.dtype)
@@ -126,9 +136,9 @@ def max_unpool(x: np.ndarray, indices: np.ndarray, size: tuple[int, ...]) -> np.
     return result.reshape(*lead, *size)
 
 
-def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
-    """Means over ``size`` windows that cover the last axes evenly."""
-    for axis, windows in enumerate(size, x.ndim - len(size)):
+def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "channels_first") -> np.ndarray:
+    """Means over ``size`` windows that cover the axes of space evenly."""
+    for axis, windows in enumerate(size, x.ndim - len(size) - (layout == "channels_last")):
         places, inside = adaptive_places(x.shape[axis], windows)
         mask = inside.reshape(inside.shape + (1,) * (x.ndim - axis - 1))
         elements = np.where(mask, x[(slice(None),) * axis + (places,)], 0)

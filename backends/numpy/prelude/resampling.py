@@ -19,11 +19,11 @@ def weighted_taps(x: np.ndarray, axis: int, places: np.ndarray, weights: np.ndar
 
 
 def interpolate_bytes(
-    x: np.ndarray, size: tuple[int, ...], method: str, scales: tuple[float | None, ...], align_corners: bool, antialias: bool
+    x: np.ndarray, size: tuple[int, ...], method: str, scales: tuple[float | None, ...], align_corners: bool, antialias: bool, first: int
 ) -> np.ndarray:
     """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very numbers that torch gives."""
     taps = antialias_taps if antialias else sample_taps
-    for axis, out, scale in reversed(list(zip(range(x.ndim - len(size), x.ndim), size, scales))):
+    for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):
         if out == x.shape[axis]:
             continue
         places, weights = taps(x.shape[axis], out, method, scale, align_corners, np.float64)
@@ -41,15 +41,17 @@ def interpolate(
     scales: tuple[float | None, ...] | None = None,
     align_corners: bool = False,
     antialias: bool = False,
+    layout: str = "channels_first",
 ) -> np.ndarray:
-    """``x`` with its last axes resampled to ``size``; ``scales`` are the factors that positions are computed with."""
+    """``x`` with its axes of space resampled to ``size``; ``scales`` are the factors that positions are computed with."""
     scales = scales or (None,) * len(size)
+    first = x.ndim - len(size) - (layout == "channels_last")
     nearest = method.startswith("nearest")
     if x.dtype == np.uint8 and not nearest:
-        return interpolate_bytes(x, size, method, scales, align_corners, antialias)
+        return interpolate_bytes(x, size, method, scales, align_corners, antialias, first)
     real = np.float64 if x.dtype == np.float64 else np.float32
     result = x if nearest else x.astype(real)
-    for axis, (out, scale) in enumerate(zip(size, scales), x.ndim - len(size)):
+    for axis, (out, scale) in enumerate(zip(size, scales), first):
         if nearest:
             result = np.take(result, nearest_places(x.shape[axis], out, scale, method == "nearest-exact"), axis)
         elif out != x.shape[axis] or (method == "cubic" and not antialias and scale):  # torch leaves other axes as they are

@@ -6,5 +6,8 @@ from ...rows import Rows
 UNSUPPORTED: dict[str, str] = {}
 """Operation -> why TensorFlow cannot have it; strict."""
 
-rows = Rows("tensorflow")
+CHANNELS_LAST = ("conv", "conv_transpose", "max_pool", "avg_pool")
+"""TensorFlow's kernels for CPU take no other layout."""
+
+rows = Rows("tensorflow", channels_last=CHANNELS_LAST)
 rows.include(helper_calls, without=("scaled_dot_product_attention", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"))

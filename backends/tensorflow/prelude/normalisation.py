@@ -68,20 +68,25 @@ def rms_norm(x: tf.Tensor, weight: tf.Tensor | None = None, *, axis: Any = -1, e
     return tf.cast(affine_over(result, weight, None), x.dtype)
 
 
-def group_norm(x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, groups: int, epsilon: float) -> tf.Tensor:
-    """Normalises each of ``groups`` groups of channels (axis 1), with all axes after it."""
-    batch, channels, *space = sizes(x)
-    grouped = tf.reshape(widened(x), [batch, groups, channels // groups, *space])
-    result = tf.reshape(standardised(grouped, list(range(2, len(x.shape) + 1)), epsilon), [batch, channels, *space])
-    weight, bias = (None if vector is None else over_channels(vector, len(x.shape)) for vector in (weight, bias))
+def group_norm(
+    x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, axis: int = 1, groups: int, epsilon: float
+) -> tf.Tensor:
+    """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
+    shape, rank = sizes(x), len(x.shape)
+    grouped = tf.reshape(widened(x), [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
+    result = tf.reshape(standardised(grouped, [place for place in range(1, rank + 1) if place != axis], epsilon), shape)
+    weight, bias = (None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias))
     return tf.cast(affine_over(result, weight, bias), x.dtype)
 
 
-def instance_norm(x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, epsilon: float) -> tf.Tensor:
+def instance_norm(
+    x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, axis: int = 1, epsilon: float
+) -> tf.Tensor:
     """Normalises each channel of each sample over the axes of space."""
     rank = len(x.shape)
-    weight, bias = (None if vector is None else over_channels(vector, rank) for vector in (weight, bias))
-    return tf.cast(affine_over(standardised(widened(x), list(range(2, rank)), epsilon), weight, bias), x.dtype)
+    weight, bias = (None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias))
+    result = standardised(widened(x), [place for place in range(1, rank) if place != axis], epsilon)
+    return tf.cast(affine_over(result, weight, bias), x.dtype)
 
 
 def local_response_norm(x: tf.Tensor, *, size: int, alpha: float, beta: float, k: float) -> tf.Tensor:

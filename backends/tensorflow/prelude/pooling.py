@@ -68,14 +68,10 @@ def pooled(
     x: tf.Tensor,
     kernel: Sequence[Any],
     strides: Sequence[Any],
-    padding: Sequence[Sequence[Any]],
     dilation: Sequence[int],
-    filled: tf.Tensor,
+    lead: int,
 ) -> tf.Tensor:
-    """Windows over the last axes reduced to one element each, one axis after the other from the last."""
-    lead = len(x.shape) - len(kernel)
-    if any(tf.is_tensor(amount) or amount != 0 for pair in padding for amount in pair):
-        x = tf.pad(x, [[0, 0]] * lead + [list(pair) for pair in padding], constant_values=filled)
+    """Windows over the axes from ``lead`` on reduced to one element each, one axis after the other from the last."""
     for axis in reversed(range(len(kernel))):
         x = reduced_along(join, reduce, x, lead + axis, kernel[axis], strides[axis], dilation[axis])
     return x
@@ -88,12 +84,53 @@ def max_pool(
     padding: Sequence[Sequence[Any]] | None = None,
     dilation: Sequence[int] | None = None,
     ceil_mode: bool = False,
+    layout: str = "channels_first",
 ) -> tf.Tensor:
-    """The largest element of each window over the last ``len(kernel)`` axes."""
+    """The largest element of each window over ``len(kernel)`` axes."""
     rank = len(kernel)
     padding, dilation = padding or ((0, 0),) * rank, dilation or (1,) * rank
-    around = padding_for_windows(sizes(x)[-rank:], kernel, strides, padding, dilation, ceil_mode)
-    return pooled(tf.maximum, tf.reduce_max, x, kernel, strides, around, dilation, least_of(x.dtype))
+    lead = len(x.shape) - rank - (layout == "channels_last")
+    around = padding_for_windows(sizes(x)[lead : lead + rank], kernel, strides, padding, dilation, ceil_mode)
+    x = padded(x, around, lead, least_of(x.dtype))
+    if not has_kernel(x, kernel, strides, dilation):
+        return pooled(tf.maximum, tf.reduce_max, x, kernel, strides, dilation, lead)
+    # TensorFlow's own passes over NaN, and begins with the lowest finite number: a pooling of flags tells where that is wrong
+    flags = tf.where(tf.math.is_nan(x), 2.0, tf.where(x == -math.inf, 0.0, 1.0))
+    kind = native_pool(tf.nn.max_pool, flags, kernel, strides, lead)
+    spoilt = tf.where(kind == 2, tf.constant(math.nan, x.dtype), tf.constant(-math.inf, x.dtype))
+    return tf.where(kind == 1, native_pool(tf.nn.max_pool, x, kernel, strides, lead), spoilt)
+
+
+def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf.Tensor) -> tf.Tensor:
+    """``x`` with ``padding`` around its axes from ``lead`` on."""
+    if not any(tf.is_tensor(amount) or amount != 0 for pair in padding for amount in pair):
+        return x
+    behind = len(x.shape) - lead - len(padding)
+    return tf.pad(x, [[0, 0]] * lead + [list(pair) for pair in padding] + [[0, 0]] * behind, constant_values=filled)
+
+
+def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
+    """Whether TensorFlow has a pooling for this: floats, windows of known size without holes over one to three axes."""
+    known = not any(tf.is_tensor(number) for number in (*kernel, *strides))
+    return known and x.dtype in (tf.float16, tf.float32, tf.float64) and set(dilation) == {1} and len(kernel) <= 3
+
+
+def native_pool(pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int) -> tf.Tensor:
+    """``tf.nn.max_pool`` or ``tf.nn.avg_pool`` over the axes from ``lead`` on, those before them and behind them as one axis each."""
+    if lead == 1 and len(x.shape) == len(kernel) + 2:
+        return pool(x, kernel, strides, "VALID")
+    shape, end = sizes(x), lead + len(kernel)
+    space, behind = shape[lead:end], shape[end:]
+    result = pool(tf.reshape(x, [math.prod(shape[:lead]), *space, math.prod(behind)]), kernel, strides, "VALID")
+    return tf.reshape(result, [*shape[:lead], *sizes(result)[1:-1], *behind])
+
+
+def window_sums(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], padding: Sequence[Sequence[Any]], lead: int) -> tf.Tensor:
+    """The sum of each window over the axes from ``lead`` on."""
+    x = padded(x, padding, lead, tf.zeros([], x.dtype))
+    if has_kernel(x, kernel, strides, (1,)):
+        return native_pool(tf.nn.avg_pool, x, kernel, strides, lead) * math.prod(kernel)
+    return pooled(tf.add, tf.reduce_sum, x, kernel, strides, (1,) * len(kernel), lead)
 
 
 def window_places(n: Any, kernel: Any, stride: Any, padding: Sequence[Any], dilation: int, ceil_mode: bool) -> tuple[tf.Tensor, tf.Tensor]:
@@ -156,19 +193,23 @@ def avg_pool(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    layout: str = "channels_first",
 ) -> tf.Tensor:
-    """The mean of each window over the last ``len(kernel)`` axes; integers are divided towards zero."""
+    """The mean of each window over ``len(kernel)`` axes; integers are divided towards zero."""
     rank, wide = len(kernel), widened(x)
     padding = padding or ((0, 0),) * rank
-    space = sizes(x)[-rank:]
+    lead = len(x.shape) - rank - (layout == "channels_last")
+    space = sizes(x)[lead : lead + rank]
     around = padding_for_windows(space, kernel, strides, padding, (1,) * rank, ceil_mode)
-    total = pooled(tf.add, tf.reduce_sum, wide, kernel, strides, around, (1,) * rank, tf.zeros([], wide.dtype))
+    total = window_sums(wide, kernel, strides, around, lead)
     divisor = tf.constant(divisor_override or 1)
-    for n, k, stride, (before, after), windows in zip(space, kernel, strides, padding, sizes(total)[-rank:]):
+    for n, k, stride, (before, after), windows in zip(space, kernel, strides, padding, sizes(total)[lead : lead + rank]):
         starts = tf.range(windows) * stride - before
         ends = tf.minimum(starts + k, n + after)
         counts = ends - starts if count_include_pad else tf.minimum(ends, n) - tf.maximum(starts, 0)
         divisor = divisor if divisor_override else divisor[..., None] * counts
+    if layout == "channels_last":
+        divisor = divisor[..., None]
     divisor = tf.cast(divisor, wide.dtype)
     return tf.truncatediv(total, divisor) if x.dtype.is_integer else tf.cast(total / divisor, x.dtype)
 
@@ -196,10 +237,10 @@ def adaptive_places(n: Any, windows: Any) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.minimum(places, n - 1), places < ends[:, None]
 
 
-def adaptive_avg_pool(x: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:
-    """Means over ``space`` windows that cover the last axes evenly."""
+def adaptive_avg_pool(x: tf.Tensor, space: Sequence[Any], layout: str = "channels_first") -> tf.Tensor:
+    """Means over ``space`` windows that cover the axes of space evenly."""
     result = widened(x)
-    for axis, windows in enumerate(space, len(x.shape) - len(space)):
+    for axis, windows in enumerate(space, len(x.shape) - len(space) - (layout == "channels_last")):
         n = size(result, axis)
         if isinstance(windows, int) and isinstance(n, int) and windows and n % windows == 0:
             parts = [*sizes(result)[:axis], windows, n // windows, *sizes(result)[axis + 1 :]]

@@ -97,11 +97,11 @@ def weighted_sums(x: tf.Tensor, axis: int, places: tf.Tensor, weights: tf.Tensor
 
 
 def interpolate_bytes(
-    x: tf.Tensor, space: Sequence[int], method: str, scales: Sequence[float | None], align_corners: bool, antialias: bool
+    x: tf.Tensor, space: Sequence[int], method: str, scales: Sequence[float | None], align_corners: bool, antialias: bool, first: int
 ) -> tf.Tensor:
     """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very numbers that torch gives."""
     taps = antialias_taps if antialias else sample_taps
-    for axis, out, scale in reversed(list(zip(range(len(x.shape) - len(space), len(x.shape)), space, scales))):
+    for axis, out, scale in reversed(list(zip(range(first, len(x.shape)), space, scales))):
         if out == x.shape[axis]:
             continue
         places, weights = taps(x.shape[axis], out, method, scale, align_corners, np.float64)
@@ -119,15 +119,17 @@ def interpolate(
     scales: Sequence[float | None] | None = None,
     align_corners: bool = False,
     antialias: bool = False,
+    layout: str = "channels_first",
 ) -> tf.Tensor:
-    """``x`` with its last axes resampled to ``space``; ``scales`` are the factors that positions are computed with."""
+    """``x`` with its axes of space resampled to ``space``; ``scales`` are the factors that positions are computed with."""
     scales = scales or (None,) * len(space)
+    first = len(x.shape) - len(space) - (layout == "channels_last")
     nearest = method.startswith("nearest")
     if x.dtype == tf.uint8 and not nearest:
-        return interpolate_bytes(x, space, method, scales, align_corners, antialias)
+        return interpolate_bytes(x, space, method, scales, align_corners, antialias, first)
     real = tf.float64 if x.dtype == tf.float64 else tf.float32
     result = x if nearest else tf.cast(x, real)
-    for axis, (out, scale) in enumerate(zip(space, scales), len(x.shape) - len(space)):
+    for axis, (out, scale) in enumerate(zip(space, scales), first):
         n = size(x, axis)
         if nearest:
             result = tf.gather(result, nearest_elements(n, out, scale, method == "nearest-exact"), axis=axis)

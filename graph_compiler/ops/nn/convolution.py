@@ -11,11 +11,11 @@ from typing import Any
 
 from ...errors import InvalidGraph
 from ...sizes import Dim, product
+from ..layouts import CHANNELS_FIRST, axes_of_space
 from ..registry import ArraySpec, declare
 from ..rules import dtype_of, is_symbolic, window_output
 
 _SECTION = "convolution"
-CHANNELS_FIRST, CHANNELS_LAST = "channels_first", "channels_last"
 
 Pairs = tuple[tuple[Dim, Dim], ...]
 
@@ -86,11 +86,8 @@ def col2im(
 
 
 def _split(x: ArraySpec, layout: str) -> tuple[Dim, tuple[Dim, ...]]:
-    if layout == CHANNELS_FIRST:
-        return x.shape[1], x.shape[2:]
-    if layout != CHANNELS_LAST:
-        raise InvalidGraph(f"layout is {CHANNELS_FIRST!r} or {CHANNELS_LAST!r}, not {layout!r}")
-    return x.shape[-1], x.shape[1:-1]
+    space = axes_of_space(x.ndim, x.ndim - 2, layout)
+    return x.shape[1 if layout == CHANNELS_FIRST else -1], tuple(x.shape[axis] for axis in space)
 
 
 def _joined(batch: Dim, channels: Dim, space: tuple[Any, ...], layout: str) -> tuple[Any, ...]:

@@ -53,17 +53,21 @@ def rms_norm(x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[in
 
 @declare(_SECTION)
 def group_norm(
-    x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, groups: int, epsilon: float
+    x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, groups: int, epsilon: float, axis: int = 1
 ) -> ArraySpec:
-    """Mean and variance over each of ``groups`` groups of channels (axis 1), and the axes after it (torch.nn.functional.group_norm)."""
-    if not is_symbolic(x.shape[1], groups) and x.shape[1] % groups:
-        raise InvalidGraph(f"group_norm of {x}: {x.shape[1]} channels cannot be parted into {groups} groups")
+    """Mean and variance over each of ``groups`` groups of channels (``axis``) and all axes but the first (torch.nn.functional.group_norm)."""
+    channels = x.shape[normalise_axis(axis, x.ndim)]
+    if not is_symbolic(channels, groups) and channels % groups:
+        raise InvalidGraph(f"group_norm of {x}: {channels} channels cannot be parted into {groups} groups")
     return ArraySpec(x.shape, x.dtype)
 
 
 @declare(_SECTION)
-def instance_norm(x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, epsilon: float) -> ArraySpec:
-    """Mean and variance over the axes of space of ``[batch, channels, *space]`` (torch.nn.functional.instance_norm)."""
+def instance_norm(
+    x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, epsilon: float, axis: int = 1
+) -> ArraySpec:
+    """Mean and variance over all axes but the first and that of the channels, ``axis`` (torch.nn.functional.instance_norm)."""
+    normalise_axis(axis, x.ndim)
     return ArraySpec(x.shape, x.dtype)
 
 
@@ -131,17 +135,18 @@ def _rms_norm(b: Any, x: Any, weight: Any = None, *, axis: tuple[int, ...], epsi
 
 
 @decomposition("group_norm")
-def _group_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, groups: int, epsilon: float) -> Any:
-    grouped = b.reshape(wide(b, x), shape=(x.shape[0], groups, product(x.shape[1:]) // groups))
-    result = b.reshape(_standardised(b, grouped, (2,), epsilon), shape=x.shape)
-    weight, bias = (_over_channels(b, vector, x.ndim) for vector in (weight, bias))
+def _group_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, groups: int, epsilon: float, axis: int = 1) -> Any:
+    parted = (*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
+    over = tuple(place for place in range(1, x.ndim + 1) if place != axis)
+    result = b.reshape(_standardised(b, b.reshape(wide(b, x), shape=parted), over, epsilon), shape=x.shape)
+    weight, bias = (_over_channels(b, vector, x.ndim, axis) for vector in (weight, bias))
     return b.astype(_affine(b, result, weight, bias), dtype=x.dtype)
 
 
 @decomposition("instance_norm")
-def _instance_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, epsilon: float) -> Any:
-    weight, bias = (_over_channels(b, vector, x.ndim) for vector in (weight, bias))
-    standard = _standardised(b, wide(b, x), tuple(range(2, x.ndim)), epsilon)
+def _instance_norm(b: Any, x: Any, weight: Any = None, bias: Any = None, *, epsilon: float, axis: int = 1) -> Any:
+    weight, bias = (_over_channels(b, vector, x.ndim, axis) for vector in (weight, bias))
+    standard = _standardised(b, wide(b, x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
     return b.astype(_affine(b, standard, weight, bias), dtype=x.dtype)
 
 

@@ -1,4 +1,4 @@
-"""Pooling over the last ``len(kernel)`` axes; all axes before them are batch.
+"""Pooling over the last ``len(kernel)`` axes, or with ``layout="channels_last"`` over those before the last one; all other axes are batch.
 
 ``padding`` holds a pair (before, after) for each axis. With ``ceil_mode`` a last window that starts inside of the array (or of its
 padding before) counts, even where it reaches beyond the end.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import InvalidGraph
 from ...sizes import Dim
+from ..layouts import CHANNELS_FIRST, axes_of_space
 from ..registry import ArraySpec, declare
 from ..rules import window_output
 
@@ -19,13 +19,21 @@ Pairs = tuple[tuple[Dim, Dim], ...]
 
 
 def _pooled(
-    x: ArraySpec, kernel: tuple[Dim, ...], strides: tuple[Dim, ...], padding: Pairs, dilation: tuple[int, ...], ceil_mode: bool
+    x: ArraySpec,
+    kernel: tuple[Dim, ...],
+    strides: tuple[Dim, ...],
+    padding: Pairs,
+    dilation: tuple[int, ...],
+    ceil_mode: bool,
+    layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    rank = len(kernel)
-    if x.ndim < rank:
-        raise InvalidGraph(f"pooling over {rank} axes of {x}")
-    sizes = tuple(window_output(*of_axis, ceil_mode) for of_axis in zip(x.shape[-rank:], kernel, strides, padding, dilation))
-    return ArraySpec((*x.shape[:-rank], *sizes), x.dtype)
+    axes = axes_of_space(x.ndim, len(kernel), layout)
+    space = (x.shape[axis] for axis in axes)
+    return _resized(x, axes, tuple(window_output(*of_axis, ceil_mode) for of_axis in zip(space, kernel, strides, padding, dilation)))
+
+
+def _resized(x: ArraySpec, axes: range, size: tuple[Dim, ...]) -> ArraySpec:
+    return ArraySpec((*x.shape[: axes.start], *size, *x.shape[axes.stop :]), x.dtype)
 
 
 @declare(_SECTION)
@@ -38,9 +46,10 @@ def max_pool(
     padding: Pairs,
     dilation: tuple[int, ...],
     ceil_mode: bool = False,
+    layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
     """The largest element of each window; NaN if it holds one (torch.nn.functional.max_pool2d)."""
-    return _pooled(x, kernel, strides, padding, dilation, ceil_mode)
+    return _pooled(x, kernel, strides, padding, dilation, ceil_mode, layout)
 
 
 @declare(_SECTION)
@@ -70,9 +79,10 @@ def avg_pool(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
+    layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
     """The mean of a window: its sum by its size, with or without padding, or by ``divisor_override`` (torch.nn.functional.avg_pool2d)."""
-    return _pooled(x, kernel, strides, padding, (1,) * len(kernel), ceil_mode)
+    return _pooled(x, kernel, strides, padding, (1,) * len(kernel), ceil_mode, layout)
 
 
 @declare(_SECTION)
@@ -89,9 +99,9 @@ def max_unpool(x: ArraySpec, indices: ArraySpec, /, *, size: tuple[Dim, ...]) ->
 
 
 @declare(_SECTION)
-def adaptive_avg_pool(x: ArraySpec, /, *, size: tuple[Dim, ...]) -> ArraySpec:
+def adaptive_avg_pool(x: ArraySpec, /, *, size: tuple[Dim, ...], layout: str = CHANNELS_FIRST) -> ArraySpec:
     """Means over ``size`` windows that cover each axis: ``floor(i * n / size)`` to ``ceil((i + 1) * n / size)``."""
-    return ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
+    return _resized(x, axes_of_space(x.ndim, len(size), layout), size)
 
 
 @declare(_SECTION)

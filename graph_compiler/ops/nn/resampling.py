@@ -6,6 +6,7 @@ from typing import Any
 
 from ...errors import InvalidGraph
 from ...sizes import Dim, product
+from ..layouts import CHANNELS_FIRST, axes_of_space
 from ..registry import ArraySpec, declare, decomposition
 from ..rules import dtype_of
 
@@ -25,15 +26,17 @@ def interpolate(
     scales: tuple[Any, ...] | None = None,
     align_corners: bool = False,
     antialias: bool = False,
+    layout: str = CHANNELS_FIRST,
 ) -> ArraySpec:
-    """``x`` with its last axes resampled to ``size`` (torch.nn.functional.interpolate).
+    """``x`` with its last axes (or those before the channels) resampled to ``size`` (torch.nn.functional.interpolate).
 
     ``scales`` are the factors that positions are computed with, None for output size by input size; ``method`` is "nearest",
     "nearest-exact", "linear" (in every axis), "cubic" or "lanczos"; ``antialias`` widens the filter when shrinking.
     """
     if method not in METHODS:
         raise InvalidGraph(f"interpolate knows the methods {', '.join(METHODS)}, not {method!r}")
-    return ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
+    axes = axes_of_space(x.ndim, len(size), layout)
+    return ArraySpec((*x.shape[: axes.start], *size, *x.shape[axes.stop :]), x.dtype)
 
 
 @declare(_SECTION)

@@ -7,6 +7,7 @@ from typing import Any
 from .....errors import UnsupportedOperation
 from .....ops.text import Text
 from ....rows import Operand
+from ..layouts import channels_first
 from ..table import rows
 from ..texts import call, unless
 
@@ -34,26 +35,22 @@ def check_rank(operation: str, rank: int) -> None:
 
 
 @rows.row("conv")
-def _conv(
-    x: Operand, weight: Operand, bias: Operand | None = None, *, strides: Any, padding: Any, dilation: Any, groups: int, layout: str
-) -> str:
+@channels_first
+def _conv(x: Operand, weight: Operand, bias: Operand | None = None, *, strides: Any, padding: Any, dilation: Any, groups: int) -> str:
     check_rank("conv", rank := x.ndim - 2)
-    channels_last = layout == "channels_last"
-    array = f"{x}.movedim(-1, 1)" if channels_last else str(x)
     amounts = symmetric(padding)
-    if amounts is None:
-        array = f"F.pad({array}, {flat(padding)})"
+    array = str(x) if amounts is not None else f"F.pad({x}, {flat(padding)})"
     options = {
         "stride": alike(strides, 1),
         "padding": alike(amounts or (0,), 0),
         "dilation": alike(dilation, 1),
         "groups": unless(groups, 1),
     }
-    text = call(f"F.conv{rank}d", array, weight, bias, **options)
-    return f"{text}.movedim(1, -1)" if channels_last else text
+    return call(f"F.conv{rank}d", array, weight, bias, **options)
 
 
 @rows.row("conv_transpose")
+@channels_first
 def _conv_transpose(
     x: Operand,
     weight: Operand,
@@ -64,22 +61,17 @@ def _conv_transpose(
     output_padding: Any,
     dilation: Any,
     groups: int,
-    layout: str,
 ) -> str:
     """Padding that differs between the sides is cut off afterwards."""
     check_rank("conv_transpose", rank := x.ndim - 2)
-    channels_last = layout == "channels_last"
-    array = f"{x}.movedim(-1, 1)" if channels_last else str(x)
     amounts = symmetric(padding)
     options = {"stride": alike(strides, 1), "groups": unless(groups, 1), "dilation": alike(dilation, 1)}
     if amounts is not None:
         padded = {"padding": alike(amounts, 0), "output_padding": alike(output_padding, 0)}
-        text = call(f"F.conv_transpose{rank}d", array, weight, bias, **padded, **options)
-    else:
-        cuts = tuple((Text(f"-({before})"), Text(f"{more} - ({after})")) for (before, after), more in zip(padding, output_padding))
-        text = f"F.pad({call(f'F.conv_transpose{rank}d', array, weight, **options)}, {flat(cuts)})"
-        text = text if bias is None else f"({text} + {bias}.reshape{(-1, *(1,) * rank)})"
-    return f"{text}.movedim(1, -1)" if channels_last else text
+        return call(f"F.conv_transpose{rank}d", x, weight, bias, **padded, **options)
+    cuts = tuple((Text(f"-({before})"), Text(f"{more} - ({after})")) for (before, after), more in zip(padding, output_padding))
+    text = f"F.pad({call(f'F.conv_transpose{rank}d', x, weight, **options)}, {flat(cuts)})"
+    return text if bias is None else f"({text} + {bias}.reshape{(-1, *(1,) * rank)})"
 
 
 @rows.row("im2col")

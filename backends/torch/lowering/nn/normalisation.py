@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....rows import Operand
+from ..layouts import channels_in_axis_1
 from ..table import rows
 from ..texts import call, unless
 
@@ -53,10 +54,12 @@ def _rms_norm(x: Operand, weight: Operand | None = None, *, axis: Any, epsilon: 
 
 
 @rows.row("group_norm")
+@channels_in_axis_1
 def _group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int, epsilon: float) -> str:
     return call("F.group_norm", x, groups, weight, bias, eps=unless(epsilon, 1e-5))
 
 
 @rows.row("instance_norm")
+@channels_in_axis_1
 def _instance_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float) -> str:
     return call("F.instance_norm", x, weight=weight, bias=bias, eps=unless(epsilon, 1e-5))

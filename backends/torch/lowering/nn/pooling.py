@@ -7,7 +7,8 @@ from typing import Any
 from .....errors import UnsupportedOperation
 from .....ops.dtypes import is_floating
 from .....ops.text import Text
-from ....rows import Operand
+from ....rows import Operand, Row
+from ..layouts import channels_first
 from ..table import rows
 from ..texts import call, unless
 from .convolution import alike, check_rank, flat, symmetric
@@ -38,8 +39,7 @@ def _padded(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str,
     return f"F.pad({x}, {flat(padding)}, value={value!r})", (0,) * len(padding)
 
 
-def _max_pool(name: str, with_indices: bool) -> None:
-    @rows.row(name)
+def _max_pool(with_indices: bool) -> Row:
     def row(x: Operand, *, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool) -> str:
         array, amounts = (str(x), symmetric(padding)) if with_indices else _padded(x, padding, ceil_mode, _least(x.dtype or ""))
         if amounts is None:
@@ -48,12 +48,15 @@ def _max_pool(name: str, with_indices: bool) -> None:
         indices = {"return_indices": True} if with_indices else {}
         return _pooled("max_pool", x, array, alike(kernel, None), alike(strides, None), rank=len(kernel), **options, **indices)
 
+    return row
 
-_max_pool("max_pool", False)
-_max_pool("max_pool_with_indices", True)
+
+rows.row("max_pool")(channels_first(_max_pool(False)))
+rows.row("max_pool_with_indices")(_max_pool(True))
 
 
 @rows.row("avg_pool")
+@channels_first
 def _avg_pool(
     x: Operand, *, kernel: Any, strides: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
 ) -> str:
@@ -73,15 +76,16 @@ def _lp_pool(x: Operand, *, ord: Any, kernel: Any, strides: Any, ceil_mode: bool
     return _pooled("lp_pool", x, str(x), *arguments, rank=len(kernel), ceil_mode=ceil_mode or None)
 
 
-def _adaptive(name: str, function: str, **options: Any) -> None:
-    @rows.row(name)
+def _adaptive(function: str, **options: Any) -> Row:
     def row(x: Operand, *, size: tuple[Any, ...]) -> str:
         return _pooled(function, x, str(x), alike(size, None), rank=len(size), **options)
 
+    return row
 
-_adaptive("adaptive_avg_pool", "adaptive_avg_pool")
-_adaptive("adaptive_max_pool", "adaptive_max_pool")
-_adaptive("adaptive_max_pool_with_indices", "adaptive_max_pool", return_indices=True)
+
+rows.row("adaptive_avg_pool")(channels_first(_adaptive("adaptive_avg_pool")))
+rows.row("adaptive_max_pool")(_adaptive("adaptive_max_pool"))
+rows.row("adaptive_max_pool_with_indices")(_adaptive("adaptive_max_pool", return_indices=True))
 
 
 @rows.row("fractional_max_pool")

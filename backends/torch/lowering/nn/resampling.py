@@ -6,6 +6,7 @@ from typing import Any
 
 from .....errors import UnsupportedOperation
 from ....rows import Operand
+from ..layouts import channels_first
 from ..table import rows
 from ..texts import call, unless
 
@@ -33,6 +34,7 @@ def _mode(method: str, rank: int, antialias: bool) -> str:
 
 
 @rows.row("interpolate")
+@channels_first
 def _interpolate(x: Operand, *, size: Any, method: str, scales: Any, align_corners: bool, antialias: bool) -> str:
     """``F.interpolate``; with scales the function below it, which takes them beside the size."""
     mode = _mode(method, len(size), antialias)
