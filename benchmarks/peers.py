@@ -69,6 +69,30 @@ def extract_graph(model: nn.Module, inputs: Inputs) -> Extracted:
     return Extracted(dict(graph.parameters), lambda parameters, given: pytree.tree_leaves(graph.functional(parameters, **given)))
 
 
+def compiled_call(to: str, model: nn.Module, inputs: Inputs) -> Call:
+    """Our graph in jax or tensorflow, wrapped in the framework's compiler, called with the framework's arrays as a user calls it."""
+    graph = importlib.import_module("graph_compiler").transpile(model, to=to, kwargs=inputs, return_backend_compiled_fn=True)
+    arrays = {name: native(to, given) if isinstance(given, Tensor) else given for name, given in inputs.items()}
+    return lambda: graph(**arrays)
+
+
+def native(to: str, tensor: Tensor) -> Any:
+    """The tensor as an array of jax or tensorflow."""
+    if to == "jax":
+        return importlib.import_module("jax.numpy").asarray(tensor.numpy())
+    return importlib.import_module("tensorflow").constant(tensor.numpy())
+
+
+def finished(call: Call) -> Call:
+    """The call, and the wait for its results, of either framework."""
+    jax = importlib.import_module("jax")
+
+    def wait(leaf: Any) -> Any:
+        return leaf.block_until_ready() if isinstance(leaf, jax.Array) else leaf.numpy()
+
+    return lambda: [wait(leaf) for leaf in pytree.tree_leaves(call()) if hasattr(leaf, "shape")]
+
+
 # ---------------------------------------------------------------------------------------------- torch's own
 def eager(model: nn.Module, inputs: Inputs) -> Call:
     """torch, as it is."""

@@ -20,7 +20,7 @@ from .floors import FLOORS, Floor
 from .measure import Samples
 
 COMPARED = ("graph", "torchax")  # the floors speak of these
-PACKAGES = ("graph-compiler", "torch", "jax", "torchax", "transformers", "numpy")
+PACKAGES = ("graph-compiler", "torch", "jax", "tensorflow-cpu", "torchax", "transformers", "numpy")
 UNITS = ((1.0, "s", 1.0), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..results import Results
 from ..settings import Settings
-from . import chain, conversion, jitted, memory, overhead, scaling
+from . import chain, conversion, jitted, memory, overhead, scaling, speed
 
 SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "overhead": overhead.run,
@@ -15,4 +15,5 @@ SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "jitted": jitted.run,
     "memory": memory.run,
     "scaling": scaling.run,
+    "speed": speed.run,
 }

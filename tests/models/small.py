@@ -176,6 +176,7 @@ T5 = {"vocab_size": VOCABULARY, "d_model": 64, "d_kv": 16, "d_ff": 128, "num_lay
 VIT = {**TEXT, "image_size": 32, "patch_size": 8}
 RESNET = {"embedding_size": 16, "hidden_sizes": [32, 48, 64, 96], "depths": [1, 2, 1, 1], "num_labels": 10}
 RESNET_50 = {"num_labels": 1000}
+CONVNEXT = {"hidden_sizes": [16, 24, 32, 48], "depths": [1, 1, 2, 1], "num_labels": 10}
 WHISPER = {
     "vocab_size": VOCABULARY,
     "d_model": 64,
@@ -225,6 +226,13 @@ ROWS: tuple[Row, ...] = (
         **PIXELS_DIFFER,
     ),
     Row("resnet_torchvision", _torchvision_resnet, _plain_images, requires="torchvision", against_float64=True, **PIXELS_DIFFER),
+    Row(
+        "convnext",
+        _transformer("ConvNextForImageClassification", "ConvNextConfig", CONVNEXT),
+        _images,
+        against_float64=True,
+        **PIXELS_DIFFER,
+    ),
     Row("whisper", _transformer("WhisperForConditionalGeneration", "WhisperConfig", WHISPER), _speech, options=NO_CACHE),
     Row("clip", _transformer("CLIPModel", "CLIPConfig", CLIP), _text_and_images),
     Row("mixtral", _transformer("MixtralForCausalLM", "MixtralConfig", MIXTRAL, MIXTRAL_SMALL), _text, options=NO_CACHE),
