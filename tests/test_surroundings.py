@@ -68,3 +68,38 @@ def test_the_same_number_again_is_no_change() -> None:
         model.scale = float(text)
         assert torch.equal(graph(x), model(x))
     assert len(graph.variants) == 2
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_followers_are_fresh_where_the_facts_hold(counted: bool) -> None:
+    class Doubled:
+        def __init__(self, held: dict[str, int]) -> None:
+            self.dicts = [held]
+            self.refresh()
+
+        def refresh(self) -> None:
+            self.current = self.dicts[0]["weight"] * 2
+
+    held, version = {"weight": 1}, {"number": 1}
+    doubled = Doubled(held)
+    holds = conjunction([], (lambda entries: version["number"]) if counted else None, [doubled])
+    assert holds() and doubled.current == 2
+    version["number"], held["weight"] = 2, 5
+    assert holds() and doubled.current == 10
+    version["number"] = 3
+    del held["weight"]
+    assert not holds()
+
+
+def test_a_replaced_parameter_is_used_and_a_removed_one_is_recorded_again() -> None:
+    model, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    graph = graph_compiler.compile(model, args=(x,))
+    for change in (
+        lambda: setattr(model, "weight", torch.nn.Parameter(torch.ones(2, 3))),
+        lambda: model.load_state_dict({"weight": torch.zeros(2, 3), "bias": torch.ones(2)}, assign=True),
+        lambda: model._parameters.pop("bias") is None or setattr(model, "bias", torch.zeros(2)),  # a plain attribute from here on
+    ):
+        assert len(graph.variants) == 1
+        change()
+        assert torch.equal(graph(x), model(x))
+    assert len(graph.variants) == 2

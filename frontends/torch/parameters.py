@@ -7,14 +7,28 @@ import inspect
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 
-from ...tracing.conjunction import Fact, conjunction
-from .versions import dict_version
+
+class LiveTensors:
+    """Called, the tensors that modules hold under these names at the moment. ``current`` are those of the last ``refresh``."""
+
+    def __init__(self, holders: dict[str, tuple[dict[str, Any], str]]) -> None:
+        self._holders = holders
+        self.dicts = [held for held, _ in holders.values()]
+        self.refresh()
+
+    def __call__(self) -> dict[str, Any]:
+        self.refresh()
+        return self.current
+
+    def refresh(self) -> None:
+        """Reads them again."""
+        self.current = {name: held[key] for name, (held, key) in self._holders.items()}
 
 
 class Weights:
@@ -68,19 +82,9 @@ class Weights:
         """Whether the name is one of ``state_dict``: not that of a non-persistent buffer."""
         return name not in self._fleeting
 
-    def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
+    def live(self, names: Iterable[str]) -> LiveTensors:
         """A function that gives the tensors that the modules hold under these names at the moment."""
-        holders = {name: self._holders[name] for name in names}
-        found = {name: held[key] for name, (held, key) in holders.items()}
-        facts = [Fact("{}[{}] is {}", (held, key, found[name]), of=held) for name, (held, key) in holders.items()]
-        unchanged: Callable[[], bool] | None = None
-
-        def live() -> dict[str, Any]:
-            nonlocal unchanged
-            unchanged = unchanged or conjunction(facts, dict_version)
-            return found if unchanged() else {name: held[key] for name, (held, key) in holders.items()}
-
-        return live
+        return LiveTensors({name: self._holders[name] for name in names})
 
     def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
         """The dict that holds a parameter, and its key there: reading it gives the parameter of the moment."""

@@ -133,7 +133,8 @@ class Pipeline:
         if not self.same_framework and (held := graph.notes.get("state")):
             self._note_places(held.kept())
         constants = {key: array if as_recorded else native.adopt(array) for key, (_, array) in graph.constants.items()}
-        parameters = recorded.weights.live(list(graph.parameters)) if as_recorded else self._converted(recorded, graph)
+        parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self._converted(recorded, graph)
+        surroundings = surroundings.followed_by(parameters) if hasattr(parameters, "refresh") else surroundings
         store = recorded.weights.rebind if as_recorded else self._store
         return Variant(graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, store)
 

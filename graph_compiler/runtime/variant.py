@@ -129,19 +129,19 @@ class Variant:
         return effects | {name for name, value in self.graph.parameters.items() if value in written}
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
-        wanted = self.program.arguments
-        constants, parameters = self.constants, self.parameters
-
-        def leading(given: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+        """What the flat function takes before the arrays; called without parameters once the surroundings hold, which keeps theirs up to date."""
+        wanted, constants = self.program.arguments, self.constants
+        parameters: Any = self.parameters
+        if "parameters" not in wanted:
+            held = (constants,) if wanted else ()
+            return lambda given=None: held
+        if parameters in self.surroundings.followers:
             if wanted == ("parameters",):
-                return (parameters() if given is None else given,)
-            if not wanted:
-                return ()
-            if wanted == ("constants",):
-                return (constants,)
-            return (parameters() if given is None else given, constants)
-
-        return leading
+                return lambda given=None: (parameters.current if given is None else given,)
+            return lambda given=None: (parameters.current if given is None else given, constants)
+        if wanted == ("parameters",):
+            return lambda given=None: (parameters() if given is None else given,)
+        return lambda given=None: (parameters() if given is None else given, constants)
 
     def run(self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
         """The result for array leaves that matched; :class:`Missed` where a guard inside does not hold, or it fails: then nothing was written.

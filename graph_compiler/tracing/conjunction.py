@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 Version = Callable[[dict[Any, Any]], int]  # of a dict: another number after each change
 _GONE = (KeyError, AttributeError, ValueError)
@@ -22,11 +22,21 @@ class Fact(NamedTuple):
     of: dict[Any, Any] | None = None
 
 
-def conjunction(facts: Iterable[Fact], version: Version | None = None) -> Callable[[], bool]:
+class Follower(Protocol):
+    """Something that is computed from entries of dicts, and again after they have changed."""
+
+    dicts: list[dict[Any, Any]]
+
+    def refresh(self) -> None:
+        """Computes it again."""
+
+
+def conjunction(facts: Iterable[Fact], version: Version | None = None, followers: Sequence[Follower] = ()) -> Callable[[], bool]:
     """A function that tells whether all facts hold: straight-line code, three times as fast as a loop over them in C.
 
     With ``version``, what depends on a dict is looked at only where the version of the dict has changed. A model's attributes lie
     apart in memory: to read one number of each dict, and not the entries, costs a third (measured between the calls of a small model).
+    Where the facts hold, ``followers`` are up to date.
 
     >>> held = {"step": 1}
     >>> holds = conjunction([Fact("{}[{}] == {}", (held, "step", 1), of=held), Fact("len({}) == 1", (held,))])
@@ -35,8 +45,9 @@ def conjunction(facts: Iterable[Fact], version: Version | None = None) -> Callab
     """
     known = list(facts)
     if version is None:
-        return _straight(known)
-    return _straight([*_versioned([fact for fact in known if fact.of is not None], version), *(fact for fact in known if fact.of is None)])
+        return _straight([*known, *(Fact("{}() is None", (follower.refresh,)) for follower in followers)])
+    watched = _versioned([fact for fact in known if fact.of is not None], version, followers)
+    return _straight([*watched, *(fact for fact in known if fact.of is None)])
 
 
 def first_broken(facts: Iterable[Fact]) -> str:
@@ -56,15 +67,18 @@ def _straight(facts: list[Fact]) -> Callable[[], bool]:
     return holds
 
 
-def _versioned(facts: list[Fact], version: Version) -> list[Fact]:
-    """One fact for all of these: no dict has changed since they held."""
-    dicts = list({id(fact.of): fact.of for fact in facts}.values())
+def _versioned(facts: list[Fact], version: Version, followers: Sequence[Follower]) -> list[Fact]:
+    """One fact for all of these: no dict has changed since they held, and the followers were refreshed."""
+    watched = (*(fact.of for fact in facts), *(held for follower in followers for held in follower.dicts))
+    dicts = list({id(held): held for held in watched}.values())
     entries = _straight(facts)
     stamps: list[int] = []
 
     def hold_still(seen: list[int]) -> bool:
         if not entries():
             return False
+        for follower in followers:
+            follower.refresh()
         stamps[:] = seen  # read before the entries: what changes meanwhile shows at the next call
         return True
 

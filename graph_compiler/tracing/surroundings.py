@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import functools
+from collections.abc import Callable, Iterable, Sequence
 
-from .conjunction import Fact, Version, conjunction, first_broken
+from .conjunction import Fact, Follower, Version, conjunction, first_broken
 
 
 class Surroundings:
@@ -18,9 +19,18 @@ class Surroundings:
     (True, None, False, 'the scale changed since')
     """
 
-    def __init__(self, facts: Iterable[Fact] = (), version: Version | None = None) -> None:
-        self._facts = list(facts)
-        self.holds: Callable[[], bool] = conjunction(self._facts, version)
+    def __init__(self, facts: Iterable[Fact] = (), version: Version | None = None, followers: Sequence[Follower] = ()) -> None:
+        self.followers = tuple(followers)
+        self._facts, self._version = list(facts), version
+
+    @functools.cached_property
+    def holds(self) -> Callable[[], bool]:
+        """Whether everything is as it was; then what follows it is up to date."""
+        return conjunction(self._facts, self._version, self.followers)
+
+    def followed_by(self, follower: Follower) -> Surroundings:
+        """The same facts; what depends on the same dicts is refreshed with them."""
+        return Surroundings(self._facts, self._version, (follower,))
 
     def reason(self) -> str:
         """The first thing that is not as it was, in words; empty where there is none."""
