@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -68,14 +69,15 @@ def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     seen = capture.run(function, args, kwargs)
     if capture.recorder.varies(value):
         _refuse_random(capture, value)
+        where = capture.here()
         if tensor.numel() > _MOST_ELEMENTS:
             raise TracingError(
-                f"{capture.here()}: {tensor.numel()} elements of a tensor are handed to Python, which would tie the graph to all of them; "
+                f"{where}: {tensor.numel()} elements of a tensor are handed to Python, which would tie the graph to all of them; "
                 "compute with the tensor instead"
             )
         with capture:
             snapshot = tensor.detach().clone()
-        capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), capture.here())
+        capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), where)
     return seen
 
 
@@ -101,6 +103,15 @@ def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
         _refuse_random(capture, capture.value(answer))
         capture.recorder.decide_value(capture.value(answer), seen, capture.here())
     return seen
+
+
+def _contains(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``5 in x`` depends on the answer, not on all elements."""
+    tensor, element = args
+    if not isinstance(element, (torch.Tensor, Number)):
+        return function(*args, **kwargs)  # torch's own error
+    with capture:
+        return bool((element == tensor).any())
 
 
 def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
@@ -168,6 +179,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "__len__": _len,
     "stride": _stride,
     reads.GRAD_MODE: _grad_mode,
+    "__contains__": _contains,
     "l1_loss": _l1_loss,
     "is_contiguous": _contiguous,
     "requires_grad": _requires_grad,

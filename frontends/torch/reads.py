@@ -17,9 +17,7 @@ FACTS = frozenset({
     "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad", "is_coalesced", "dense_dim", "sparse_dim",
 })  # fmt: skip
 
-VALUES = frozenset(
-    {"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "__contains__", "_local_scalar_dense"}
-)
+VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "_local_scalar_dense"})
 
 # Calls that tell a size; inside of a transform (vmap) the answer is a plain number.
 SIZES = frozenset({"shape", "size", "numel", "nelement", "__len__", "stride"})

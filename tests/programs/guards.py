@@ -376,6 +376,14 @@ def hashing(x: Any) -> Any:
     return {x: 1}[x] * x
 
 
+def number_is_contained(x: Any) -> Any:
+    return x * 2 if 2.0 in x[:, [0, -1]] else x + 1
+
+
+def tensor_is_contained(x: Any) -> Any:
+    return x * 2 if x.new_tensor(5.0) in x else x + 1
+
+
 def unpack(x: Any) -> Any:
     first, *rest = x
     return first + sum(rest)
@@ -434,8 +442,13 @@ _SPECIAL = {
     "data_pointer": _SIGNS,
     "tries_index_of_elements": one([1.0, 0.0, 2.0], [1.0, 2.0, 5.0]),
 }
+# One variant where the number is among the elements and one where it is not, whatever the other elements are.
+_CONTAINING = ([[1.0, 5.0, 2.0]], [[2.0, 5.0, 5.0]], [[3.0, 0.0, 3.0]], [[0.0, 4.0, 1.0], [1.0, 7.0, 0.0]])
+_CONTAINED = ("number_is_contained", "tensor_is_contained")
 _PROGRAMS = [
-    value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == __name__ and name != "one"
+    value
+    for name, value in list(globals().items())
+    if callable(value) and getattr(value, "__module__", "") == __name__ and name not in ("one", *_CONTAINED)
 ]
 _STRIDED = (
     lambda: (torch.arange(6.0).reshape(2, 3),),
@@ -456,4 +469,8 @@ PROGRAMS = [
         f.__name__, lambda f=f: f, _STRIDED if f.__name__ in _TWO_AXES else _SPECIAL.get(f.__name__, _SIGNS), _ERRORS.get(f.__name__, {})
     )
     for f in _PROGRAMS
+]
+PROGRAMS += [
+    Program(f.__name__, lambda f=f: f, tuple(lambda x=x: (torch.tensor(x),) for x in _CONTAINING), variants=2)
+    for f in (number_is_contained, tensor_is_contained)
 ]
