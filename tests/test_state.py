@@ -236,6 +236,26 @@ def test_state_with_the_compiler_of_the_framework(to: str) -> None:
         assert_same(graph(torch.full((2,), size)), expected.update(torch.full((2,), size)))
 
 
+class Widening:
+    """Pads to whole windows of a width that grows, and that sizes are computed from."""
+
+    def __init__(self) -> None:
+        self.width, self.calls = 2, 0
+
+    def __call__(self, x: Any) -> Any:
+        self.calls += 1
+        rows = nn.functional.pad(x, (0, (-x.shape[0]) % self.width)).reshape(-1, self.width)
+        self.width += 1
+        return rows.sum(1) + torch.full((self.width,), self.calls).sum()
+
+
+def test_sizes_made_of_state_are_static_in_jit() -> None:
+    graph, expected = gc.compile(Widening(), to="jax", return_backend_compiled_fn=True), Widening()
+    for size in (4, 4, 5):
+        assert_same(graph(torch.arange(float(size))), expected(torch.arange(float(size))))
+    assert len(graph.variants) == 1
+
+
 def test_recording_leaves_objects_as_they_are() -> None:
     box = Box()
     held = dict(vars(box))

@@ -101,14 +101,17 @@ class JaxTarget:
             tensor.copy_(tensor.new_tensor(self.to_numpy(value)))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
-    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-        """``jax.jit``; a function whose sizes depend on elements, which XLA cannot compile, runs as it is, and a log line says so."""
+    def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
+        """``jax.jit``; a function whose sizes depend on elements, which XLA cannot compile, runs as it is, and a log line says so.
+
+        It is compiled anew for each value of the ``static`` arguments.
+        """
 
         @functools.wraps(function)
         def packed(*args: Any) -> _Packed:
             return _Packed.of(function(*args))
 
-        compiled = jax.jit(packed, **options)
+        compiled = jax.jit(packed, **({"static_argnums": static} if static else {}), **options)
         chosen: list[Callable[..., Any]] = [lambda *args: compiled(*args).unpacked()]
 
         def call(*args: Any) -> Any:

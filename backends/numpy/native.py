@@ -68,7 +68,7 @@ class NumpyTarget:
         write_into(array, np.asarray(value))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
-    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
         """The function as it is: numpy has no compiler."""
         if options:
             raise NotCompilable(

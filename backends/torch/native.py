@@ -42,7 +42,7 @@ class TorchTarget:
         """``tolist``."""
         return array.tolist()
 
-    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
         """``torch.compile``."""
         return torch.compile(function, **options)
 

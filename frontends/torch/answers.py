@@ -135,18 +135,26 @@ def _requires_grad(capture: Capture, function: Any, args: Any, kwargs: Any) -> A
 
 
 def _text(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
-    """Text of a tensor shows its elements."""
-    if capture.recorder.varies(capture.value(args[0])):
+    """Text of a tensor shows its elements; that of a message ties the graph to none."""
+    if capture.recorder.varies(capture.value(args[0])) and not capture.locator.in_message():
         elements(capture, torch.Tensor.tolist, args[:1], {})
     return capture.run(function, args, kwargs)
 
 
 def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.call == "torch.Tensor.data.__set__":
+        if _is_the_same(args[0], args[1]):  # module.to(dtype) of a module that has this dtype
+            return None
         raise TracingError(
             f"{capture.here()}: memory is put under a tensor by assigning to its .data, which cannot be recorded; use copy_ instead"
         )
     return capture.run(function, args, kwargs)
+
+
+def _is_the_same(tensor: torch.Tensor, data: torch.Tensor) -> bool:
+    """Whether both show the same memory in the same way."""
+    facts = [(item.data_ptr(), item.dtype, item.shape, item.stride()) for item in (tensor, data)]
+    return facts[0] == facts[1]
 
 
 def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:

@@ -353,8 +353,10 @@ class Capture(TorchFunctionMode):
         """Whether the value is a parameter or a constant, whose sizes are fixed."""
         return value.node is None and value not in self.recorder.graph.inputs
 
-    def decide(self, size: Size, key: bool = False) -> Any:
-        """The number of a size, as a guard. ``UnhashableSize`` where it is to be a ``key``, and the next attempt can do better."""
+    def decide(self, size: Size, key: bool = False, text: bool = False) -> Any:
+        """The number of a size, as a guard, but for the ``text`` of a message. ``UnhashableSize`` where a ``key`` is wanted, and there is a next attempt."""
+        if text and self.locator.in_message():
+            return size.hint
         if key:
             self.keys.refuse(self.recorder.graph, size)
         return self.recorder.decide_size(size, self.here())

@@ -15,6 +15,7 @@ FACTS = frozenset({
     "name", "retains_grad", "is_shared", "is_pinned", "is_sparse_csr", "is_vulkan", "is_maia", "is_ipu", "is_mtia", "type_name", "register_hook",
     "result_type", "can_cast", "promote_types", "get_default_dtype", "is_storage", "__hash__", "_backward_hooks", "_base", "_is_zerotensor",
     "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad", "is_coalesced", "dense_dim", "sparse_dim",
+    "_has_compatible_shallow_copy_type",
 })  # fmt: skip
 
 VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "_local_scalar_dense"})

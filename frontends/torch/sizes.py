@@ -17,7 +17,7 @@ import torch.fx.experimental.sym_node  # installs the operators of SymInt
 
 from ...sizes import Scalar, Size, apply, hint_of, negate
 
-Decide = Callable[..., Any]  # of a size, where Python needs the number itself: records a guard, gives the number; ``key=True``: as a key
+Decide = Callable[..., Any]  # of a size, where Python needs the number itself: records a guard, gives the number; as a key, or for a text
 Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
 
 
@@ -89,7 +89,11 @@ class SizeNode:
         return repr(self.expression)
 
     def _decided_text(self) -> str:
-        return repr(self._number())
+        return repr(self.shown())
+
+    def shown(self) -> Any:
+        """The number for a text."""
+        return self.decide(self.expression, text=True) if isinstance(self.expression, Size) else self.expression
 
     _graph_repr = _decided_text
 
@@ -209,7 +213,7 @@ class _Number:
         return self.node.pytype
 
     def __format__(self, spec: str) -> str:
-        return format(self.node._number(), spec)
+        return format(self.node.shown(), spec)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(self.node._number(), dtype)

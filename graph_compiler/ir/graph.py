@@ -20,6 +20,8 @@ from ..trees import Leaf, Tree, iterate_structure
 if TYPE_CHECKING:
     import networkx
 
+_ELEMENTS = frozenset({"fill_value", "value"})  # parameters that are elements of an array
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -178,6 +180,18 @@ class Graph:
         yield from self.inputs
         yield from self.parameters.values()
         yield from (value for value, _ in self.constants.values())
+
+    def numbers_of_sizes(self) -> set[Value]:
+        """The inputs that are numbers and stand in parameters of nodes, which a compiler has to know (sizes, bounds of slices), elements left out."""
+        sizes = (
+            item
+            for node in self.nodes
+            for name, param in node.params.items()
+            if name not in _ELEMENTS
+            for item in iterate_structure(param)
+            if isinstance(item, Size)
+        )
+        return {symbol.source for size in sizes for symbol in size.symbols() if symbol.kind == "item"}
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """The graph as a ``networkx.MultiDiGraph``.

@@ -24,8 +24,8 @@ class Target(Protocol):
     def elements(self, array: Any) -> Any:
         """The elements as nested Python lists; waits for the array."""
 
-    def compile(self, function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-        """The function wrapped in the framework's own compiler."""
+    def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
+        """The function wrapped in the framework's own compiler. ``static``: positions of arguments that are Python numbers which sizes are made of."""
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """Makes containers of these classes pass through the framework's transformations."""

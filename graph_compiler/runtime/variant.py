@@ -11,12 +11,12 @@ from ..codegen import Program, load
 from ..errors import CallMismatch, GuardFailed
 from ..ir.graph import Graph as IRGraph
 from ..passes.aliases import Aliases
-from ..sizes import same_elements
+from ..sizes import Size, same_elements
 from ..tracing import Surroundings
 from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places
 from ..tracing.updates import apply_updates
-from ..trees import leaves_at
+from ..trees import leaves_at, unflatten
 from .matching import UnknownMatch, matcher, unknown_matcher
 from .target import Target
 
@@ -66,7 +66,7 @@ class Variant:
     def __post_init__(self) -> None:
         flat = load(self.program)
         self.flat = flat
-        self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options)
+        self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options, self._static())
         self.state: State | None = self.graph.notes.get("state")
         self._host_state: Any = None
         self.holds, self.match = self.surroundings.holds, self._matcher()
@@ -75,6 +75,7 @@ class Variant:
         self._returns_more = bool(self.graph.effects or self.program.checks)
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
+        self._numbers = [] if self.compile_options is None else _numbers(self.graph)
         self._written = _written(self.graph)
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self.is_random = "key" in self.graph.notes
@@ -94,6 +95,11 @@ class Variant:
                 return failed(problem)
 
         return run
+
+    def _static(self) -> tuple[int, ...]:
+        """Positions of the arguments that are numbers from which sizes are computed."""
+        numbers = self.graph.numbers_of_sizes()
+        return tuple(len(self.program.arguments) + place for place, value in enumerate(self.graph.inputs) if value in numbers)
 
     def _matcher(self) -> Any:
         match, state = matcher(self.graph, self.target), self.state
@@ -163,10 +169,10 @@ class Variant:
         try:
             outcome = self.function(*self._leading(), *leaves)
             if not self._returns_more:
-                return outcome
+                return self._as_numbers(outcome) if self._numbers else outcome
             result, _, checks = outcome
             self._check(checks)
-            return result
+            return self._as_numbers(result) if self._numbers else result
         except Exception as problem:
             return self._failed(problem)
 
@@ -183,10 +189,18 @@ class Variant:
                 self.target.write_back(array, saved)
             return self._failed(problem)
         self._apply(effects, args, kwargs)
+        result = self._as_numbers(result) if self._numbers else result
         if self._updates is not None:
             result, new = result
             self._update(new, (args, kwargs, held))
         return result
+
+    def _as_numbers(self, result: Any) -> Any:
+        """A compiler turns numbers that are computed from numbers into arrays; the original gives numbers."""
+        leaves = list(leaves_at(self.graph.output_tree, result))
+        for place in self._numbers:
+            leaves[place] = leaves[place] if isinstance(leaves[place], (int, float)) else self.target.elements(leaves[place])
+        return unflatten(self.graph.output_tree, leaves)
 
     @functools.cached_property
     def match_unknown(self) -> UnknownMatch | None:
@@ -260,6 +274,12 @@ class Variant:
 
 def _nothing() -> None:
     """Rewinds a graph that draws from no generator."""
+
+
+def _numbers(graph: IRGraph) -> list[int]:
+    """Places of the outputs that are computed from numbers among the inputs."""
+    sizes = ((place, item) for place, item in enumerate(graph.outputs) if isinstance(item, Size))
+    return [place for place, size in sizes if any(symbol.kind == "item" for symbol in size.symbols())]
 
 
 def _written(graph: IRGraph) -> tuple[tuple[str, Any], ...]:

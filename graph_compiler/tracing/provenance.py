@@ -8,6 +8,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..ir.graph import Origin
+from .messages import is_message
 
 _OWN = __name__.rpartition(".")[0].partition(".")[0]
 
@@ -39,6 +40,13 @@ class Locator:
         if place is None:
             return Origin(call=call, module=path or "")
         return Origin(place.f_code.co_filename, place.f_lineno, path or "", call)
+
+    def in_message(self) -> bool:
+        """Whether the user's code makes a text right now that nothing but a message can show."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and self._internal_frame(frame):
+            frame = frame.f_back
+        return is_message(frame)
 
     def _internal_frame(self, frame: FrameType) -> bool:
         code = frame.f_code

@@ -1,4 +1,4 @@
-"""Programs that scripts/fuzz.py found to go wrong, each cut down to what matters."""
+"""Programs that scripts/fuzz.py and scripts/coverage.py found to go wrong, each cut down to what matters."""
 
 from __future__ import annotations
 
@@ -120,6 +120,19 @@ class WrittenThenReplaced(torch.nn.Module):
         return x + self.total
 
 
+class CastBeforeUse(torch.nn.Module):
+    """A part is brought to the type that it has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = torch.nn.Linear(3, 2)
+
+    def forward(self, x: Any) -> Any:
+        self.layer = self.layer.to(x.dtype)
+        return self.layer(x)
+
+
 _TWO_AXES = _calls((2, 3), (4, 2), (2, 3))
 _EVERYWHERE = ("torch", ELSEWHERE)
 PROGRAMS = [
@@ -151,6 +164,7 @@ PROGRAMS = [
     Program("wrapped_numbers", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.uint8)),
     Program("wrapped_numbers_signed", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.int8)),
     Program("written_then_replaced", WrittenThenReplaced, _calls((2, 3), (4, 3), (2, 3))),
+    Program("cast_before_use", CastBeforeUse, _calls((2, 3), (4, 3)), variants=1),
     Program(
         "out_overlaps_operand",
         lambda: out_overlaps_operand,

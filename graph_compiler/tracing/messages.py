@@ -1,0 +1,127 @@
+"""Text that is made for a message alone: what stands in it ties a recording to nothing.
+
+``check(n == m, f"{n} and {m} differ")`` writes its text whether or not anybody will read it. Where the source of the running line shows that a
+text is an argument of a function that only reports (a check of torch, a warning, a log), no result can depend on what it says.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import logging
+import warnings
+from itertools import islice
+from types import CodeType, FrameType
+from typing import Any
+
+Position = tuple[int, int, int, int]  # first line, last line, first column, last column
+
+_REPORTS = frozenset(
+    {
+        *(f"torch.{name}" for name in ("_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented", "_check_with")),
+        *(f"torch.{name}" for name in ("_check_tensor_all", "_check_tensor_all_with")),
+        "transformers.utils.import_utils.torch_compilable_check",
+    }
+)
+_LOG_METHODS = frozenset({"debug", "info", "warning", "warning_once", "warning_advice", "error", "critical", "exception", "log"})
+_SHOWN = (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.keyword, ast.Starred, ast.Call)  # calls only where they make text
+_MAKES_TEXT = frozenset({"str", "repr", "format"})
+
+
+def is_message(frame: FrameType | None) -> bool:
+    """Whether the text that the frame's running line makes right now goes nowhere but into a message."""
+    if frame is None or not hasattr(frame.f_code, "co_positions"):  # Python 3.10 does not tell where in a line it is
+        return False
+    if frame.f_globals.get("__name__") == logging.__name__:  # which puts numbers into its texts itself
+        return True
+    called = _receiver(frame.f_code, frame.f_lasti)
+    return called is not None and _reports(_resolved(called, frame))
+
+
+@functools.lru_cache(maxsize=1024)
+def _receiver(code: CodeType, instruction: int) -> ast.expr | None:
+    """The function, as an expression, to which the text that the instruction makes is an argument, directly."""
+    position = next(islice(code.co_positions(), instruction // 2, None), None)
+    tree = _parsed(code.co_filename)
+    if tree is None or position is None or None in position:
+        return None
+    around = _around(tree, position)  # type: ignore[arg-type]  # none of the four is None
+    for node in reversed(around):
+        if isinstance(node, ast.Call) and not _makes_text(node):
+            return node.func
+        if isinstance(node, (ast.stmt, ast.Lambda, ast.Compare, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await)):
+            return None
+        if _is_shown(node, around):
+            continue
+        return None
+    return None
+
+
+def _is_shown(node: ast.AST, around: list[Any]) -> bool:
+    """Whether the value of the node becomes text, or is part of one."""
+    return (
+        isinstance(node, _SHOWN)
+        or _is_text(node)
+        or any(isinstance(outer, (ast.FormattedValue, ast.JoinedStr)) for outer in around[: around.index(node)])
+    )
+
+
+def _is_text(node: ast.AST) -> bool:
+    if isinstance(node, ast.BinOp):  # "text" % value, "text" + text
+        return isinstance(node.op, (ast.Mod, ast.Add)) and (_is_text(node.left) or _is_text(node.right))
+    return isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, str) or _makes_text(node)
+
+
+def _makes_text(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    return (
+        isinstance(function, ast.Name) and function.id in _MAKES_TEXT or isinstance(function, ast.Attribute) and function.attr == "format"
+    )
+
+
+def _around(tree: ast.AST, position: Position) -> list[Any]:
+    """The nodes that hold the position, the outermost first."""
+    first, last = (position[0], position[2]), (position[1], position[3])
+    found: list[Any] = []
+    node: Any = tree
+    while node is not None:
+        node = next((child for child in ast.iter_child_nodes(node) if _holds(child, first, last)), None)
+        if node is not None:
+            found.append(node)
+    return found
+
+
+def _holds(node: Any, first: tuple[int, int], last: tuple[int, int]) -> bool:
+    if not hasattr(node, "lineno"):
+        return False
+    return (node.lineno, node.col_offset) <= first and last <= (node.end_lineno, node.end_col_offset)
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(file: str) -> ast.Module | None:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _resolved(expression: ast.expr, frame: FrameType) -> Any:
+    """What a name, or an attribute of something that has a name, is in the frame; None for all else."""
+    if isinstance(expression, ast.Name):
+        held = (frame.f_locals, frame.f_globals, frame.f_builtins)
+        return next((names[expression.id] for names in held if expression.id in names), None)
+    if isinstance(expression, ast.Attribute):
+        return getattr(_resolved(expression.value, frame), expression.attr, None)
+    return None
+
+
+def _reports(function: Any) -> bool:
+    if isinstance(getattr(function, "__self__", None), (logging.Logger, logging.LoggerAdapter)):
+        return getattr(function, "__name__", "") in _LOG_METHODS
+    if function is warnings.warn or function is warnings.warn_explicit:
+        return True
+    inner = getattr(function, "__wrapped__", function)
+    return f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}" in _REPORTS
