@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from .parameters import Weights
 from .state import State
 
 COPY = "torch.Tensor.clone"
+alone = threading.RLock()  # random generators belong to the whole process: one thread at a time records, or moves them and puts them back
 RANDOM_STATE = ("torch.get_rng_state", "torch.set_rng_state")
 Range = tuple[float, float]
 
@@ -69,9 +71,11 @@ def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     return [leaf.detach().clone() for leaf in leaves]
 
 
-def random_kept() -> AbstractContextManager[None]:
+@contextmanager
+def random_kept() -> Iterator[None]:
     """Afterwards torch's generator is as it was."""
-    return torch.random.fork_rng(devices=[])
+    with alone, torch.random.fork_rng(devices=[]):
+        yield
 
 
 @contextmanager
@@ -80,7 +84,7 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
     state = State(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
     try:
-        with torch.random.fork_rng(devices=[]):
+        with random_kept():
             torch.manual_seed(seed)
             yield
     finally:

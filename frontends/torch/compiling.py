@@ -2,35 +2,79 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
-_lock = threading.Lock()
-_depth = 0
-_outside = False
+from ...ir.graph import Graph
+from ...passes.aliases import Aliases
+from ...trees import iterate_structure
+from .checking import undone
+from .parameters import Weights
+
+_CLOSE = {2: 5e-2, 4: 1e-3}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
+
+
+class Compiling(int):
+    """True, and knows whether anybody asked."""
+
+    asked = False
+
+    def __bool__(self) -> bool:
+        self.asked = True
+        return True
 
 
 @contextmanager
-def compiling() -> Iterator[None]:
-    """``torch.compiler.is_compiling()`` is True inside of the block.
+def compiling(claim: bool = True) -> Iterator[Compiling]:
+    """``torch.compiler.is_compiling()`` is True inside of the block, if that is the ``claim``.
 
     Models ask it before they look at elements (is the mask all ones?) to choose a shortcut. A graph for another framework is better
-    off without: it then holds for every mask, and need not wait for elements at each call. torch keeps the flag for the whole process;
-    recordings in several threads count, so that the last one to end puts it back.
+    off without: it then holds for every mask, and need not wait for elements at each call.
     """
-    global _depth, _outside
-    with _lock:
-        if _depth == 0:
-            _outside = torch.compiler._is_compiling_flag
-        _depth += 1
-        torch.compiler._is_compiling_flag = True
+    outside, flag = torch.compiler._is_compiling_flag, Compiling(1)
+    if claim:
+        torch.compiler._is_compiling_flag = flag
     try:
-        yield
+        yield flag
     finally:
-        with _lock:
-            _depth -= 1
-            if _depth == 0:
-                torch.compiler._is_compiling_flag = _outside
+        torch.compiler._is_compiling_flag = outside
+
+
+def kept(result: Any) -> list[torch.Tensor]:
+    """The tensors of a result with the elements of now."""
+    return [item.detach().clone() for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
+
+
+def differs_outside(
+    graph: Graph, weights: Weights, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seen: list[torch.Tensor]
+) -> bool:
+    """Whether the function gives something else than what was ``seen`` when it is not told that it is being compiled.
+
+    Functions that draw random numbers, write to what they are given or keep state are not asked.
+    """
+    if not _is_pure(graph):
+        return False
+    with undone(weights, seed=0):
+        try:
+            plain = kept(function(*args, **kwargs))
+        except Exception:
+            return True
+    return len(plain) != len(seen) or not all(map(_is_close, seen, plain))
+
+
+def _is_pure(graph: Graph) -> bool:
+    written = Aliases(graph).written
+    is_state = graph.effects or graph.notes.keys() & {"updates", "state"} or any(value in written for value in graph.sources())
+    return not is_state and not any(node.facts.get("random") for node in graph.nodes)
+
+
+def _is_close(found: torch.Tensor, wanted: torch.Tensor) -> bool:
+    if found.shape != wanted.shape or found.dtype != wanted.dtype:
+        return False
+    if not (wanted.is_floating_point() or wanted.is_complex()):
+        return torch.equal(found, wanted)
+    largest = wanted.nan_to_num(0, 0, 0).abs().max().item() if wanted.numel() and not wanted.is_complex() else 1.0
+    return torch.allclose(found, wanted, rtol=0, atol=_CLOSE.get(wanted.element_size(), 1e-3) * largest, equal_nan=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +17,8 @@ from ...tracing.updates import Containers
 from ...trees import call_of, flatten, iterate_structure, statics
 from .arguments import given_objects, input_names, is_array, opens, to_tensor
 from .capture import Capture
-from .compiling import compiling
+from .checking import alone
+from .compiling import compiling, differs_outside, kept
 from .generators import Generators, generators_in, is_generator
 from .keys import KeySizes
 from .outside import outside_of
@@ -32,9 +31,6 @@ from .typed import typed
 from .versions import dict_version
 
 _NOTHING_STATEFUL = Stateful()
-_alone = (
-    threading.RLock()
-)  # random generators and the functions that draw from them belong to the whole process: one thread records at a time
 
 
 @dataclass
@@ -45,6 +41,7 @@ class Recording:
     weights: Weights
     surroundings: Surroundings
     places: tuple[Place, ...] = ()
+    is_other_code: bool = False  # the function does something else when it is not told that it is being compiled
 
 
 _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
@@ -67,10 +64,12 @@ def record(
     those that the function reaches. ``numbers``: whether Python numbers in places become symbols; ``draws``: whether
     those that Python and numpy draw do, instead of constants.
     """
-    known, keys, rounds = list(places), KeySizes(), 0
+    known, keys, rounds, compiled = list(places), KeySizes(), 0, not for_torch
     while rounds < _MOST_ROUNDS:
         try:
-            recording, found = _attempt(function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws, keys)
+            recording, found = _attempt(
+                function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws, keys, compiled
+            )
         except Exception:
             if keys.next_attempt():
                 continue
@@ -78,8 +77,9 @@ def record(
                 raise
             numbers = False  # symbols in their place may have been what failed
             continue
-        if not found:
+        if not found and not recording.is_other_code:
             return recording
+        compiled = compiled and not recording.is_other_code
         keys.give_up()
         known += found
         rounds += 1
@@ -103,6 +103,7 @@ def _attempt(
     numbers: bool,
     draws: bool,
     keys: KeySizes,
+    compiled: bool,
 ) -> tuple[Recording, list[Place]]:
     """A recording, and the places that it shows to be state although they are not among ``places``."""
     opened = stateful.arguments(args, kwargs)
@@ -116,7 +117,7 @@ def _attempt(
     arrays = _tensors(leaves)
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
-    with _alone, weights.exclusive():
+    with alone, weights.exclusive():
         capture = Capture(Recorder(name, "torch"), weights, for_torch, draws, keys)
         for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
             capture.add_input(leaf_name, tensor)
@@ -131,17 +132,19 @@ def _attempt(
             containers = Containers(
                 (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
             )
-            with refusing(name), capture.isolated(), TrainingReads() as asked, nullcontext() if for_torch else compiling():
+            with refusing(name), capture.isolated(), TrainingReads() as asked, compiling(compiled) as claim:
                 result = function(*again_args, **again_kwargs)
+                seen = capture._quietly(kept, result) if claim.asked else []
             found = state.finish(capture, containers)
             graph = capture.finish(result, tree, containers, state)
         finally:
             state.restore()
             capture.forget_arrays()
+        other = claim.asked and not found and differs_outside(graph, weights, function, *call_of(tree, tensors), seen)
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
     facts = surroundings_of(weights, graph, asked.modules(), only_without_grad)
     facts += outside_of((function, *statics(tree)), state.free(containers))
-    return Recording(graph, weights, Surroundings(facts, dict_version), state.places), found
+    return Recording(graph, weights, Surroundings(facts, dict_version), state.places, other), found
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:

@@ -133,6 +133,20 @@ class CastBeforeUse(torch.nn.Module):
         return self.layer(x)
 
 
+# ---------------------------------------------------------------------------------------------- told that it is being compiled
+def other_code_when_compiled(x: Any) -> Any:
+    """Another result than torch gives counts as wrong, whatever the function does when it is compiled."""
+    return x * 2 if torch.compiler.is_compiling() else x * 3
+
+
+def shortcut_when_not_compiled(x: Any) -> Any:
+    """The shortcut gives the same: one graph does without it."""
+    mask = x > -100
+    if not torch.compiler.is_compiling() and mask.all():
+        return x + 1
+    return torch.where(mask, x + 1, 0.0)
+
+
 _TWO_AXES = _calls((2, 3), (4, 2), (2, 3))
 _EVERYWHERE = ("torch", ELSEWHERE)
 PROGRAMS = [
@@ -164,6 +178,8 @@ PROGRAMS = [
     Program("wrapped_numbers", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.uint8)),
     Program("wrapped_numbers_signed", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.int8)),
     Program("written_then_replaced", WrittenThenReplaced, _calls((2, 3), (4, 3), (2, 3))),
+    Program("other_code_when_compiled", lambda: other_code_when_compiled, _TWO_AXES, variants=1),
+    Program("shortcut_when_not_compiled", lambda: shortcut_when_not_compiled, _TWO_AXES),
     Program("cast_before_use", CastBeforeUse, _calls((2, 3), (4, 3)), variants=1),
     Program(
         "out_overlaps_operand",
