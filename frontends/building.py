@@ -61,6 +61,10 @@ class RaisingBuilder(Builder):
         if isinstance(condition, Size) and not any(guard.condition == condition for guard in self.graph.guards):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
+    def expect(self, condition: Value, expected: bool) -> None:
+        """The graph holds only where ``condition``, a 0-d array of bool, is ``expected``: it is looked at after each call."""
+        self.graph.guards.append(Guard(condition, expected, self.origin))
+
 
 def number_as(item: Any, dtype: str) -> Any:
     """A number as an element of this type: 2 is 2.0 among floats, 1.5 is 1 among integers, and -1 is 255 in ``uint8``."""

@@ -163,6 +163,8 @@ def _functions() -> list[Sample]:
         Sample(_LINALG.pinv, (array(5, 3),), {"atol": 1.5}, other=(array(6, 4),)),
         Sample(_LINALG.pinv, (array(5, 3),), {"atol": 0.5, "rtol": 0.6}),
         Sample(positive_definite, (_LINALG.pinv, x), {"hermitian": True}),
+        Sample(_LINALG.pinv, (x,), {"hermitian": True}, other=(other,)),  # which it is not: the lower triangle counts
+        Sample(_LINALG.matrix_rank, (array(3, 3, kind="positive"),), {"hermitian": True, "atol": 1.0}),
         Sample(low_rank, (array(5, 2), array(2, 4)), other=(array(6, 3), array(3, 5))),
         Sample(low_rank, (array(5, 2), array(2, 4)), {"rtol": 0.5}),
         Sample(low_rank, (array(5, 2), array(2, 4)), {"atol": 1.0, "rtol": 0.1}),
@@ -196,9 +198,9 @@ def tensor_inverse(x: torch.Tensor, ind: int) -> torch.Tensor:
     return torch.linalg.tensorinv(x.reshape(6, 2, 3) if ind == 1 else x.reshape(2, 3, 6), ind=ind)
 
 
-def least_squares(x: torch.Tensor, right: torch.Tensor) -> Any:
+def least_squares(x: torch.Tensor, right: torch.Tensor, driver: str | None = None) -> Any:
     """torch.linalg.lstsq as a plain tuple."""
-    return tuple(torch.linalg.lstsq(x, right))
+    return tuple(torch.linalg.lstsq(x, right, driver=driver))
 
 
 def _solutions() -> list[Sample]:
@@ -216,6 +218,12 @@ def _solutions() -> list[Sample]:
         Sample(least_squares, (array(5, 3), array(5, 2)), other=(array(6, 4), array(6, 3))),
         Sample(least_squares, (array(2, 5, 3), array(2, 5, 2)), other=(array(3, 6, 4), array(3, 6, 1))),
         Sample(least_squares, (array(3, 5), array(3, 2))),
+        *(
+            Sample(least_squares, (array(2, 5, 3), array(2, 5, 2)), {"driver": driver}, other=(array(3, 6, 4), array(3, 6, 1)))
+            for driver in ("gels", "gelsd", "gelss")
+        ),
+        Sample(least_squares, (array(2, 4, 2), array(2, 4)), {"driver": "gelsd"}, other=(array(3, 5, 2), array(3, 5))),
+        Sample(least_squares, (array(3, 5), array(3, 2)), {"driver": "gelss"}, other=(array(2, 6), array(2, 1))),
         Sample(tensor_solved, (array(6, 6), array(2, 3))),
         Sample(tensor_solved, (array(6, 6), array(6)), {"dims": (0, 1)}),
         Sample(tensor_inverse, (array(6, 6), 2)),
@@ -354,5 +362,4 @@ SAMPLES: list[Sample] = [*_products(), *_sums_with_products(), *_einsum(), *_fun
 
 ERRORS: list[ErrorSample] = [
     ErrorSample(_LINALG.lu, (array(3, 3),), {"pivot": False}, Exception, "pivoting"),
-    ErrorSample(_LINALG.lstsq, (array(4, 3), array(4, 2)), {"driver": "gelsd"}, Exception, "default driver"),
 ]

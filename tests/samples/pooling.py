@@ -55,6 +55,21 @@ SAMPLES = [
     ),
     Sample(lambda x: F.max_unpool3d(*F.max_pool3d(x, 2, return_indices=True), 2), (array(1, 2, 4, 4, 6),), name="max_unpool3d"),
     Sample(
+        lambda x, gradient: torch.ops.aten.max_pool2d_with_indices_backward(
+            gradient, x, [3, 2], [2, 2], [1, 0], [1, 1], False, F.max_pool2d(x, (3, 2), 2, (1, 0), return_indices=True)[1]
+        ),
+        (array(2, 3, 7, 8), array(2, 3, 4, 4)),
+        other=(array(1, 2, 5, 6), array(1, 2, 3, 3)),
+        name="max_pool2d-backward",
+    ),
+    Sample(
+        lambda x, gradient: torch.ops.aten.adaptive_max_pool2d_backward(
+            gradient, x, F.adaptive_max_pool2d(x, (4, 3), return_indices=True)[1]
+        ),
+        (_IMAGE, array(2, 3, 4, 3)),
+        name="adaptive_max_pool2d-backward",
+    ),
+    Sample(
         lambda x, samples: F.fractional_max_pool2d(x, 2, output_size=(4, 5), return_indices=True, _random_samples=samples),
         (_IMAGE, array(2, 3, 2, kind="positive")),
         name="fractional_max_pool2d",

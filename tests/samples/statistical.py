@@ -186,6 +186,39 @@ def histogram_of(x: torch.Tensor, **options: Any) -> Any:
     return tuple(torch.histogram(x, 5, **options))
 
 
+def boxes_of(x: torch.Tensor, bins: Any, **options: Any) -> Any:
+    """torch.histogramdd as a plain tuple."""
+    counts, edges = torch.histogramdd(x, bins, **options)
+    return counts, tuple(edges)
+
+
+def boxes_between(x: torch.Tensor, *edges: torch.Tensor) -> torch.Tensor:
+    """torch.histogramdd with edges."""
+    return torch.histogramdd(x, [torch.sort(edge).values for edge in edges])[0]
+
+
+def _segments() -> list[Sample]:
+    x, lengths, other, others = array(6, 4), ints(3, low=2, high=3), array(8, 5), ints(4, low=2, high=3)
+    return [
+        *(Sample(segments, (x, lengths, kind), other=(other, others, kind)) for kind in ("sum", "mean", "max", "min", "prod")),
+        *(Sample(segments, (x, lengths, kind), {"initial": 0.5}) for kind in ("sum", "mean", "max", "prod")),
+        Sample(
+            segments, (array(2, 6), ints(2, 3, low=2, high=3), "mean"), {"axis": 1}, other=(array(3, 8), ints(3, 4, low=2, high=3), "mean")
+        ),
+        *(Sample(with_an_empty_segment, (x, kind)) for kind in ("sum", "mean", "max", "min", "prod")),
+    ]
+
+
+def segments(x: torch.Tensor, lengths: torch.Tensor, kind: str, **options: Any) -> torch.Tensor:
+    """torch.segment_reduce by lengths."""
+    return torch.segment_reduce(x, kind, lengths=lengths, **options)
+
+
+def with_an_empty_segment(x: torch.Tensor, kind: str) -> torch.Tensor:
+    """torch.segment_reduce by offsets."""
+    return torch.segment_reduce(x, kind, offsets=torch.tensor([0, 2, 2, 6]))
+
+
 def _counting() -> list[Sample]:
     counts, later = ints(20, low=0, high=6), ints(33, low=0, high=9)
     return [
@@ -198,6 +231,10 @@ def _counting() -> list[Sample]:
         Sample(torch.histc, (array(0),), {"bins": 3}),
         Sample(histogram_of, (array(40),), other=(array(55),)),
         Sample(histogram_of, (array(4, 10),), {"range": (-1.0, 1.0), "density": True}, other=(array(7, 9),)),
+        Sample(boxes_of, (array(40, 2), [3, 4]), other=(array(55, 2), [3, 4])),
+        Sample(boxes_of, (array(2, 20, 2), 3), {"range": (-1.0, 1.0, -0.5, 2.0), "density": True}, other=(array(3, 9, 2), 3)),
+        Sample(boxes_of, (array(30, 1), 4), {"weight": array(30, kind="positive")}),
+        Sample(boxes_between, (array(40, 2), array(4), array(3)), other=(array(55, 2), array(6), array(2))),
         Sample(histogram_over, (array(40), array(40, kind="positive")), other=(array(55), array(55, kind="positive"))),
     ]
 
@@ -222,6 +259,7 @@ def _correlation() -> list[Sample]:
         Sample(torch.corrcoef, (array(1, 9),), other=(array(1, 5),)),
         Sample(torch.cov, (array(1, 9),), other=(array(1, 5),)),
         *(Sample(torch.gradient, (array(4, 5),), {"edge_order": order}, other=(array(3, 6),)) for order in (1, 2)),
+        Sample(torch.gradient, (array(4, 5),), {"spacing": None, "dim": 1}),
         Sample(torch.gradient, (array(4, 5),), {"spacing": 0.5, "dim": 1}, other=(array(3, 6),)),
         Sample(torch.gradient, (array(4, 5),), {"spacing": [2, 0.25], "dim": (0, 1)}),
         *(
@@ -286,7 +324,7 @@ def _distances() -> list[Sample]:
 
 
 SAMPLES: list[Sample] = [
-    *_sums(), *_moments(), *_extremes(), *_truth(), *_order(), *_running(), *_counting(), *_correlation(), *_norms(), *_distances(),
+    *_sums(), *_moments(), *_extremes(), *_truth(), *_order(), *_running(), *_counting(), *_segments(), *_correlation(), *_norms(), *_distances(),
 ]  # fmt: skip
 
 ERRORS: list[ErrorSample] = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .creation import size, sizes
+from .creation import linspace, size, sizes
 from .indexing import moved_axis, take_along_axis
 from .searching import searchsorted, sort_with_indices
 
@@ -211,7 +211,7 @@ def histogram_bin_edges(x: tf.Tensor, *, bins: int, range: tuple[float, float] |
         low, high = tf.reduce_min(x), tf.reduce_max(x)
     even = low == high
     low, high = tf.where(even, low - 0.5, low), tf.where(even, high + 0.5, high)
-    return low + (high - low) * tf.cast(tf.range(bins + 1), x.dtype) / bins
+    return linspace(low, high, bins + 1, x.dtype)
 
 
 def histogram_counts(x: tf.Tensor, bin_edges: tf.Tensor, weights: tf.Tensor | None = None, *, density: bool = False) -> tf.Tensor:

@@ -10,6 +10,7 @@ from . import elementwise as elementwise
 from . import fft as fft
 from . import indexing as indexing
 from . import joining as joining
+from . import least_squares as least_squares
 from . import linear_algebra as linear_algebra
 from . import manipulation as manipulation
 from . import nn as nn
@@ -18,6 +19,7 @@ from . import random as random
 from . import reductions as reductions
 from . import scattering as scattering
 from . import searching as searching
+from . import segments as segments
 from . import special as special
 from . import windows as windows
 from .table import TorchBuilder as TorchBuilder

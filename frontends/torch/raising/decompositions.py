@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ....ops.dtypes import real_of
 from ....sizes import apply, hints
 from .manipulation import adjoint, matrix_transpose
 from .table import TorchBuilder, axis, rows
@@ -71,13 +70,18 @@ def pinverse(b: TorchBuilder, input: Any, rcond: float = 1e-15) -> Any:
 @rows.row("linalg_pinv")
 def linalg_pinv(b: TorchBuilder, A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """torch.linalg.pinv."""
-    return b.pinv(A, rcond if rtol is None else rtol, atol, hermitian=bool(hermitian))
+    return b.pinv(_symmetric(b, A) if hermitian else A, rcond if rtol is None else rtol, atol, hermitian=bool(hermitian))
+
+
+def _symmetric(b: TorchBuilder, A: Any) -> Any:
+    """What torch takes a matrix for that is said to be Hermitian: it reads the lower triangle."""
+    return b.add(b.tril(A), adjoint(b, b.tril(A, k=-1)))
 
 
 @rows.row("linalg_matrix_rank")
 def linalg_matrix_rank(b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """torch.linalg.matrix_rank; ``tol`` is absolute."""
-    return b.matrix_rank(A, rtol, tol if atol is None else atol, hermitian=bool(hermitian))
+    return b.matrix_rank(_symmetric(b, A) if hermitian else A, rtol, tol if atol is None else atol, hermitian=bool(hermitian))
 
 
 @rows.row("linalg_cond")
@@ -126,18 +130,6 @@ def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check
 def aten_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     """aten._linalg_solve_ex."""
     return _solved(b, A, B, left), *b.lu_factor(A), _status(b, A)
-
-
-@rows.row("linalg_lstsq")
-def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
-    """torch.linalg.lstsq by its default driver, which gives neither residuals nor singular values."""
-    if driver not in (None, "gelsy"):
-        raise NotImplementedError(f"linalg.lstsq with driver={driver!r}; the default driver is translated")
-    vectors = b.ndim == A.ndim - 1
-    columns = build.reshape(b, shape=(*b.shape, 1)) if vectors else b
-    solution, rank = build.lstsq(A, columns, rcond=rcond)
-    nothing = build.zeros(shape=(0,), dtype=real_of(A.dtype))
-    return build.reshape(solution, shape=solution.shape[:-1]) if vectors else solution, nothing, rank, nothing
 
 
 @rows.row("linalg_solve_triangular")

@@ -13,6 +13,7 @@ from .table import TorchBuilder, axis, rows
 def gradient(b: TorchBuilder, input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Value, ...]:
     """torch.gradient: second-order central differences; ``spacing`` is a step, a step an axis, or the coordinates along each axis."""
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    spacing = 1 if spacing is None else spacing
     spacings = spacing if isinstance(spacing, (tuple, list)) else (spacing,) * len(dims)
     return tuple(_along(b, input, axis(place, input.ndim), step, edge_order) for place, step in zip(dims, spacings))
 

@@ -26,8 +26,9 @@ def drop_alpha(b: TorchBuilder, x: Any, p: float, training: bool, shared_axes: t
         return b.zeros(shape=x.shape, dtype=x.dtype)
     scale = 1 / math.sqrt((1 - p) * (1 + p * _ALPHA**2))
     shape = tuple(1 if axis in shared_axes else size for axis, size in enumerate(x.shape))
-    kept = b.where(b.random_bernoulli(b.next_key(), 1.0 - p, shape=shape), x, _ALPHA)
-    return b.add(b.multiply(kept, scale), -_ALPHA * p * scale)
+    kept = b.astype(b.random_bernoulli(b.next_key(), 1.0 - p, shape=shape), dtype=x.dtype)
+    shift = b.add(b.multiply(b.subtract(kept, 1.0), -_ALPHA * scale), -_ALPHA * p * scale)  # in this order torch rounds
+    return b.add(b.multiply(x, b.multiply(kept, scale)), shift)
 
 
 def _row(name: str, default: bool, dropped: Callable[..., Any], first_shared: Callable[[int], int | None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .....sizes import product
 from ..table import TorchBuilder, rows
 from .windows import both_sides, spread, strides_or
 
@@ -168,6 +169,37 @@ def aten_max_unpool(b: TorchBuilder, self: Any, indices: Any, output_size: Any, 
     return b.max_unpool(self, indices, size=tuple(output_size))
 
 
+def _gradient_of_max(b: TorchBuilder, gradient: Any, input: Any, indices: Any, rank: int) -> Any:
+    """Each gradient goes to the element that its window took."""
+    lead = input.shape[:-rank]
+    flat = b.zeros(shape=(*lead, product(input.shape[-rank:])), dtype=gradient.dtype)
+    shape = (*lead, product(gradient.shape[-rank:]))
+    whole = b.scatter(flat, b.reshape(indices, shape=shape), b.reshape(gradient, shape=shape), axis=len(lead), reduce="sum")
+    return b.reshape(whole, shape=input.shape)
+
+
+def _max_pool_backward(rank: int) -> None:
+    @rows.row(f"max_pool{rank}d_with_indices_backward")
+    def max_pool_backward(
+        b: TorchBuilder,
+        grad_output: Any,
+        self: Any,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        ceil_mode: bool,
+        indices: Any,
+    ) -> Any:
+        """aten::max_pool2d_with_indices_backward, aten::max_pool3d_with_indices_backward."""
+        return _gradient_of_max(b, grad_output, self, indices, rank)
+
+    @rows.row(f"adaptive_max_pool{rank}d_backward")
+    def adaptive_max_pool_backward(b: TorchBuilder, grad_output: Any, self: Any, indices: Any) -> Any:
+        """aten::adaptive_max_pool2d_backward, aten::adaptive_max_pool3d_backward."""
+        return _gradient_of_max(b, grad_output, self, indices, rank)
+
+
 # ---------------------------------------------------------------------------------------------- fractional
 def _fractional(b: TorchBuilder, x: Any, rank: int, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any) -> Any:
     kernel, space = spread(kernel_size, rank), x.shape[-rank:]
@@ -211,3 +243,4 @@ for _rank in (1, 2, 3):
     _unpool(_rank)
 for _rank in (2, 3):
     _fractional_max_pool(_rank)
+    _max_pool_backward(_rank)
