@@ -56,6 +56,11 @@ class RaisingBuilder(Builder):
         self.guard(apply("eq", dim, hint_of(dim)))
         return int(hint_of(dim))
 
+    def expands(self, x: Value, shape: tuple[Any, ...]) -> None:
+        """``x`` broadcasts to ``shape`` without widening it: its sizes are those, or 1."""
+        for size, wanted in zip(x.shape[::-1], shape[::-1]):
+            self.guard(apply("eq", size, wanted if hint_of(size) == hint_of(wanted) else 1))
+
     def guard(self, condition: Any) -> None:
         """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is true."""
         if isinstance(condition, Size) and not any(guard.condition == condition for guard in self.graph.guards):

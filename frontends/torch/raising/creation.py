@@ -341,4 +341,5 @@ def view_as_real(b: TorchBuilder, input: Any) -> Any:
 @rows.row("view_as_complex", "view_as_complex_copy")
 def view_as_complex(b: TorchBuilder, input: Any) -> Any:
     """torch.view_as_complex."""
+    b.guard(apply("eq", input.shape[-1], 2))
     return b.view_as_complex(input)

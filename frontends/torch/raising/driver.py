@@ -12,6 +12,7 @@ from ....ops.dtypes import is_inexact
 from ....trees import iterate_structure, map_structure
 from ...raiser import Raiser
 from ..names import is_in_place, pure_key, row_key
+from .agreement import assume_agreement
 from .opening import open_call
 from .statistics import WRITTEN
 from .table import TorchBuilder, rows
@@ -70,7 +71,9 @@ class _TorchRaiser(Raiser):
         )
         if row is None:
             return open_call(self.b, node, args, kwargs)
-        return row(self.b, *args, **_renamed(row, kwargs))
+        kwargs = _renamed(row, kwargs)
+        assume_agreement(self.b, pure_key(row_key(node.op)), row, args, kwargs)
+        return row(self.b, *args, **kwargs)
 
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
         key = row_key(node.op)

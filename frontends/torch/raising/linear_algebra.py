@@ -105,6 +105,7 @@ def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> 
     if product.dtype == "bool":
         raise NotImplementedError("products of truth values")
     result = _scaled(b, product, alpha)
+    b.expands(input, product.shape)
     return result if not hasattr(beta, "spec") and beta == 0 else b.add(_scaled(b, b.cast(input, result.dtype), beta), result)
 
 
