@@ -34,6 +34,12 @@ def unfixed(value: Any) -> Any:
 
 
 _COMPARED_BY_VALUE = (Fixed, bool, int, float, complex, str, bytes, type(None), enum.Enum, slice, range, frozenset)
+# Classes that are compared by value too, by name, so that nothing has to be imported for it: their objects never change.
+_VALUE_CLASSES = frozenset({
+    ("torch", "device"), ("fractions", "Fraction"), ("decimal", "Decimal"), ("uuid", "UUID"),
+    ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"), ("pathlib", "PurePosixPath"), ("pathlib", "PureWindowsPath"),
+    ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"), ("datetime", "timedelta"), ("datetime", "timezone"),
+})  # fmt: skip
 _NEVER_OPENED = (str, bytes, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, enum.Enum)
 
 
@@ -88,7 +94,11 @@ Tree = Union[Leaf, Static, Branch]
 
 
 def same_static(left: Any, right: Any) -> bool:
-    """Whether two static values stand for the same: numbers and strings by type and value, other objects by identity."""
+    """Whether two static values stand for the same: numbers, strings and the like by type and value, other objects by identity.
+
+    >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
+    (True, False, False)
+    """
     if left is right:
         return True
     if type(left) is not type(right):
@@ -106,7 +116,10 @@ def same_static(left: Any, right: Any) -> bool:
         )
     if isinstance(left, float):
         return left == right and str(left) == str(right) or (left != left and right != right)
-    return isinstance(left, _COMPARED_BY_VALUE) and bool(left == right)
+    if isinstance(left, types.MethodType):
+        return left.__func__ is right.__func__ and left.__self__ is right.__self__
+    is_value = isinstance(left, _COMPARED_BY_VALUE) or (type(left).__module__, type(left).__name__) in _VALUE_CLASSES
+    return is_value and bool(left == right)
 
 
 # ------------------------------------------------------------------------------------- kinds of containers

@@ -76,3 +76,22 @@ def test_flags_are_static(flag: str) -> None:
         with torch.no_grad():
             assert_same(graph(**inputs, **{flag: value}), model(**inputs, **{flag: value}))
     assert len(graph.variants) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "to"), [("bert", "torch"), ("gpt2", "jax"), ("llama", "tensorflow"), ("vit", "numpy"), ("llama", "torch")]
+)
+def test_hidden_states_and_attentions(name: str, to: str) -> None:
+    """Models install hooks on their layers at the first call with these flags."""
+    model, original = (small.BY_NAME[name].load().model for _ in range(2))
+    case = small.BY_NAME[name].load()
+    for one in (model, original):
+        one.set_attn_implementation("eager")
+    graph = graph_compiler.transpile(model, to=to)
+    for inputs in (case.inputs, case.other_inputs, case.inputs):
+        options = {"output_hidden_states": True, "output_attentions": True}
+        with torch.no_grad():
+            found, expected = graph(**inputs, **options), original(**inputs, **options)
+        assert len(expected["hidden_states"]) > 1 and len(expected["attentions"]) > 0
+        assert_same(found, expected)
+    assert not any(variant.state for variant in graph.variants)

@@ -6,7 +6,7 @@ import pytest
 
 from graph_compiler.errors import GraphCompilerError
 
-from .programs import closures, foreign, found, guards, signatures, sizes, state, transforms, views, wrappers
+from .programs import closures, foreign, found, guards, initialising, signatures, sizes, state, transforms, views, wrappers
 from .programs.table import RAISED, Program, check
 
 TABLES = {
@@ -16,6 +16,7 @@ TABLES = {
     "views": views,
     "state": state,
     "closures": closures,
+    "initialising": initialising,
     "foreign": foreign,
     "wrappers": wrappers,
     "transforms": transforms,

@@ -11,7 +11,7 @@ import torch
 from ...errors import TracingError
 from ...ir.graph import Graph
 from ...tracing import Recorder, Surroundings
-from ...tracing.places import Place
+from ...tracing.places import Place, together
 from ...tracing.stateful import Stateful
 from ...tracing.updates import Containers
 from ...trees import call_of, flatten, iterate_structure, statics
@@ -20,6 +20,7 @@ from .capture import Capture
 from .checking import alone
 from .compiling import compiling, differs_outside, kept
 from .generators import Generators, generators_in, is_generator
+from .installing import as_installed, is_hook
 from .keys import KeySizes
 from .outside import outside_of
 from .parameters import Weights
@@ -65,11 +66,13 @@ def record(
     those that Python and numpy draw do, instead of constants.
     """
     known, keys, rounds, compiled = list(places), KeySizes(), 0, not for_torch
+
+    def attempt() -> tuple[Recording, dict[Place, Any]]:
+        return _attempt(function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws, keys, compiled)
+
     while rounds < _MOST_ROUNDS:
         try:
-            recording, found = _attempt(
-                function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws, keys, compiled
-            )
+            recording, found = attempt()
         except Exception:
             if keys.next_attempt():
                 continue
@@ -79,9 +82,11 @@ def record(
             continue
         if not found and not recording.is_other_code:
             return recording
+        if any(map(is_hook, found)) and (again := as_installed(recording.graph, found, attempt)):
+            return again
         compiled = compiled and not recording.is_other_code
         keys.give_up()
-        known += found
+        known = together(known, found)
         rounds += 1
     raise TracingError(f"{name} keeps its state in other places each time it is recorded: {', '.join(place.name for place in known[-5:])}")
 
@@ -104,8 +109,8 @@ def _attempt(
     draws: bool,
     keys: KeySizes,
     compiled: bool,
-) -> tuple[Recording, list[Place]]:
-    """A recording, and the places that it shows to be state although they are not among ``places``."""
+) -> tuple[Recording, dict[Place, Any]]:
+    """A recording, and the places that it shows to be state although they are not among ``places``, with what it leaves there."""
     opened = stateful.arguments(args, kwargs)
     leaves, tree = flatten(
         (args, kwargs),
@@ -137,6 +142,7 @@ def _attempt(
                 seen = capture._quietly(kept, result) if claim.asked else []
             found = state.finish(capture, containers)
             graph = capture.finish(result, tree, containers, state)
+            left = {place: place.saved() for place in found}
         finally:
             state.restore()
             capture.forget_arrays()
@@ -144,7 +150,7 @@ def _attempt(
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
     facts = surroundings_of(weights, graph, asked.modules(), only_without_grad)
     facts += outside_of((function, *statics(tree)), state.free(containers))
-    return Recording(graph, weights, Surroundings(facts, dict_version), state.places, other), found
+    return Recording(graph, weights, Surroundings(facts, dict_version), state.places, other), left
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:

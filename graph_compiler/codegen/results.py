@@ -67,7 +67,7 @@ class _Results:
         if issubclass(cls, Mapping) and dataclasses.is_dataclass(cls):
             return f"{name}({', '.join(f'{key}={child}' for key, child in zip(tree.keys, children))})"
         self.result.imports.append("from graph_compiler.trees import build")
-        return f"build({name}, {tree.keys!r}, [{', '.join(children)}])"
+        return f"build({name}, {self._static(tree.keys)}, [{', '.join(children)}])"
 
     def _class(self, cls: type) -> str:
         if cls not in self.classes:

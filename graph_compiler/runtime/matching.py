@@ -23,6 +23,7 @@ Match = Callable[..., "tuple[Any, ...] | None"]
 UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
 _IDENTICAL = (bool, type(None))
 _EQUAL = (int, str)
+_SPELLED = (bool, int, str, type(None))
 
 
 def matcher(graph: Graph, target: Target) -> Match:
@@ -135,7 +136,16 @@ class _Matcher:
         elif issubclass(cls, deque):
             self._require(f"len({name}) == {len(tree.keys) - 1}")
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
-            self._tree(child, _child_access(cls, name, i, key))
+            self._tree(child, self._child_access(cls, name, i, key))
+
+    def _child_access(self, cls: type, name: str, index: int, key: Any) -> str:
+        if issubclass(cls, (tuple, list)):
+            return f"{name}[{index}]"
+        if issubclass(cls, deque):
+            return f"{name}.maxlen" if key == "maxlen" else f"{name}[{key}]"
+        if issubclass(cls, Mapping):
+            return f"{name}[{repr(key) if type(key) in _SPELLED else self._bind('key', key)}]"
+        return f"{name}.{key}" if dataclasses.is_dataclass(cls) or str(key).isidentifier() else f"vars({name})[{key!r}]"
 
     def _facts(self) -> None:
         """Arrays that were one object are one object, those that were not are not; and facts that the original asked for are as they were."""
@@ -186,13 +196,3 @@ class _UnknownMatcher(_Matcher):
                 "if condition is False: return None",
                 f"if condition is not True: conditions.append((condition, {f'{guard.condition!r}, assumed by {guard.origin}'!r}))",
             ]
-
-
-def _child_access(cls: type, name: str, index: int, key: Any) -> str:
-    if issubclass(cls, (tuple, list)):
-        return f"{name}[{index}]"
-    if issubclass(cls, deque):
-        return f"{name}.maxlen" if key == "maxlen" else f"{name}[{key}]"
-    if issubclass(cls, Mapping):
-        return f"{name}[{key!r}]"
-    return f"{name}.{key}" if dataclasses.is_dataclass(cls) or str(key).isidentifier() else f"vars({name})[{key!r}]"

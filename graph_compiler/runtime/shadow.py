@@ -59,4 +59,6 @@ class Shadow:
 def _same(now: Any, before: Any) -> bool:
     if isinstance(now, (list, deque)) and type(now) is type(before):
         return len(now) == len(before) and all(map(is_, now, before))
+    if isinstance(now, dict) and type(now) is type(before):
+        return list(now) == list(before) and all(map(is_, now.values(), before.values()))
     return now is before or isinstance(now, (int, float, str, set)) and type(now) is type(before) and now == before

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,13 +41,33 @@ class Place:
         if not self.whole:
             self.held.kind.put(self.held.item, self.key, value)
         elif value is not self.held.item:
-            self.held.kind.refill(
-                self.held.item, dict(enumerate(value)) if not isinstance(value, (set, frozenset)) else dict(zip(value, value))
-            )
+            self.held.kind.refill(self.held.item, _parts(value))
 
     def saved(self) -> Any:
         """What is there now, in a form that later writes do not change."""
-        return type(self.held.item)(self.held.item) if self.whole else self.read()
+        return copy.copy(self.held.item) if self.whole else self.read()
+
+
+def _parts(value: Any) -> dict[Any, Any]:
+    """What a dict, set, list or deque holds, by key."""
+    if isinstance(value, dict):
+        return value
+    return dict(zip(value, value)) if isinstance(value, (set, frozenset)) else dict(enumerate(value))
+
+
+def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
+    """The ``known`` places and those that were ``found`` since; a dict that gets other entries each time is a place as a whole.
+
+    >>> from .world import Held, kind_of
+    >>> hooks = {}
+    >>> held = Held("hooks", hooks, kind_of(hooks), {})
+    >>> [place.name for place in together([Place(held, 3)], [Place(held, 5)])]
+    ['hooks']
+    """
+    found = list(found)
+    held_before = {id(place.held.item) for place in known if not place.whole and isinstance(place.held.item, dict)}
+    whole = {id(place.held.item): Place(place.held, whole=True) for place in found if id(place.held.item) in held_before}
+    return [*(place for place in (*known, *found) if id(place.held.item) not in whole), *whole.values()]
 
 
 @dataclass(frozen=True, eq=False)
