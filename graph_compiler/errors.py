@@ -52,6 +52,13 @@ class TracingError(GraphCompilerError):
     """The function did something during recording that cannot be seen, so no right graph exists."""
 
 
+class GradientRefused(GraphCompilerError):
+    """A gradient was taken through a rule of the user's (a ``torch.autograd.Function``, a backward hook) that is not known to the graph.
+
+    Results are right all the same. Rules that multiply the gradient by numbers, element by element, are translated.
+    """
+
+
 class NotTraced(GraphCompilerError):
     """A lazily compiled function was asked for something that exists only after its first call."""
 

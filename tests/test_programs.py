@@ -6,7 +6,7 @@ import pytest
 
 from graph_compiler.errors import GraphCompilerError
 
-from .programs import closures, foreign, found, guards, initialising, signatures, sizes, state, transforms, views, wrappers
+from .programs import closures, foreign, found, guards, initialising, places, signatures, sizes, state, transforms, views, wrappers
 from .programs.table import RAISED, Program, check
 
 TABLES = {
@@ -17,6 +17,7 @@ TABLES = {
     "state": state,
     "closures": closures,
     "initialising": initialising,
+    "places": places,
     "foreign": foreign,
     "wrappers": wrappers,
     "transforms": transforms,

@@ -10,6 +10,7 @@ name = "jax"
 imports = {
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
+    "GradientRefused": "from graph_compiler.errors import GradientRefused",
     "jax": "import jax",
     "jnp": "import jax.numpy as jnp",
     "lax": "from jax import lax",

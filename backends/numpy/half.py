@@ -20,7 +20,7 @@ _AS_THEY_ARE = frozenset({
     "asarray", "astype", "bitcast", "boolean_mask", "broadcast_to", "concat", "copy", "diag_embed", "diagonal", "eye", "flip", "full",
     "gather_nd", "getitem", "im2col", "nan_to_num", "nextafter", "one_hot", "ones", "permute_dims", "pixel_shuffle", "pixel_unshuffle",
     "channel_shuffle", "random_uniform", "repeat", "reshape", "roll", "setitem", "sliding_window", "split", "stack", "stop_gradient",
-    "take", "take_along_axis", "tile", "tril", "triu", "unstack", "zeros", "as_strided", "embedding",
+    "take", "take_along_axis", "tile", "tril", "triu", "unstack", "zeros", "as_strided", "embedding", "with_gradient", "refuse_gradient",
 })  # fmt: skip
 # Operators that round once: as they are too, unless a number stands beside the array, which would be rounded beforehand.
 _ROUNDED_ONCE = frozenset({

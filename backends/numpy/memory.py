@@ -9,7 +9,7 @@ from ...passes.own_results import own_results as _own_results
 VIEWS = frozenset({
     "adaptive_max_pool", "avg_pool", "bitcast", "channel_shuffle", "diff", "einsum", "flip", "getitem", "im2col", "imag", "interpolate",
     "matrix_power", "max_pool", "pad", "permute_dims", "pixel_shuffle", "pixel_unshuffle", "real", "reshape", "split", "stop_gradient",
-    "unstack", "view_as_complex",
+    "unstack", "view_as_complex", "with_gradient", "refuse_gradient",
 })  # fmt: skip
 # Views that numpy does not allow to be written to.
 READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})

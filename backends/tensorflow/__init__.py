@@ -9,6 +9,7 @@ name = "tensorflow"
 imports = {
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
+    "GradientRefused": "from graph_compiler.errors import GradientRefused",
     "Sequence": "from collections.abc import Sequence",
     "itertools": "import itertools",
     "np": "import numpy as np",

@@ -6,7 +6,12 @@ from .lowering import rows as rows
 from .native import target as target
 
 name = "torch"
-imports = {"F": "import torch.nn.functional as F", "torch": "import torch"}
+imports = {
+    "Any": "from typing import Any",
+    "GradientRefused": "from graph_compiler.errors import GradientRefused",
+    "F": "import torch.nn.functional as F",
+    "torch": "import torch",
+}
 
 
 def dtype_text(dtype: str) -> str:

@@ -134,6 +134,14 @@ def _requires_grad(capture: Capture, function: Any, args: Any, kwargs: Any) -> A
     return capture.run(function, args, kwargs)
 
 
+def _register_hook(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """A hook changes the gradient: see :mod:`.rules`."""
+    handle = capture.run(function, args, kwargs)
+    with capture:
+        capture.rules.hook(args[0], args[1] if len(args) > 1 else kwargs["hook"], handle)
+    return handle
+
+
 def _text(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """Text of a tensor shows its elements; that of a message ties the graph to none."""
     if capture.recorder.varies(capture.value(args[0])) and not capture.locator.in_message():
@@ -191,6 +199,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "l1_loss": _l1_loss,
     "is_contiguous": _contiguous,
     "requires_grad": _requires_grad,
+    "register_hook": _register_hook,
     "__set__": _set,
     **dict.fromkeys(reshaping.VIEWS, reshaping.reshape_in_place),
     **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),

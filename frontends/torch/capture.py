@@ -43,6 +43,7 @@ from .names import is_in_place, name_of, row_key
 from .parameters import Weights
 from .refusals import Refusals, check_classes
 from .reshaping import refuse_out
+from .rules import Rules
 from .settings import settings_kept
 from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
@@ -85,14 +86,14 @@ class Capture(TorchFunctionMode):
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
         self.count_call_inputs = 0
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
-        self.written = Written(self)
+        self.written, self.rules = Written(self), Rules(self)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
     def isolated(self) -> Iterator[None]:
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         try:
-            with self.host_draws.seen(), self.generators.following():
+            with self.host_draws.seen(), self.generators.following(), self.rules.seen():
                 with settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
                     yield
                 self.generators.finish()
@@ -143,7 +144,7 @@ class Capture(TorchFunctionMode):
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
-        for part in (self.unseen, self.host_draws, self.generators, self.written):
+        for part in (self.unseen, self.host_draws, self.generators, self.written, self.rules):
             part.capture = None
 
     def add_number(self, name: str, number: Any) -> Value:
@@ -303,6 +304,7 @@ class Capture(TorchFunctionMode):
         facts: dict[str, Any] = {"key": key}
         if key.startswith("as_strided") and not fills_memory(operands[0]):
             facts["strided"] = True
+        self.rules.refuse_writes(written, origin)
         if written:
             facts["writes"] = tuple(dict.fromkeys(written))
         if not self.grad_enabled and any(value in self.differentiable for value in values_in((inputs, params))):

@@ -15,7 +15,7 @@ from . import reads
 from .calls import TorchCalls
 from .names import name_of, resolve, row_key
 
-_NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII)
+_NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.(aten|graph_compiler)))?(\.\w+){1,2}", re.ASCII)
 _OBJECT = re.compile(r"torch\.(\w+)")
 _DEVICE = re.compile(r'torch\.device\("(cpu|cuda|mps|meta)(:\d+)?"\)')
 _CREATES = frozenset({

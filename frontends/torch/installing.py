@@ -36,7 +36,7 @@ def as_installed(graph: Graph, left: Mapping[Place, Any], attempt: Callable[[], 
     again = None
     try:
         again, more = attempt()
-        again = again if not more and same_program(graph, again.graph) else None
+        again = again if not (more or again.is_other_code) and same_program(graph, again.graph) else None
     except Exception:  # reported where it is recorded with state
         again = None
     finally:

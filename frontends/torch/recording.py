@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from ...errors import TracingError
 from ...ir.graph import Graph
 from ...tracing import Recorder, Surroundings
+from ...tracing.caches import Caches
 from ...tracing.places import Place, together
 from ...tracing.stateful import Stateful
 from ...tracing.updates import Containers
@@ -65,10 +67,13 @@ def record(
     those that the function reaches. ``numbers``: whether Python numbers in places become symbols; ``draws``: whether
     those that Python and numpy draw do, instead of constants.
     """
-    known, keys, rounds, compiled = list(places), KeySizes(), 0, not for_torch
+    known, keys, caches, rounds, compiled = list(places), KeySizes(), Caches(), 0, not for_torch
 
     def attempt() -> tuple[Recording, dict[Place, Any]]:
-        return _attempt(function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws, keys, compiled)
+        context = contextvars.copy_context()  # variables that the function sets are as before afterwards
+        return context.run(
+            _attempt, function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws, keys, caches, compiled
+        )
 
     while rounds < _MOST_ROUNDS:
         try:
@@ -86,7 +91,7 @@ def record(
             return again
         compiled = compiled and not recording.is_other_code
         keys.give_up()
-        known = together(known, found)
+        known = [*places, *together(known[len(places) :], found)]
         rounds += 1
     raise TracingError(f"{name} keeps its state in other places each time it is recorded: {', '.join(place.name for place in known[-5:])}")
 
@@ -108,6 +113,7 @@ def _attempt(
     numbers: bool,
     draws: bool,
     keys: KeySizes,
+    caches: Caches,
     compiled: bool,
 ) -> tuple[Recording, dict[Place, Any]]:
     """A recording, and the places that it shows to be state although they are not among ``places``, with what it leaves there."""
@@ -129,6 +135,7 @@ def _attempt(
         capture.count_call_inputs, capture.arrays = len(tensors), arrays
         again_args, again_kwargs = call_of(tree, tensors)
         state = State(weights, places, stateful.objects, numbers)
+        caches.begin(state.world.caches)
         capture.generators = Generators(
             capture, (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs))))
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from ...errors import TracingError
@@ -19,9 +20,10 @@ from ...tracing.places import Place, Replaced
 from ...tracing.places import State as RecordedState
 from ...tracing.roots import reach
 from ...tracing.updates import Containers
-from ...tracing.world import COMPILED, MISSING, Change, Names, World
-from ...trees import Branch, Tree, flatten, unflatten
+from ...tracing.world import COMPILED, MISSING, ORDER, Change, Names, World, is_whole
+from ...trees import Branch, Fixed, Tree, flatten, unflatten
 from .arguments import is_array, opens, to_tensor
+from .memory import is_shared
 from .parameters import Weights
 from .sizes import expression_of, is_symbolic, symbolic
 from .typed import DTYPES, typed
@@ -85,6 +87,7 @@ class State:
             if isinstance(change.key, str) and change.key.startswith(COMPILED):
                 continue
             place = _place_of(change)
+            self._refuse_shared(capture, change)
             if place.identity in known or containers.holds(change.held.item):
                 continue
             if self._is_buffer(capture, change):
@@ -95,11 +98,22 @@ class State:
         self._note_replaced(capture, containers)
         return list(found.values())
 
+    def _refuse_shared(self, capture: Any, change: Change) -> None:
+        """numpy writes to memory that the recording has met as a tensor: what the tensor held, and when, is not known."""
+        if not isinstance(change.held.item, np.ndarray):
+            return
+        for _, tensor in capture.recorder.graph.constants.values():
+            if is_shared(tensor) and np.shares_memory(tensor.detach().numpy(), change.held.item):
+                raise TracingError(
+                    f"{capture.recorder.graph.name}: {change.held.name}, an array of numpy, is written to by the function and read by torch, which cannot be "
+                    "recorded. Keep a tensor instead, and write to it with torch"
+                )
+
     def _note_replaced(self, capture: Any, containers: Containers) -> None:
         rewritten = capture.rewritten_state()
         for number, (place, before) in enumerate(zip(self.places, self.values)):
             now = place.read()
-            if place.whole and not isinstance(now, frozenset):
+            if place.whole and not isinstance(now, (frozenset, Fixed)):
                 continue  # its parts are looked after as those of an argument
             if not _same(now, before) or id(now) in rewritten:
                 item = MISSING if now is MISSING else containers.place(now, rewritten)
@@ -136,7 +150,7 @@ class State:
 
 
 def _place_of(change: Change) -> Place:
-    whole = isinstance(change.held.item, (list, set)) or type(change.held.item).__name__ == "deque"
+    whole = is_whole(change.held.item) or change.key is ORDER
     return Place(change.held, None if whole else change.key, whole)
 
 
@@ -156,4 +170,4 @@ def _same(now: Any, before: Any) -> bool:
         return True
     if is_symbolic(now) or is_symbolic(before):
         return bool(expression_of(now) == expression_of(before)) and type(now) is type(before)
-    return isinstance(now, frozenset) and now == before
+    return isinstance(now, (frozenset, Fixed)) and now == before

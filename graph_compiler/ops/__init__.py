@@ -5,6 +5,7 @@
 
 from . import array_api as array_api
 from . import fft as fft
+from . import gradients as gradients
 from . import indexing as indexing
 from . import linalg as linalg
 from . import nn as nn

@@ -10,6 +10,7 @@ from operator import is_
 from typing import Any
 
 from ..tracing.places import Place
+from ..trees import Fixed
 
 
 @dataclass
@@ -53,6 +54,7 @@ class Shadow:
         finally:
             for kept in entered:
                 kept.own = kept.place.saved()
+            for kept in entered:
                 kept.place.write(kept.users)
 
 
@@ -61,4 +63,4 @@ def _same(now: Any, before: Any) -> bool:
         return len(now) == len(before) and all(map(is_, now, before))
     if isinstance(now, dict) and type(now) is type(before):
         return list(now) == list(before) and all(map(is_, now.values(), before.values()))
-    return now is before or isinstance(now, (int, float, str, set)) and type(now) is type(before) and now == before
+    return now is before or isinstance(now, (int, float, str, frozenset, Fixed)) and type(now) is type(before) and now == before

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..trees import Leaf, Tree
+from ..trees import Fixed, Leaf, Tree
+from .contents import contents_of
 from .updates import Kept, New, Same, item_of
-from .world import MISSING, Held
+from .world import MISSING, Held, Names
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +29,14 @@ class Place:
     @property
     def identity(self) -> tuple[int, Any]:
         """Equal for places that are the same."""
-        return (id(self.held.item), None if self.whole else self.key)
+        item = self.held.item.space if isinstance(self.held.item, Names) else self.held.item
+        return (id(item), None if self.whole else self.key)
 
     def read(self) -> Any:
-        """What is there now; ``MISSING`` where nothing is. Of a set, its elements: they are part of the signature."""
+        """What is there now; ``MISSING`` where nothing is. Of a set or a buffer, its elements: they are part of the signature."""
         if self.whole:
+            if contents_of(self.held.item) is not None:
+                return self.held.kind.pairs(self.held.item)[0]
             return frozenset(self.held.item) if isinstance(self.held.item, set) else self.held.item
         return self.held.kind.pairs(self.held.item).get(self.key, MISSING)
 
@@ -45,13 +49,16 @@ class Place:
 
     def saved(self) -> Any:
         """What is there now, in a form that later writes do not change."""
-        return copy.copy(self.held.item) if self.whole else self.read()
+        held = self.read()
+        return copy.copy(held) if self.whole and held is self.held.item else held
 
 
 def _parts(value: Any) -> dict[Any, Any]:
     """What a dict, set, list or deque holds, by key."""
     if isinstance(value, dict):
         return value
+    if isinstance(value, Fixed):
+        return {0: value}
     return dict(zip(value, value)) if isinstance(value, (set, frozenset)) else dict(enumerate(value))
 
 

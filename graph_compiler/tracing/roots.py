@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -12,6 +14,7 @@ from .world import Names
 
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "\\Lib\\", "<frozen")
 _OWN = __name__.partition(".")[0]
+_ENVIRONMENT = frozenset({"environ", "getenv", "putenv"})
 Root = tuple[str, Any]
 
 
@@ -24,6 +27,8 @@ def reach(callables: Iterable[Any]) -> Iterator[Root]:
     >>> [(name, root.pairs()) for name, root in reach([lambda x: x * len(__name__)]) if isinstance(root, Names)]
     [('', {'__name__': 'graph_compiler.tracing.roots'})]
     """
+    callables = list(callables)
+    yield from ((item.__self__.__name__, item.__self__) for item in callables if isinstance(getattr(item, "__self__", None), type))
     seen: set[int] = set()
     waiting = [(item, True) for item in callables]
     while waiting:
@@ -53,9 +58,8 @@ def _functions(item: Any) -> Iterator[types.FunctionType]:
             yield from (function for function in found if base is item or not _is_library(function))
         return
     plain = inspect.unwrap(getattr(item, "__func__", item)) if callable(item) else item
-    for function in dict.fromkeys((getattr(item, "__func__", item), plain)):
-        if isinstance(function, types.FunctionType):
-            yield function
+    bare = getattr(item, "__func__", item)
+    yield from (function for function in ((bare,) if bare is plain else (bare, plain)) if isinstance(function, types.FunctionType))
     if not isinstance(item, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
         yield from _functions(type(item))
     elif isinstance(item, types.MethodType) and not isinstance(item.__self__, (type, types.ModuleType)):
@@ -78,19 +82,28 @@ def _is_own(module: str | None) -> bool:
 
 
 def _roots(function: types.FunctionType) -> Iterator[Root]:
-    names = [name for name in _names(function.__code__) if name in function.__globals__]
-    modules = [item for name in names if isinstance(item := function.__globals__[name], types.ModuleType)]
-    if others := [name for name in names if not isinstance(function.__globals__[name], types.ModuleType)]:
+    names = _names(function.__code__)
+    modules = [item for name in names if isinstance(item := function.__globals__.get(name), types.ModuleType)]
+    modules += [item for item in _closure_of(function) if isinstance(item, types.ModuleType)]
+    if not _ENVIRONMENT.isdisjoint(names):
+        yield "os.environ", os.environ
+    if others := [name for name in names if not isinstance(function.__globals__.get(name), types.ModuleType)]:
         yield "", Names(function.__globals__, others)
-    for module in (module for module in modules if not _is_own(module.__name__)):
-        inside = [name for name in _names(function.__code__) if name in vars(module)]
-        if inside and not any(part in (getattr(module, "__file__", None) or "<frozen") for part in _LIBRARY):
-            yield module.__name__, Names(vars(module), inside)
+    yield from ((module.__name__, Names(vars(module), names)) for module in modules if not _is_library_module(module))
     yield from zip(function.__code__.co_freevars, function.__closure__ or ())
     defaults = inspect.signature(function, follow_wrapped=False).parameters.values()
     yield from ((p.name, p.default) for p in defaults if p.default is not inspect.Parameter.empty)
-    if vars(function):
-        yield function.__name__, vars(function)
+    yield function.__name__, vars(function)
+
+
+def _closure_of(function: types.FunctionType) -> list[Any]:
+    return [item for cell in function.__closure__ or () for item in _parts(cell)]
+
+
+def _is_library_module(module: types.ModuleType) -> bool:
+    if _is_own(module.__name__) or module.__name__.partition(".")[0] in sys.stdlib_module_names:
+        return True
+    return any(part in (getattr(module, "__file__", None) or "") for part in _LIBRARY)
 
 
 def _names(code: types.CodeType) -> list[str]:

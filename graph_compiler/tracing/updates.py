@@ -167,6 +167,8 @@ def _refill(container: Any, pairs: list[tuple[Any, Any]]) -> None:
     if isinstance(container, Mapping):
         for key in [key for key in container if key not in dict(pairs)]:
             del container[key]  # type: ignore[attr-defined]
+        if isinstance(container, dict) and [key for key in dict(pairs) if key in container] != list(container):
+            container.clear()  # another order
         container.update(pairs)  # type: ignore[attr-defined]
         return
     for name in [name for name in vars(container) if name not in dict(pairs)]:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import contextvars
 import enum
+import functools
+import os
 import sys
 import types
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..trees import Fixed, same_static
+from .contents import contents_of
+
 _CLOSED = (
-    type,
     types.ModuleType,
     types.FunctionType,
     types.MethodType,
@@ -25,6 +31,13 @@ _CLOSED = (
     type(None),
 )
 _FOREIGN = frozenset({*sys.stdlib_module_names, "graph_compiler", "numpy", "jax", "jaxlib"})
+# Of the classes of Python's own library, those whose objects hold what the user puts there.
+_HOLDING = frozenset({
+    ("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"), ("collections", "UserList"),
+    ("collections", "ChainMap"), ("_thread", "_local"), ("queue", "Queue"), ("queue", "LifoQueue"), ("queue", "PriorityQueue"),
+    ("weakref", "WeakKeyDictionary"), ("weakref", "WeakValueDictionary"),
+})  # fmt: skip
+INSTALLED = ("site-packages", "dist-packages")
 _DEEPEST = 8
 COMPILED = "_compiled_"  # attributes that hold compiled methods: no state of the user's
 
@@ -39,6 +52,7 @@ class _Missing:
 
 
 MISSING = _Missing()
+ORDER = object()  # the key of a change of a dict that has the same parts in another order
 
 
 class Names:
@@ -66,7 +80,7 @@ class Kind:
 
 
 def _pairs_of_dict(held: dict[Any, Any]) -> dict[Any, Any]:
-    return dict(dict.items(held))  # not what a subclass makes of its items
+    return dict((OrderedDict if isinstance(held, OrderedDict) else dict).items(held))  # not what a subclass makes of its items
 
 
 def _put_in_dict(held: dict[Any, Any], key: Any, value: Any) -> None:
@@ -149,14 +163,87 @@ def _refill_object(item: Any, before: dict[Any, Any]) -> None:
         _refill_dict(attributes, {name: before[name] for name in order})
 
 
+def _is_of_user(cls: type) -> bool:
+    """Whether a class may hold state of the user's: not those of installed libraries."""
+    known = _of_user.get(cls)
+    if known is None:
+        file = str(getattr(sys.modules.get(cls.__module__), "__file__", None) or "")
+        library = cls.__module__.partition(".")[0] in (*_FOREIGN, "torch") or any(folder in file for folder in INSTALLED)
+        known = _of_user[cls] = not library or cls.__module__ == "__main__"
+    return known
+
+
+_of_user: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
+
+
+def _pairs_of_class(cls: type) -> dict[Any, Any]:
+    return {name: part for name, part in vars(cls).items() if not name.startswith(("__", "_abc_", COMPILED))}
+
+
+def _put_in_class(cls: type, key: Any, value: Any) -> None:
+    if value is not MISSING:
+        type.__setattr__(cls, key, value)
+    elif key in vars(cls):
+        type.__delattr__(cls, key)
+
+
+def _refill_class(cls: type, before: dict[Any, Any]) -> None:
+    for name in {**_pairs_of_class(cls), **before}:
+        if vars(cls).get(name, MISSING) is not before.get(name, MISSING):
+            _put_in_class(cls, name, before.get(name, MISSING))
+
+
+def _pairs_of_variable(variable: contextvars.ContextVar[Any]) -> dict[Any, Any]:
+    held = variable.get(MISSING)
+    return {} if held is MISSING else {0: held}
+
+
+def _put_in_variable(variable: contextvars.ContextVar[Any], key: Any, value: Any) -> None:
+    if value is not MISSING:  # what was set cannot be taken out, but in the order of the tokens
+        variable.set(value)
+
+
+def _put_in_environment(held: Any, key: Any, value: Any) -> None:
+    if value is not MISSING:
+        held[key] = value
+    elif key in held:
+        del held[key]
+
+
+def _refill_environment(held: Any, before: dict[Any, Any]) -> None:
+    for name in {**held, **before}:
+        _put_in_environment(held, name, before.get(name, MISSING))
+
+
 def _numbered(held: Any) -> dict[Any, Any]:
     return dict(enumerate(held))
 
 
 OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object)
-_KINDS: tuple[tuple[type, Kind], ...] = (
+
+
+def _pairs_of_contents(item: Any) -> dict[Any, Any]:
+    contents = contents_of(item)
+    return {0: Fixed(contents.take(item))} if contents else {}
+
+
+def _put_contents(item: Any, value: Any) -> None:
+    if contents := contents_of(item):
+        contents.put(item, value.value)
+
+
+_CONTENTS = Kind(
+    _pairs_of_contents, lambda item, key, value: _put_contents(item, value), lambda item, before: _put_contents(item, before[0])
+)
+_CLASS = Kind(_pairs_of_class, _put_in_class, _refill_class)
+_KINDS: tuple[tuple[Any, Kind], ...] = (
     (dict, Kind(_pairs_of_dict, _put_in_dict, _refill_dict)),
     (list, Kind(_numbered, _put_in_list, _refill_list)),
+    (
+        contextvars.ContextVar,
+        Kind(_pairs_of_variable, _put_in_variable, lambda held, before: _put_in_variable(held, 0, before.get(0, MISSING))),
+    ),
+    (type(os.environ), Kind(dict, _put_in_environment, _refill_environment)),
     (deque, Kind(_numbered, _put_in_list, _refill_list)),
     (set, Kind(lambda held: dict(zip(held, held)), lambda held, key, value: None, _refill_set)),
     (Names, Kind(Names.pairs, lambda names, key, value: _put_in_dict(names.space, key, value), _refill_names)),
@@ -169,10 +256,24 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
     for cls, kind in _KINDS:
         if isinstance(item, cls):
             return kind
+    if contents_of(item) is not None:
+        return _CONTENTS
+    if isinstance(item, type):
+        return _CLASS if _is_of_user(item) else None
     if isinstance(item, _CLOSED) or hasattr(item, "__array__") or not (hasattr(item, "__dict__") or _slots(item)):
         return None
-    package = type(item).__module__.partition(".")[0]
-    return OBJECT if always or package not in _FOREIGN or isinstance(item, types.SimpleNamespace) else None
+    return OBJECT if always or _holds_of_user(type(item)) else None
+
+
+def _holds_of_user(cls: type) -> bool:
+    if cls.__module__.partition(".")[0] not in _FOREIGN:
+        return True
+    return any((base.__module__, base.__name__) in _HOLDING for base in cls.__mro__)
+
+
+def is_whole(item: Any) -> bool:
+    """Whether a container is state as a whole: its parts have no names of their own."""
+    return isinstance(item, (list, deque, set)) or contents_of(item) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,6 +325,7 @@ class World:
 
     def __init__(self, roots: Iterable[tuple[str, Any]], closed: frozenset[str] = frozenset(), own: Iterable[Any] = ()) -> None:
         self.held: list[Held] = []
+        self.caches: list[Any] = []  # functions in functools.lru_cache
         self._known: set[int] = set()
         self._own = set(map(id, own))
         waiting = deque((name, root, 0) for name, root in roots)
@@ -233,10 +335,14 @@ class World:
     def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
         if isinstance(item, tuple) and depth <= _DEEPEST:
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
+        if isinstance(item, functools._lru_cache_wrapper):
+            self.caches.append(item)
         kind = None if id(item) in self._known or depth > _DEEPEST else kind_of(item, id(item) in self._own)
         if kind is None:
             return
         self._known.add(id(item))
+        if kind is OBJECT:
+            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if _is_of_user(cls))
         held = Held(name, item, kind, kind.pairs(item))
         self.held.append(held)
         for key, child in held.before.items():
@@ -253,14 +359,21 @@ class World:
             now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:
                 old, new = held.before.get(key, MISSING), now.get(key, MISSING)
-                if old is not new:
+                if not _same(old, new):
                     yield Change(held, key, old, new)
+            if isinstance(held.item, dict) and list(now) != (order := list(held.before)) and set(now) == set(order):
+                yield Change(held, ORDER, order, list(now))
 
     def restore(self) -> None:
         """Puts everything back as it was."""
         for held in self.held:
             if list(map(_identity, held.kind.pairs(held.item).items())) != list(map(_identity, held.before.items())):
                 held.kind.refill(held.item, held.before)
+
+
+def _same(before: Any, now: Any) -> bool:
+    """Numbers by value, and what stands for contents."""
+    return before is now or (type(before) in (int, float, str, Fixed) and same_static(before, now))
 
 
 def _identity(pair: tuple[Any, Any]) -> tuple[Any, int]:

@@ -43,7 +43,9 @@ rows.table({
     "rsqrt": "lax.rsqrt({x})",
     "sigmoid": "lax.logistic({x})",
     "sinc": "sine_quotient(jnp.pi * {x})",
+    "refuse_gradient": "refuse_gradient({*arrays}, {message=})",
     "stop_gradient": "lax.stop_gradient({x})",
+    "with_gradient": "with_gradient({*arrays})",
     "view_as_complex": "lax.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "jnp.stack([{x}.real, {x}.imag], axis=-1)",
 })  # fmt: skip

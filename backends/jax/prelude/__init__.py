@@ -54,6 +54,8 @@ from .embedding import embedding_bag as embedding_bag
 from .fft import centered_window as centered_window
 from .fft import istft as istft
 from .fft import stft as stft
+from .gradients import refuse_gradient as refuse_gradient
+from .gradients import with_gradient as with_gradient
 from .indexing import along_axis as along_axis
 from .indexing import diag_embed as diag_embed
 from .indexing import masked_scatter as masked_scatter

@@ -78,3 +78,9 @@ def trunc_divide(x1: Operand, x2: Operand) -> str:
 def view_as_complex(x: Operand, *, out: Any) -> str:
     """The pairs that lie together are read as complex numbers."""
     return f"np.ascontiguousarray({x}).view(np.{out[0].dtype})[..., 0]"
+
+
+@rows.row("with_gradient", "refuse_gradient")
+def without_derivatives(*arrays: Operand, message: str = "") -> str:
+    """The array itself."""
+    return str(arrays[0])

@@ -38,7 +38,9 @@ rows.table({
     "orthogonal_polynomial": "orthogonal_polynomial({x}, {n}, {kind})",
     "polygamma": "polygamma({x}, {n})",
     "sinc": "sine_quotient(math.pi * {x})",
+    "refuse_gradient": "refuse_gradient({*arrays}, {message=})",
     "stop_gradient": "tf.stop_gradient({x})",
+    "with_gradient": "with_gradient({*arrays})",
     "view_as_complex": "tf.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "tf.stack([tf.math.real({x}), tf.math.imag({x})], axis=-1)",
 })  # fmt: skip

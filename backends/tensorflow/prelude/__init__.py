@@ -84,6 +84,8 @@ from .fft import rfftfreq as rfftfreq
 from .fft import rfftn as rfftn
 from .fft import scaled as scaled
 from .fft import stft as stft
+from .gradients import refuse_gradient as refuse_gradient
+from .gradients import with_gradient as with_gradient
 from .indexing import as_index as as_index
 from .indexing import axes_first as axes_first
 from .indexing import diag_embed as diag_embed

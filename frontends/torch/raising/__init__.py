@@ -8,6 +8,7 @@ from . import differences as differences
 from . import distances as distances
 from . import elementwise as elementwise
 from . import fft as fft
+from . import gradients as gradients
 from . import indexing as indexing
 from . import joining as joining
 from . import least_squares as least_squares

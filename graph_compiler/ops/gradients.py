@@ -1,0 +1,25 @@
+"""Arrays whose gradients follow rules of the user's own."""
+
+from __future__ import annotations
+
+from ..errors import InvalidGraph
+from .registry import ArraySpec, declare
+
+_SECTION = "gradients"
+
+
+@declare(_SECTION)
+def with_gradient(*arrays: ArraySpec) -> ArraySpec:
+    """The first array; the others are pairs of a source and a slope, and the gradient of each source is the array's times the slope.
+
+    No gradient flows to the first array itself, nor through the rule to the slopes; the slopes are differentiated for derivatives of derivatives.
+    """
+    if len(arrays) % 2 == 0:
+        raise InvalidGraph(f"an array and pairs of a source and a slope are needed, got {len(arrays)} arrays")
+    return arrays[0]
+
+
+@declare(_SECTION)
+def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
+    """The first array; an error where a gradient is taken of it with respect to any of the arrays."""
+    return arrays[0]

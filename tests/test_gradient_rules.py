@@ -1,0 +1,280 @@
+"""Gradients through rules of the user's own: right in every target, or an error when one is taken; results are right in any case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import GradientRefused  # noqa: E402
+
+from .programs.transforms import NewStyle, Square, StraightThrough  # noqa: E402
+from .support.canonical import raised  # noqa: E402
+
+Function = torch.autograd.Function
+TARGETS = ("torch", "jax", "tensorflow", "raised")
+
+
+class Reversal(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, scale: float) -> Any:
+        ctx.scale = scale
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient.neg() * ctx.scale, None
+
+
+class Unchanged(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return -0.5 * gradient
+
+
+class Rectified(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.clamp(min=0)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        gradient = gradient.clone()
+        gradient[x < 0] = 0
+        return gradient * 3
+
+
+class Sign(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.sign()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return torch.where(x.abs() <= 1, gradient, torch.zeros_like(gradient))
+
+
+class Sigmoid(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        y = torch.sigmoid(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        (y,) = ctx.saved_tensors
+        return 2 * gradient * y * (1 - y)
+
+
+class Product(Function):
+    @staticmethod
+    def forward(x: Any, y: Any) -> Any:
+        return x * y
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        x, y = ctx.saved_tensors
+        return gradient * y * 2, gradient * x * 3
+
+
+class Clipped(Function):
+    """Not linear in the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient.clamp(-0.1, 0.1)
+
+
+class Mixed(Function):
+    """Linear, but not element by element."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x @ x.mT
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient @ gradient.new_ones(gradient.shape[0], 3)
+
+
+class Counting(Function):
+    """What it leaves behind in a backward pass is not to happen while recording, nor be lost."""
+
+    calls: ClassVar[list[int]] = []
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        Counting.calls.append(1)
+        return gradient * 2
+
+
+unchanged = Unchanged.apply  # taken before any recording
+
+
+def hooked(x: Any) -> Any:
+    y = x * 3
+    if y.requires_grad:
+        y.register_hook(lambda gradient: gradient * 2)
+    return (y * y).sum()
+
+
+def clipping_hook(x: Any) -> Any:
+    y = x * 3
+    if y.requires_grad:
+        y.register_hook(lambda gradient: gradient.clamp(max=1))
+    return (y * y).sum()
+
+
+def both_of_new_style(x: Any) -> Any:
+    first, second = NewStyle.apply(x)
+    return (first * second).sum()
+
+
+RIGHT: dict[str, Callable[[Any], Any]] = {
+    "square": lambda x: Square.apply(x).sum(),
+    "straight_through": lambda x: (StraightThrough.apply(x, 4.0) * x).sum(),
+    "reversal": lambda x: (Reversal.apply(x, 2.0) ** 2).sum(),
+    "unchanged": lambda x: (unchanged(x) ** 2).sum(),
+    "rectified": lambda x: (Rectified.apply(x) * x).sum(),
+    "sign": lambda x: (Sign.apply(x) * x).sum(),
+    "sigmoid": lambda x: Sigmoid.apply(x).sum(),
+    "product": lambda x: Product.apply(x, x.sin()).sum(),
+    "two results": both_of_new_style,
+    "written to afterwards": lambda x: Rectified.apply(x).add_(1).mul(x).sum(),
+    "one in the other": lambda x: Unchanged.apply(Rectified.apply(x) * x).sum(),
+    "by detach": lambda x: ((x + (x.round() - x).detach()) * x).sum(),
+    "tensor hook": hooked,
+}
+REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "clipped": (lambda x: (Clipped.apply(x) * 5).sum(), "the rule of Clipped"),
+    "mixed": (lambda x: Mixed.apply(x).sum(), "the rule of Mixed"),
+    "counting": (lambda x: Counting.apply(x).sum(), "the rule of Counting"),
+    "tensor hook": (clipping_hook, "a hook of a tensor"),
+}
+FIRST = torch.tensor([[-1.5, 0.2, 0.7], [2.0, -0.3, 0.1]])
+OTHER = torch.tensor([[-0.5, 1.2, 0.7], [2.0, -2.3, 0.1], [0.3, 0.4, -0.6]])
+
+
+def by_torch(function: Any) -> Callable[[Any], tuple[Any, Any]]:
+    def run(x: Any) -> tuple[Any, Any]:
+        x = x.clone().requires_grad_()
+        y = function(x)
+        return y.detach().numpy(), torch.autograd.grad(y, x)[0].numpy()
+
+    return run
+
+
+def by_jax(graph: Any) -> Callable[[Any], tuple[Any, Any]]:
+    import jax
+
+    def run(x: Any) -> tuple[Any, Any]:
+        return jax.value_and_grad(jax.jit(lambda array: graph.functional(graph.parameters, array)))(x.numpy())
+
+    return run
+
+
+def by_tensorflow(graph: Any) -> Callable[[Any], tuple[Any, Any]]:
+    import tensorflow as tf
+
+    def run(x: Any) -> tuple[Any, Any]:
+        array = tf.constant(x.numpy())
+        with tf.GradientTape() as tape:
+            tape.watch(array)
+            y = graph.functional(graph.parameters, array)
+        return y.numpy(), tape.gradient(y, array).numpy()
+
+    return run
+
+
+def graph_of(function: Any, to: str) -> tuple[Any, Callable[[Any], tuple[Any, Any]]]:
+    """The graph, and a function that gives its result and gradient."""
+    pytest.importorskip(to if to != "raised" else "torch")
+    if to in ("torch", "raised"):
+        graph = graph_compiler.compile(function, args=(FIRST.clone().requires_grad_(),))
+        graph = raised(graph) if to == "raised" else graph
+        return graph, by_torch(graph)
+    graph = graph_compiler.compile(function, to=to, args=(FIRST,))
+    return graph, by_jax(graph) if to == "jax" else by_tensorflow(graph)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", RIGHT)
+def test_rules_that_multiply(name: str, to: str) -> None:
+    if name == "tensor hook" and to not in ("torch", "raised"):
+        pytest.skip("only an array of torch can be asked whether it requires a gradient")
+    _, run = graph_of(RIGHT[name], to)
+    for x in (FIRST, OTHER):
+        for found, expected in zip(run(x), by_torch(RIGHT[name])(x)):
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_rules_are_refused_where_a_gradient_is_taken(name: str, to: str) -> None:
+    if name == "tensor hook" and to not in ("torch", "raised"):
+        pytest.skip("only an array of torch can be asked whether it requires a gradient")
+    function, words = REFUSED[name]
+    graph, run = graph_of(function, to)
+    given = OTHER.clone().requires_grad_() if to in ("torch", "raised") else OTHER
+    np.testing.assert_allclose(
+        np.asarray(graph(given).detach() if hasattr(graph(given), "detach") else graph(given)), function(OTHER), rtol=1e-5
+    )
+    with pytest.raises(GradientRefused, match=words):
+        run(OTHER)
+    assert not Counting.calls
+
+
+def test_a_backward_hook_of_a_module_is_refused() -> None:
+    layer = torch.nn.Linear(3, 3)
+    layer.register_full_backward_hook(lambda module, given, made: (given[0] * 2,))
+    x = FIRST.clone().requires_grad_()
+    graph = graph_compiler.compile(layer, args=(x,))
+    assert torch.equal(graph(x), layer(x))
+    with pytest.raises(GradientRefused, match="a backward hook of Linear"):
+        graph(x).sum().backward()
+
+
+def test_the_second_derivative_of_a_rule_that_uses_its_result_is_refused() -> None:
+    import jax
+
+    graph = graph_compiler.compile(RIGHT["sigmoid"], to="jax", args=(FIRST,))
+    first = jax.grad(lambda x: graph.functional({}, x))
+    with pytest.raises(GradientRefused, match="the derivative of a rule"):
+        jax.grad(lambda x: first(x).sum())(FIRST.numpy())
+    square = graph_compiler.compile(RIGHT["square"], to="jax", args=(FIRST,))
+    second = jax.grad(lambda x: jax.grad(lambda y: square.functional({}, y))(x).sum())(FIRST.numpy())
+    np.testing.assert_allclose(second, np.full((2, 3), 5.0))
+
+
+def test_functions_are_as_they_were_after_a_recording() -> None:
+    before = {name: vars(Square).get(name) for name in ("forward", "setup_context", "backward")}
+    graph_compiler.compile(RIGHT["square"], args=(FIRST,))
+    with pytest.raises(ZeroDivisionError):
+        graph_compiler.compile(lambda x: Square.apply(x) / (1 // 0), args=(FIRST,))
+    assert {name: vars(Square).get(name) for name in before} == before
