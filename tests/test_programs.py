@@ -6,7 +6,7 @@ import pytest
 
 from graph_compiler.errors import GraphCompilerError
 
-from .programs import closures, foreign, found, guards, initialising, places, signatures, sizes, state, transforms, views, wrappers
+from .programs import changes, closures, foreign, found, guards, initialising, places, signatures, sizes, state, transforms, views, wrappers
 from .programs.table import RAISED, Program, check
 
 TABLES = {
@@ -15,6 +15,7 @@ TABLES = {
     "sizes": sizes,
     "views": views,
     "state": state,
+    "changes": changes,
     "closures": closures,
     "initialising": initialising,
     "places": places,

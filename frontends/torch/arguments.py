@@ -20,7 +20,8 @@ def is_array(item: Any) -> bool:
         return True
     if isinstance(item, (np.generic, type)) or is_symbolic(item):  # a symbolic number that is asked for an attribute becomes a guard
         return False
-    return hasattr(item, "dtype") and hasattr(item, "shape") and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
+    cls = type(item)  # where Python looks for such methods, too
+    return (hasattr(cls, "__dlpack__") or hasattr(cls, "__array__")) and hasattr(item, "dtype") and hasattr(item, "shape")
 
 
 def opens(item: Any) -> bool:

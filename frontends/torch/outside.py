@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -25,8 +26,14 @@ def outside_of(objects: Iterable[Any], free: Free) -> list[Fact]:
     """What these callables refer to: closures, globals, attributes, hooks, the children of modules."""
     reach = Reach(objects, _INTERNAL, _is_leaf, _parts, _HIDDEN)
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
+    classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
+    forwards = [Fact("{}.forward is {}", (cls, cls.forward), f"forward of {cls.__name__}") for cls in classes if not _is_torchs(cls)]
     found = facts_outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), _contents, free)
-    return [*hooks.facts(), *found]
+    return [*hooks.facts(), *forwards, *found]
+
+
+def _is_torchs(cls: type) -> bool:
+    return cls.__module__.startswith("torch.")
 
 
 def _is_leaf(item: Any) -> bool:
@@ -53,7 +60,7 @@ def _contents(item: Any) -> bytes | None:
     """The elements of memory whose writes torch does not count."""
     if isinstance(item, np.ndarray):
         return item.tobytes()
-    if isinstance(item, bytearray):
+    if isinstance(item, (bytearray, array.array)):
         return bytes(item)
     return elements_of(item) if isinstance(item, torch.Tensor) and is_shared(item) else None
 

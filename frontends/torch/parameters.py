@@ -7,28 +7,49 @@ import inspect
 import threading
 import types
 import weakref
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch
 
+from ...errors import GuardFailed
+from ...tracing.conjunction import conjunction
+from .tensors import spec_of
+from .versions import dict_version
+
 
 class LiveTensors:
-    """Called, the tensors that modules hold under these names at the moment. ``current`` are those of the last ``refresh``."""
+    """Called, the tensors that modules hold under these names at the moment: the very dict of before while none was replaced.
+
+    ``current`` are those of the last ``refresh``. Both raise ``GuardFailed`` where one was taken away, or replaced by one of another shape or type.
+    """
 
     def __init__(self, holders: dict[str, tuple[dict[str, Any], str]]) -> None:
         self._holders = holders
         self.dicts = [held for held, _ in holders.values()]
-        self.refresh()
+        self.is_counted = all(isinstance(held, dict) for held in self.dicts)  # not those of scripted modules
+        self.current = {name: held[key] for name, (held, key) in holders.items()}
+        self._specs = {name: spec_of(tensor) for name, tensor in self.current.items()}
 
     def __call__(self) -> dict[str, Any]:
-        self.refresh()
+        if not self.is_counted or not self._is_fresh():
+            self.refresh()
         return self.current
+
+    @functools.cached_property
+    def _is_fresh(self) -> Callable[[], bool]:
+        return conjunction([], dict_version, [self])
 
     def refresh(self) -> None:
         """Reads them again."""
-        self.current = {name: held[key] for name, (held, key) in self._holders.items()}
+        now = {name: _held(held, key) for name, (held, key) in self._holders.items()}
+        new = [name for name, tensor in now.items() if tensor is not self.current[name]]
+        for name in new:
+            if not isinstance(now[name], torch.Tensor) or spec_of(now[name]) != self._specs[name]:
+                raise GuardFailed(f"{name} was replaced by something of another shape or type")
+        if new:
+            self.current = now
 
 
 class Weights:
@@ -163,7 +184,7 @@ def _lock_of(module: torch.nn.Module) -> Any:
 
 def _held(holder: Any, key: str) -> Any:
     """What a module holds; a scripted module has something like a dict, which has no ``get``."""
-    return dict(holder.items()).get(key)
+    return holder.get(key) if isinstance(holder, dict) else dict(holder.items()).get(key)
 
 
 def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:

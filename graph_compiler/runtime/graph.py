@@ -7,6 +7,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GuardFailed, NotSerialisable, NotTraced, TooManyVariants
@@ -141,7 +142,8 @@ class Graph:
         """Weights and persistent buffers that the graph uses, by their ``state_dict`` names, as arrays of the graph's framework."""
         found: dict[str, Any] = {}
         for variant in self._variants:
-            found.update(variant.parameters())
+            with suppress(GuardFailed):  # of weights that were replaced by others of another shape
+                found.update(variant.parameters())
         return found
 
     @property

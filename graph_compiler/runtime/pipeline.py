@@ -134,7 +134,7 @@ class Pipeline:
             self._note_places(held.kept())
         constants = {key: array if as_recorded else native.adopt(array) for key, (_, array) in graph.constants.items()}
         parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self._converted(recorded, graph)
-        surroundings = surroundings.followed_by(parameters) if hasattr(parameters, "refresh") else surroundings
+        surroundings = surroundings.followed_by(parameters) if getattr(parameters, "is_counted", False) else surroundings
         store = recorded.weights.rebind if as_recorded else self._store
         return Variant(graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, store)
 
@@ -225,15 +225,23 @@ class Pipeline:
 
     def _converted(self, recording: Any, graph: IRGraph) -> Callable[[], Mapping[str, Any]]:
         """Weights in the target's arrays: converted once, whatever number of variants uses them, and again where the user replaced one."""
-        live = recording.weights.live(list(graph.parameters))()
+        live, names = recording.weights.live(list(graph.parameters)), list(graph.parameters)
+        seen = live()
+        self._convert(seen)
+
+        def parameters() -> Mapping[str, Any]:
+            if (now := live()) is not seen:
+                self._convert(now)
+            return self._parameters if len(names) == len(self._parameters) else {name: self._parameters[name] for name in names}
+
+        return parameters
+
+    def _convert(self, weights: Mapping[str, Any]) -> None:
         known = {name: source() for name, source in self._sources.items()}
-        new = {name: array for name, array in live.items() if known.get(name) is not array and name not in self._stored}
+        new = {name: array for name, array in weights.items() if known.get(name) is not array}
+        self._stored.difference_update(new)  # what the user puts there counts
         self._parameters.update((name, self.target.target.adopt(array)) for name, array in new.items())
         self._sources.update((name, weakref.ref(array)) for name, array in new.items())
-        if graph.parameters.keys() == self._parameters.keys():
-            return lambda: self._parameters
-        names = list(graph.parameters)
-        return lambda: {name: self._parameters[name] for name in names}
 
 
 def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:

@@ -177,7 +177,10 @@ class Variant:
             return self._failed(problem)
 
     def _run_and_apply(self, leaves: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        leading = self._leading()
+        try:
+            leading = self._leading()
+        except GuardFailed as problem:
+            return self._failed(problem)
         held = self.state.held() if self.state else ()
         before = [(array, self.target.copy(array)) for array in self._arrays_written(leading, leaves)] if self._saves else []
         try:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from ..errors import GuardFailed
+
 Version = Callable[[dict[Any, Any]], int]  # of a dict: another number after each change
-_GONE = (KeyError, AttributeError, ValueError)
+_GONE = (KeyError, AttributeError, ValueError, GuardFailed)
 
 
 class Fact(NamedTuple):

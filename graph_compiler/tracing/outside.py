@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import types
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..trees import same_static
+from .code_names import names_read
 from .conjunction import Fact
 from .reach import MOST_ITEMS, Reach, attributes_of, cell_is_filled
 
 _ATOMS = frozenset({bool, int, float, complex, str, bytes})
+_ENVIRONMENT = frozenset({"environ", "getenv"})
+_UNSET = object()
 _NOT_REBOUND = (type, types.ModuleType, types.BuiltinFunctionType)
 Free = Callable[[Any, Any], bool]  # whether a part of a container (a whole one: None) is read anew at each call
 
@@ -35,7 +41,9 @@ def facts_outside(
     found = [
         *_globals(reach, free),
         *_cells(reach, free),
-        *_functions(reach),
+        *_functions(reach, free),
+        *_variables(reach, free),
+        *_environment(reach, free),
         *_owners(reach, facts_of, free),
         *_containers(reach, free),
     ]
@@ -57,11 +65,32 @@ def _cells(reach: Reach, free: Free) -> Iterator[Fact]:
             yield _same("{}.cell_contents", (cell,), cell.cell_contents, f"the variable {name} of an enclosing function")
 
 
-def _functions(reach: Reach) -> Iterator[Fact]:
+def _functions(reach: Reach, free: Free) -> Iterator[Fact]:
     for function in reach.functions:
+        yield _same("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
         for name in ("__defaults__", "__kwdefaults__"):
             if getattr(function, name):
                 yield _same(f"{{}}.{name}", (function,), getattr(function, name), f"the defaults of {function.__name__}")
+        own = vars(function)
+        for name in (name for name in own if name in reach.names and not free(own, name)):
+            yield _entry(f"the attribute {name} of {function.__name__}", own, name)
+
+
+def _variables(reach: Reach, free: Free) -> Iterator[Fact]:
+    for variable in reach.variables:
+        if not free(variable, 0):
+            yield _same("{}.get({})", (variable, _UNSET), variable.get(_UNSET), f"the context variable {variable.name}")
+
+
+def _environment(reach: Reach, free: Free) -> Iterator[Fact]:
+    """All of it, where the user's own code names it."""
+    if not any(_ENVIRONMENT & names_read(function.__code__) for function in reach.functions):
+        return
+
+    def now() -> dict[str, str]:
+        return {name: text for name, text in os.environ.items() if not free(os.environ, name)}
+
+    yield Fact("{}() == {}", (now, now()), "an environment variable")
 
 
 def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free) -> Iterator[Fact]:
@@ -81,7 +110,7 @@ def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free)
 
 
 def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> Fact:
-    if name not in own:  # a slot
+    if name not in own or isinstance(owner, threading.local):  # a slot, or another dict in each thread
         return _same("{}({}, {})", (getattr, owner, name), item, what)
     return _entry(what, own, name) if isinstance(own, dict) else _same("{}[{}]", (own, name), item, what)
 
@@ -103,7 +132,8 @@ def _containers(reach: Reach, free: Free) -> Iterator[Fact]:
             yield from (_entry(what, items, key) for key in items if not free(items, key))
         else:
             text, objects = _as_it_is(items)
-            yield Fact(text, objects, what, items if isinstance(items, dict) else None)
+            counts = isinstance(items, dict) and not isinstance(items, OrderedDict)  # whose order is no matter of the dict below it
+            yield Fact(text, objects, what, items if counts else None)
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import sys
 import types
@@ -16,7 +17,8 @@ _ATOMS = (str, bytes, int, float, complex, type(None), types.BuiltinFunctionType
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 MOST_ITEMS = 1000  # of larger containers only the number of items is watched
 # Of the classes of Python's own library, those whose objects only hold what the user put there.
-_PLAIN = frozenset({("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"), ("collections", "UserList")})
+_PLAIN = frozenset({("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")})
+_WRAPPERS = frozenset({("collections", "UserDict"), ("collections", "UserList"), ("collections", "ChainMap")})  # read by their own methods
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -42,6 +44,7 @@ class Reach:
         self.cells: list[tuple[str, types.CellType]] = []
         self.containers: list[Any] = []
         self.owners: list[Any] = []  # objects, classes and Python modules: what has attributes
+        self.variables: list[contextvars.ContextVar[Any]] = []
         self._internal, self._is_leaf, self._parts, self._hidden = internal, is_leaf, parts, hidden
         self._seen: dict[int, Any] = {}
         self._scanned: dict[int, int] = {}  # id of an owner -> how many names were known when it was scanned
@@ -53,6 +56,8 @@ class Reach:
     def attributes(self, owner: Any) -> list[str]:
         """Names of the attributes of an owner that its code may read."""
         fragments = self.fragments - {""} if isinstance(owner, (type, types.ModuleType)) else self.fragments
+        if _wraps(type(owner)):
+            return list(vars(owner))
         visible = (name for name in attributes_of(owner) if name not in self._hidden and not name.startswith("__"))
         return [name for name in visible if name in self.names or any(fragment in name for fragment in fragments)]
 
@@ -131,12 +136,16 @@ class Reach:
     def _object(self, item: Any) -> None:
         parts = list(self._parts(item))
         cls = type(item)
-        if not parts and self._is_internal(cls.__module__) and (cls.__module__, cls.__name__) not in _PLAIN:
+        if not parts and self._is_internal(cls.__module__) and (cls.__module__, cls.__name__) not in _PLAIN and not _wraps(cls):
             wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
             return self._visit(wrapped) if isinstance(wrapped, types.FunctionType) else None
         self._class(cls)
         self.owners.append(item)
         return self._visit_all(parts)
+
+    def _variable(self, variable: contextvars.ContextVar[Any]) -> None:
+        self.variables.append(variable)
+        self._visit(variable.get(None))
 
     def _is_internal(self, module: str | None) -> bool:
         package = (module or "").partition(".")[0]
@@ -154,6 +163,7 @@ def _each(*getters: str) -> Callable[[Reach, Any], None]:
 _KINDS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
     (types.FunctionType, Reach._function),
     (types.MethodType, _each("__func__", "__self__")),
+    (contextvars.ContextVar, Reach._variable),
     (functools.partial, _each("func", "args", "keywords")),
     (property, _each("fget")),
     (functools.cached_property, _each("func")),
@@ -162,6 +172,11 @@ _KINDS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
     (types.ModuleType, Reach._module),
     ((*_SEQUENCES, dict), Reach._container),
 )
+
+
+def _wraps(cls: type) -> bool:
+    """Whether objects of a class hold a container, which methods of Python's library read for the user's code."""
+    return any((base.__module__, base.__name__) in _WRAPPERS for base in cls.__mro__)
 
 
 def attributes_of(owner: Any) -> dict[str, Any]:

@@ -260,7 +260,7 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
         return _CONTENTS
     if isinstance(item, type):
         return _CLASS if _is_of_user(item) else None
-    if isinstance(item, _CLOSED) or hasattr(item, "__array__") or not (hasattr(item, "__dict__") or _slots(item)):
+    if isinstance(item, _CLOSED) or hasattr(type(item), "__array__") or not (hasattr(item, "__dict__") or _slots(item)):
         return None
     return OBJECT if always or _holds_of_user(type(item)) else None
 
