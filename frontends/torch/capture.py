@@ -99,6 +99,8 @@ class Capture(TorchFunctionMode):
                 self.generators.finish()
             self.refusals.check(self.here)
             self.memory.check(self.recorder.graph.name, self.written)
+            if not self.for_torch:
+                self.memory.refuse_aliases(self.recorder.graph.name, self.written, self.input_tensors[self.count_call_inputs :])
             self.gradients.check(self.recorder.graph.name)
         finally:
             self.gradients.restore()

@@ -28,13 +28,14 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
         )
     if name is None and capture.threads.any:
         raise TracingError(f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be recorded")
-    if capture.unseen.made(tensor):
+    if capture.unseen.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
         raise TracingError(
             f"{capture.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded has made of it "
             "(torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
         )
     if is_shared(tensor):
         capture.memory.share(tensor, capture.here())
+    capture.memory.comes_from_outside(tensor)
     if name is None or not capture.weights.is_persistent(name):
         return capture.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
     value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))

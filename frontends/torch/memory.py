@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import Any
+from collections.abc import Container, Iterable
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...errors import TracingError
 from ...ir.graph import Origin, Value
-from .tensors import version
+from .tensors import storage, version
+
+if TYPE_CHECKING:
+    from .written import Written
 
 
 class Memory:
@@ -18,6 +21,7 @@ class Memory:
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
+        self._outside: list[torch.Tensor] = []
         self._shared: list[tuple[torch.Tensor, int, bytes, Origin]] = []
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
@@ -41,6 +45,19 @@ class Memory:
         """From now on other code may write to the tensor's memory, which torch does not count."""
         if has_memory(tensor):
             self._shared.append((tensor, version(tensor), elements_of(tensor), origin))
+
+    def comes_from_outside(self, tensor: torch.Tensor) -> None:
+        """A parameter, a buffer or a constant was met."""
+        self._outside.append(tensor)
+
+    def refuse_aliases(self, name: str, written: Written, inputs: Iterable[torch.Tensor | None]) -> None:
+        """``TracingError`` where memory is written to that two arrays from outside share: elsewhere they are two."""
+        held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
+        for owner in written.owners():
+            if any(tensor is not owner and has_memory(tensor) and storage(tensor) == storage(owner) for tensor in held):
+                raise TracingError(
+                    f"{name} writes to memory that two of its arrays share (a weight and its .data, say), which only torch has; pass a copy (clone)"
+                )
 
     def check(self, name: str, written: Container[int]) -> None:
         """``TracingError`` where other code has written to memory that was handed to it; ``written`` are the ids of what recorded calls wrote to."""

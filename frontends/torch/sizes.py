@@ -218,6 +218,12 @@ class _Number:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(self.node._number(), dtype)
 
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 

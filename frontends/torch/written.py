@@ -25,6 +25,10 @@ class Written:
     def __contains__(self, identity: object) -> bool:
         return identity in self._saved
 
+    def owners(self) -> list[torch.Tensor]:
+        """The arrays."""
+        return [owner for owner, _ in self._saved.values()]
+
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before a call that may write to its arguments."""
         targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []

@@ -225,7 +225,9 @@ class Pipeline:
 
     def _converted(self, recording: Any, graph: IRGraph) -> Callable[[], Mapping[str, Any]]:
         """Weights in the target's arrays: converted once, whatever number of variants uses them, and again where the user replaced one."""
-        live, names = recording.weights.live(list(graph.parameters)), list(graph.parameters)
+        written = (effect.target for effect in graph.effects if effect.kind == "buffer")
+        names = list(dict.fromkeys((*graph.parameters, *written)))
+        live = recording.weights.live(names)
         seen = live()
         self._convert(seen)
 
@@ -238,7 +240,9 @@ class Pipeline:
 
     def _convert(self, weights: Mapping[str, Any]) -> None:
         known = {name: source() for name, source in self._sources.items()}
-        new = {name: array for name, array in weights.items() if known.get(name) is not array}
+        new = {
+            name: array for name, array in weights.items() if known.get(name) is not array and (name in known or name not in self._stored)
+        }
         self._stored.difference_update(new)  # what the user puts there counts
         self._parameters.update((name, self.target.target.adopt(array)) for name, array in new.items())
         self._sources.update((name, weakref.ref(array)) for name, array in new.items())

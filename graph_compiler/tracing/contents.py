@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,10 +31,40 @@ def _put_in_numpy(item: Any, taken: bytes) -> None:
     item[...] = np.frombuffer(taken, item.dtype).reshape(item.shape)
 
 
+@dataclass(frozen=True)
+class Taken:
+    """The state of a generator of numpy, compared by its ``key``."""
+
+    key: Any
+    state: Any = field(compare=False)
+
+
+def _key(state: Any) -> Any:
+    if isinstance(state, dict):
+        return tuple((name, _key(part)) for name, part in state.items())
+    return state.tobytes() if isinstance(state, np.ndarray) else tuple(map(_key, state)) if isinstance(state, tuple) else state
+
+
+def _take_from_generator(item: np.random.Generator) -> Taken:
+    state = item.bit_generator.state
+    return Taken(_key(state), state)
+
+
+def _put_in_generator(item: Any, taken: Taken) -> None:
+    item.bit_generator.state = taken.state
+
+
+def _take_from_random_state(item: np.random.RandomState) -> Taken:
+    state = item.get_state()
+    return Taken(_key(state), state)
+
+
 _ROWS: tuple[tuple[type, Contents], ...] = (
     (array.array, Contents(lambda item: item.tobytes(), _put_in_array)),
     (bytearray, Contents(bytes, _put_in_bytes)),
     (np.ndarray, Contents(lambda item: item.tobytes(), _put_in_numpy)),
+    (np.random.Generator, Contents(_take_from_generator, _put_in_generator)),
+    (np.random.RandomState, Contents(_take_from_random_state, lambda item, taken: item.set_state(taken.state))),
     (random.Random, Contents(random.Random.getstate, random.Random.setstate)),
 )
 

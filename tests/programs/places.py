@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import array
 import collections
+import concurrent.futures
 import contextvars
 import dataclasses
+import enum
 import functools
 import os
 import queue
@@ -352,6 +354,18 @@ def generator_of_random_numbers() -> Any:
     return lambda x: x * numbers.random()
 
 
+@_program
+def generator_of_numpy() -> Any:
+    numbers = np.random.default_rng(0)
+    return lambda x: x * numbers.random()
+
+
+@_program
+def random_state_of_numpy() -> Any:
+    numbers = np.random.RandomState(0)
+    return lambda x: x * numbers.rand()
+
+
 class Environment:
     """Both callables of a test would count in one place."""
 
@@ -368,3 +382,66 @@ class Environment:
 
 
 PROGRAMS.append(Program("environment", Environment, _CALLS))
+
+
+# ---------------------------------------------------------------------------------------------- memory that two names share
+@_program
+def spectral_norm() -> Any:
+    """Its weight shares memory with the parameter before the first call."""
+    torch.manual_seed(0)
+    return nn.utils.spectral_norm(nn.Linear(3, 3))
+
+
+def weight_written_by_its_data() -> Any:
+    torch.manual_seed(0)
+    layer = nn.Linear(3, 3)
+    weight = layer.weight.data
+
+    def function(x: Any) -> Any:
+        weight.add_(1)
+        return layer(x)
+
+    return function
+
+
+PROGRAMS.append(
+    Program(
+        "weight_written_by_its_data",
+        weight_written_by_its_data,
+        _CALLS,
+        {ELSEWHERE: "memory that two of its arrays share"},
+        targets=("torch", "jax", "numpy", "tensorflow"),
+    )
+)
+
+
+# ---------------------------------------------------------------------------------------------- copies, keys, threads
+@_program
+def dataclass_as_dict() -> Any:
+    @dataclasses.dataclass
+    class Result:
+        array: Any
+        length: int
+
+    return lambda x: dataclasses.asdict(Result(x * 2, x.shape[0]))
+
+
+@_program
+def keys_of_enum() -> Any:
+    class Part(enum.Enum):
+        FIRST = 1
+        SECOND = 2
+
+    return lambda x: {Part.FIRST: x + 1, (0, Part.SECOND): x * 2}[Part.FIRST]
+
+
+def result_from_a_pool() -> Any:
+    return lambda x: _POOL.submit(lambda: x * 2).result() + x
+
+
+_POOL = concurrent.futures.ThreadPoolExecutor(1)
+PROGRAMS.append(
+    Program(
+        "result_from_a_pool", result_from_a_pool, _CALLS, dict.fromkeys(("torch", ELSEWHERE), "from a thread that the function started")
+    )
+)

@@ -37,6 +37,12 @@ def same(b: TorchBuilder, input: Any, *_options: Any, **_named: Any) -> Any:
     return input
 
 
+@rows.row("__deepcopy__")
+def deepcopy(b: TorchBuilder, input: Any, memo: Any = None) -> Any:
+    """copy.deepcopy: in a pure graph the same numbers."""
+    return input
+
+
 @rows.row("detach", "detach_copy", "data")
 def detach(b: TorchBuilder, input: Any) -> Any:
     """torch.Tensor.detach, torch.Tensor.data: the same numbers without a gradient."""
