@@ -95,3 +95,24 @@ def test_hidden_states_and_attentions(name: str, to: str) -> None:
         assert len(expected["hidden_states"]) > 1 and len(expected["attentions"]) > 0
         assert_same(found, expected)
     assert not any(variant.state for variant in graph.variants)
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
+def test_a_static_cache_is_written_to_step_by_step(to: str) -> None:
+    """After the first step the cache holds arrays of the graph's framework, which cannot be written to."""
+    from transformers import StaticCache
+
+    model, original = (small.BY_NAME["llama"].load().model for _ in range(2))
+    graph = graph_compiler.compile(model, to=to)
+    caches = [StaticCache(config=model.config, max_cache_len=16) for _ in range(2)]
+    for ids in ([[1, 2, 3]], [[4]], [[5]]):
+        with torch.no_grad():
+            found = graph(input_ids=torch.tensor(ids), past_key_values=caches[0]).logits
+            assert_same(found, original(input_ids=torch.tensor(ids), past_key_values=caches[1]).logits)
+
+
+def test_greedy_generation() -> None:
+    model = small.BY_NAME["llama"].load().model
+    graph = graph_compiler.compile(lambda ids: model.generate(ids, max_new_tokens=3, do_sample=False, pad_token_id=0), to="torch")
+    for ids in (torch.tensor([[1, 2, 3]]), torch.tensor([[4, 5, 6]])):
+        assert_same(graph(ids), model.generate(ids, max_new_tokens=3, do_sample=False, pad_token_id=0))

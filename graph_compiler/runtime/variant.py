@@ -15,8 +15,8 @@ from ..sizes import Size, same_elements
 from ..tracing import Surroundings
 from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places
-from ..tracing.updates import apply_updates
-from ..trees import leaves_at, unflatten
+from ..tracing.updates import apply_updates, put
+from ..trees import leaves_at, paths, unflatten
 from .matching import UnknownMatch, matcher, unknown_matcher
 from .target import Target
 
@@ -250,11 +250,20 @@ class Variant:
         given = leaves_at(self.graph.input_tree, (args, kwargs)) if written else []
         for effect, value in zip(self.graph.effects, effects):
             if effect.kind == "argument":
-                self.target.write_back(given[effect.target], value)
+                self._write(effect.target, given[effect.target], value, (args, kwargs))
             elif effect.kind == "buffer":
                 self.store(effect.target, value)
             else:
                 self.constants[effect.target] = value  # type: ignore[index]
+
+    def _write(self, index: int, array: Any, value: Any, arguments: Any) -> None:
+        """An array of the arguments holds other elements; one that nobody can write to is replaced in the container that holds it."""
+        try:
+            self.target.write_back(array, value)
+        except GuardFailed:
+            is_alone = list(self.graph.notes.get("same_inputs", ())).count(index) < 2
+            if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
+                raise
 
     def pure(
         self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()

@@ -130,6 +130,23 @@ def at(arguments: Any, path: Path) -> Any:
     return arguments
 
 
+def put(arguments: Any, path: Path, value: Any) -> bool:
+    """Puts something at a path inside of a container of the arguments; whether that was possible: not for an argument itself, nor in a tuple.
+
+    >>> cache = {"keys": [1, 2]}
+    >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)
+    (True, {'keys': [1, 5]}, False)
+    """
+    container = at(arguments, path[:-1])
+    if len(path) < 3 or isinstance(container, tuple):
+        return False
+    if isinstance(container, (list, deque, Mapping)):
+        container[path[-1]] = value  # type: ignore[index]
+    else:
+        object.__setattr__(container, path[-1], value)
+    return True
+
+
 class _Field(str):
     """The name of an attribute, as a key."""
 
