@@ -40,8 +40,13 @@ from .bessel import bessel_y1 as bessel_y1
 from .bessel import chebyshev_sum as chebyshev_sum
 from .convolution import col2im as col2im
 from .convolution import conv as conv
+from .convolution import conv_of_columns as conv_of_columns
 from .convolution import conv_transpose as conv_transpose
+from .convolution import depthwise_conv as depthwise_conv
 from .convolution import im2col as im2col
+from .convolution import plus_bias as plus_bias
+from .convolution import shifted as shifted
+from .convolution import window_counts as window_counts
 from .creation import linspace as linspace
 from .elementwise import absolute as absolute
 from .elementwise import atan2 as atan2

@@ -1,8 +1,13 @@
-"""Convolutions, and windows as columns."""
+"""Convolutions, and windows as columns.
+
+XLA for CPU is slow at two kinds of convolutions, which are written otherwise there: those channel by channel, and those whose weight is
+larger than all windows together, for it puts the axes of the weight in another order at every call.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +31,12 @@ def conv(
 ) -> jax.Array:
     """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and dilation an axis of space."""
     rank = x.ndim - 2
+    if layout == "channels_last" and input_dilation is None and jax.default_backend() == "cpu":
+        shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
+        if groups == weight.shape[0] == x.shape[-1] > 1 and math.prod(weight.shape[2:]) <= 128:
+            return plus_bias(depthwise_conv(x, weight, *shape), bias)
+        if groups == 1 and weight.shape[0] >= math.prod(window_counts(x, weight.shape[2:], *shape)) * x.shape[0]:
+            return plus_bias(conv_of_columns(x, weight, *shape), bias)
     space = "DHW"[3 - rank :]
     arrays = "NC" + space if layout == "channels_first" else "N" + space + "C"
     result = lax.conv_general_dilated(
@@ -38,9 +49,49 @@ def conv(
         dimension_numbers=(arrays, "OI" + space, arrays),
         feature_group_count=groups,
     )
-    if bias is None:
-        return result
-    return result + (bias.reshape(-1, *(1,) * rank) if layout == "channels_first" else bias)
+    return plus_bias(result, bias, rank if layout == "channels_first" else 0)
+
+
+def plus_bias(x: jax.Array, bias: jax.Array | None, behind: int = 0) -> jax.Array:
+    """``x`` plus a number for each channel, which so many axes follow."""
+    return x if bias is None else x + bias.reshape(-1, *(1,) * behind)
+
+
+def window_counts(
+    x: jax.Array, kernel: tuple[int, ...], strides: tuple[int, ...], padding: tuple[tuple[int, int], ...], dilation: tuple[int, ...]
+) -> list[int]:
+    """How many windows of ``x[batch, *space, channels]`` there are along each axis of space."""
+    reach = [step * (k - 1) + 1 for step, k in zip(dilation, kernel)]
+    return [max((n + sum(pair) - r) // s + 1, 0) for n, pair, r, s in zip(x.shape[1:-1], padding, reach, strides)]
+
+
+def shifted(
+    x: jax.Array, kernel: tuple[int, ...], strides: tuple[int, ...], padding: tuple[tuple[int, int], ...], dilation: tuple[int, ...]
+) -> list[jax.Array]:
+    """For each element of the kernel, the elements of ``x[batch, *space, channels]`` that it meets in all windows."""
+    counts = window_counts(x, kernel, strides, padding, dilation)
+    padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])
+    parts = []
+    for tap in np.ndindex(*kernel):
+        starts = [place * step for place, step in zip(tap, dilation)]
+        places = (slice(start, start + (n - 1) * s + 1, s) if n else slice(0) for start, n, s in zip(starts, counts, strides))
+        parts.append(padded[(slice(None), *places)])
+    return parts
+
+
+def depthwise_conv(x: jax.Array, weight: jax.Array, *shape: Any) -> jax.Array:
+    """Convolution of each channel of ``x[batch, *space, channels]`` with its own kernel of ``weight[channels, 1, *kernel]``."""
+    wide = jnp.promote_types(x.dtype, jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype
+    taps = weight.reshape(weight.shape[0], -1).T.astype(wide)
+    parts = shifted(x.astype(wide), weight.shape[2:], *shape)
+    return sum(part * tap for part, tap in zip(parts, taps)).astype(x.dtype)
+
+
+def conv_of_columns(x: jax.Array, weight: jax.Array, *shape: Any) -> jax.Array:
+    """Convolution of ``x[batch, *space, channels]`` as the product of its windows with the weight as it is."""
+    parts = shifted(x, weight.shape[2:], *shape)
+    columns = jnp.stack(parts, axis=-1).reshape(*parts[0].shape[:-1], math.prod(weight.shape[1:]))
+    return jnp.inner(columns, weight.reshape(weight.shape[0], -1))
 
 
 def conv_transpose(
