@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -381,3 +382,65 @@ def test_a_residual_network_is_permuted_where_images_come_in(to: str, expected: 
     case = small.BY_NAME["resnet"].load()
     graph = graph_compiler.transpile(case.model, source="torch", to=to, kwargs=case.inputs)
     assert permutations(graph.variants[0].graph) == expected
+
+
+# ---------------------------------------------------------------------------------------------- pooling and convolution of single targets
+WINDOWS = {"kernel": (3, 2), "strides": (2, 1), "padding": ((1, 1), (1, 0))}
+
+
+@pytest.mark.parametrize("layout", ["channels_first", "channels_last"])
+@pytest.mark.parametrize("options", [{}, {"ceil_mode": True}, {"dilation": (2, 1)}], ids=str)
+def test_pooling_in_tensorflow_keeps_what_is_no_number(layout: str, options: dict[str, Any]) -> None:
+    """TensorFlow's own kernels pass over NaN, and give the lowest finite number for minus infinity."""
+    tf = pytest.importorskip("tensorflow")
+    prelude = importlib.import_module("graph_compiler.backends.tensorflow.prelude")
+    x = torch.linspace(-3, 3, 2 * 4 * 7 * 6).sin().reshape(2, 4, 7, 6)
+    x[0, 0, 1, 1], x[0, 1], x[1, 2, 3, 3], x[1, 3, :, 2] = torch.nan, -torch.inf, torch.inf, -torch.inf
+    wanted = torch.max_pool2d(F.pad(x, (1, 0, 0, 0), value=-torch.inf), (3, 2), (2, 1), (1, 0), **options)
+    given = tf.constant(x.numpy() if layout == "channels_first" else x.permute(0, 2, 3, 1).numpy())
+    found = prelude.max_pool(given, **WINDOWS, **options, layout=layout).numpy()
+    np.testing.assert_array_equal(found if layout == "channels_first" else found.transpose(0, 3, 1, 2), wanted.numpy())
+
+
+SHAPES_OF_CONVOLUTIONS = (
+    ((2, 6, 9, 8), (6, 1, 3, 2), 6, (2, 1), (1, 2)),  # channel by channel
+    ((2, 6, 9, 8), (12, 1, 3, 3), 6, (1, 1), (1, 1)),  # two of each channel
+    ((1, 3, 5, 4), (40, 3, 3, 3), 1, (2, 2), (1, 1)),  # a weight larger than all windows
+    ((1, 3, 9), (40, 3, 3), 1, (2,), (2,)),
+    ((3, 4, 4, 5, 4), (4, 1, 2, 2, 2), 4, (1, 1, 1), (1, 2, 1)),
+)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy", "tensorflow"])
+@pytest.mark.parametrize(("shape", "kernel", "groups", "strides", "dilation"), SHAPES_OF_CONVOLUTIONS)
+def test_convolutions_of_every_kind(
+    shape: tuple[int, ...], kernel: tuple[int, ...], groups: int, strides: tuple[int, ...], dilation: tuple[int, ...], target: str
+) -> None:
+    pytest.importorskip(target)
+    generator = torch.Generator().manual_seed(0)
+    x, weight, bias = (torch.randn(size, generator=generator) for size in (shape, kernel, kernel[:1]))
+    rank = len(shape) - 2
+    function = (F.conv1d, F.conv2d, F.conv3d)[rank - 1]
+    graph = graph_compiler.transpile(
+        lambda a, w, b: function(a, w, b, strides, 1, dilation, groups), source="torch", to=target, args=(x, weight, bias)
+    )
+    np.testing.assert_allclose(
+        np.asarray(graph(x, weight, bias)), function(x, weight, bias, strides, 1, dilation, groups), rtol=1e-4, atol=1e-5
+    )
+    empty = x[:0]
+    assert graph(empty, weight, bias).shape == tuple(function(empty, weight, bias, strides, 1, dilation, groups).shape)
+
+
+def test_gradients_of_convolutions_that_jax_writes_otherwise() -> None:
+    jax = pytest.importorskip("jax")
+    for shape, kernel, groups, strides, dilation in SHAPES_OF_CONVOLUTIONS[:3]:
+        generator = torch.Generator().manual_seed(1)
+        x, weight = (torch.randn(size, generator=generator, requires_grad=True) for size in (shape, kernel))
+
+        def squares(a: Tensor, w: Tensor) -> Tensor:
+            return (F.conv2d(a, w, None, strides, 1, dilation, groups) ** 2).sum()  # noqa: B023
+
+        graph = graph_compiler.transpile(squares, source="torch", to="jax", args=(x, weight))
+        found = jax.jit(jax.grad(lambda a, w: graph.functional({}, a, w), argnums=(0, 1)))(x.detach().numpy(), weight.detach().numpy())  # noqa: B023
+        for one, other in zip(found, torch.autograd.grad(squares(x, weight), (x, weight)), strict=True):
+            np.testing.assert_allclose(np.asarray(one), other, rtol=1e-3, atol=1e-3)

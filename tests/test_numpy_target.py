@@ -269,3 +269,15 @@ def test_every_helper_has_its_name_reserved(target: str) -> None:
     files = Path(inspect.getfile(room)).parent.glob("*.py")
     helpers = {node.name for file in files for node in ast.parse(file.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)}
     assert helpers and not helpers - vars(room).keys()
+
+
+def test_single_precision_erf_is_within_a_few_roundings() -> None:
+    from scipy import special
+
+    from graph_compiler.backends.numpy.prelude import gelu, single_erf
+
+    x = np.concatenate([np.linspace(-6, 6, 100_001), np.logspace(-30, 2, 10_000)]).astype(np.float32)
+    np.testing.assert_allclose(single_erf(x), special.erf(x.astype(np.float64)), rtol=6e-7)
+    with np.errstate(all="ignore"):  # as generated functions do
+        ends = gelu(np.array([np.inf, -np.inf, np.nan, 0.0, -20.0], np.float32))
+    np.testing.assert_array_equal(ends, np.array([np.inf, np.nan, np.nan, 0.0, -0.0], np.float32))

@@ -23,6 +23,7 @@ from .activations import glu as glu
 from .activations import hard_tanh as hard_tanh
 from .activations import log_softmax as log_softmax
 from .activations import selu as selu
+from .activations import single_erf as single_erf
 from .activations import soft_shrink as soft_shrink
 from .activations import softmax as softmax
 from .activations import softplus as softplus
@@ -33,6 +34,7 @@ from .convolution import added_windows as added_windows
 from .convolution import col2im as col2im
 from .convolution import conv as conv
 from .convolution import conv_transpose as conv_transpose
+from .convolution import depthwise_conv as depthwise_conv
 from .convolution import im2col as im2col
 from .convolution import window_view as window_view
 from .convolution import with_bias as with_bias

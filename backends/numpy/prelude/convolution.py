@@ -23,11 +23,32 @@ def conv(
     if layout == "channels_last":
         x = np.moveaxis(x, -1, 1)
     given, taken, *kernel = weight.shape
+    if groups == given == x.shape[1] > 1:
+        return with_bias(depthwise_conv(x, weight, strides, padding, dilation), bias, layout)
     windows = window_view(x, tuple(kernel), strides, padding, dilation)
     space = windows.shape[2 + len(kernel) :]
     columns = windows.reshape(x.shape[0], groups, taken * math.prod(kernel), math.prod(space))
     result = weight.reshape(groups, given // groups, taken * math.prod(kernel)) @ columns
     return with_bias(result.reshape(x.shape[0], given, *space), bias, layout)
+
+
+def depthwise_conv(
+    x: np.ndarray,
+    weight: np.ndarray,
+    strides: tuple[int, ...] | None,
+    padding: tuple[tuple[int, int], ...] | None,
+    dilation: tuple[int, ...] | None,
+) -> np.ndarray:
+    """Convolution of each channel of ``x[batch, channels, *space]`` with its own kernel of ``weight[channels, 1, *kernel]``, tap by tap."""
+    windows = window_view(x, weight.shape[2:], strides, padding, dilation)
+    rank = weight.ndim - 2
+    total = np.zeros((*windows.shape[:2], *windows.shape[2 + rank :]), x.dtype)
+    part = np.empty_like(total)
+    for tap in np.ndindex(*weight.shape[2:]):
+        factors = weight[(slice(None), 0, *tap)].reshape(-1, *(1,) * rank)
+        np.multiply(windows[(slice(None), slice(None), *tap)], factors, out=part)
+        total += part
+    return total
 
 
 def conv_transpose(
