@@ -53,7 +53,7 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     expected = peers.leaves(loaded.model(**loaded.inputs, **loaded.options))
     makers = {name: partial(_extracted, name, loaded, expected) for name in (OURS, THEIRS)}
     calls = results.attempt(case.name, {**makers, TENSORFLOW: partial(_in_tensorflow, loaded, expected)})
-    samples = interleave(calls, rounds=settings.rounds, batch=settings.batch)
+    samples = interleave(calls, rounds=settings.rounds // 3, batch=settings.batch)  # a call takes as long as a batch elsewhere
     results.add_samples(case.name, "steady call", samples)
     kind = "convolutional" if case in CONVOLUTIONAL else "transformer"
     if {OURS, THEIRS} <= samples.keys():
