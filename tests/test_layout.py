@@ -444,3 +444,17 @@ def test_gradients_of_convolutions_that_jax_writes_otherwise() -> None:
         found = jax.jit(jax.grad(lambda a, w: graph.functional({}, a, w), argnums=(0, 1)))(x.detach().numpy(), weight.detach().numpy())  # noqa: B023
         for one, other in zip(found, torch.autograd.grad(squares(x, weight), (x, weight)), strict=True):
             np.testing.assert_allclose(np.asarray(one), other, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_jax_exports_convolutions_with_a_symbolic_batch(groups: int) -> None:
+    """Whose sizes cannot be compared while it traces."""
+    jax = pytest.importorskip("jax")
+    exporting = importlib.import_module("jax.export")
+    layer = nn.Conv2d(4, 4, 3, groups=groups).requires_grad_(False)
+    graph = graph_compiler.transpile(layer, source="torch", to="jax", args=(torch.ones(2, 4, 4, 3),))
+    (batch,) = exporting.symbolic_shape("b")
+    images = jax.ShapeDtypeStruct((batch, 4, 4, 3), jax.numpy.float32)
+    exported = exporting.export(jax.jit(graph.functional))(dict(graph.parameters), images)
+    given = torch.linspace(-1, 1, 3 * 4 * 12).reshape(3, 4, 4, 3)
+    np.testing.assert_allclose(np.asarray(exported.call(dict(graph.parameters), given.numpy())), layer(given), rtol=1e-4, atol=1e-5)

@@ -31,7 +31,8 @@ def conv(
 ) -> jax.Array:
     """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and dilation an axis of space."""
     rank = x.ndim - 2
-    if layout == "channels_last" and input_dilation is None and jax.default_backend() == "cpu":
+    known = all(isinstance(size, int) for size in x.shape)  # jax.export has sizes that are none
+    if known and layout == "channels_last" and input_dilation is None and jax.default_backend() == "cpu":
         shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
         if groups == weight.shape[0] == x.shape[-1] > 1 and math.prod(weight.shape[2:]) <= 128:
             return plus_bias(depthwise_conv(x, weight, *shape), bias)
