@@ -39,7 +39,7 @@ from .keys import KeySizes
 from .meeting import met
 from .memory import Memory
 from .modes import unwound, without
-from .names import is_in_place, name_of, row_key
+from .names import is_in_place, name_by_module, name_of, row_key
 from .parameters import Weights
 from .refusals import Refusals, check_classes
 from .reshaping import refuse_out
@@ -123,7 +123,7 @@ class Capture(TorchFunctionMode):
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
         note_sharing(self, graph)
-        _name_by_module(graph, self._leaf_paths())
+        name_by_module(graph, self._leaf_paths())
         return graph
 
     def rewritten_state(self) -> frozenset[int]:
@@ -390,13 +390,3 @@ class Capture(TorchFunctionMode):
 
     def _leaf_paths(self) -> set[str]:
         return {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules}
-
-
-def _name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
-    """The last result of a module without children bears the module's name: ``query``, ``LayerNorm``."""
-    for node, following in zip(graph.nodes, [*graph.nodes[1:], None]):
-        path = node.origin.module
-        last = path.rpartition(".")[2]
-        ends = following is None or following.origin.module != path
-        if ends and path in leaf_paths and last and not last.isdigit() and len(node.outputs) == 1:
-            node.outputs[0].name = last

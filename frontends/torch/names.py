@@ -10,6 +10,8 @@ from typing import Any
 
 import torch
 
+from ...ir.graph import Graph
+
 _PUBLIC: tuple[tuple[str, Any, str], ...] = (
     ("torch.nn.functional", torch.nn.functional, ""),
     ("torch", torch, ""),
@@ -99,3 +101,13 @@ def resolve(name: str) -> Any:
     for part in name.split(".")[1:]:
         found = getattr(found, part)
     return found
+
+
+def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
+    """The last result of a module without children bears the module's name: ``query``, ``LayerNorm``."""
+    for node, following in zip(graph.nodes, [*graph.nodes[1:], None]):
+        path = node.origin.module
+        last = path.rpartition(".")[2]
+        ends = following is None or following.origin.module != path
+        if ends and path in leaf_paths and last and not last.isdigit() and len(node.outputs) == 1:
+            node.outputs[0].name = last
