@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
@@ -154,10 +154,11 @@ def test_a_recorded_call_that_is_written_wrongly_is_found(monkeypatch: pytest.Mo
         graph.verify()
 
 
-def test_a_value_that_was_baked_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCALE", "2.0")
-    graph = graph_compiler.transpile(lambda x: x * float(os.environ["SCALE"]), args=(torch.randn(3),))
+def test_a_value_that_was_baked_is_found(tmp_path: pathlib.Path) -> None:
+    scale = tmp_path / "scale"
+    scale.write_text("2.0")
+    graph = graph_compiler.transpile(lambda x: x * float(scale.read_text()), args=(torch.randn(3),))
     graph.verify()
-    monkeypatch.setenv("SCALE", "2.01")
+    scale.write_text("2.01")
     with pytest.raises(VerificationFailed, match="differ"):
         graph.verify()
