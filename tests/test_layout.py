@@ -402,6 +402,28 @@ def test_pooling_in_tensorflow_keeps_what_is_no_number(layout: str, options: dic
     np.testing.assert_array_equal(found if layout == "channels_first" else found.transpose(0, 3, 1, 2), wanted.numpy())
 
 
+@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("batch", [0, 2])
+@pytest.mark.parametrize("name", ["max_pool", "avg_pool"])
+def test_gradients_of_pooling_in_tensorflow(name: str, batch: int, rank: int) -> None:
+    """Also of an empty batch, on which TensorFlow's own kernel ends the process."""
+    tf = pytest.importorskip("tensorflow")
+    prelude = importlib.import_module("graph_compiler.backends.tensorflow.prelude")
+    x = torch.linspace(-40, 40, batch * 3 * 7**rank).sin().reshape(batch, 3, *(7,) * rank).requires_grad_()
+    wanted = torch.autograd.grad((getattr(F, f"{name}{rank}d")(x, 3, 2, 1) ** 2).sum(), x)[0] if batch else x
+    given = tf.constant(x.detach().permute(to_last(rank + 2)).numpy())
+
+    @tf.function
+    def gradient(array: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(array)
+            pooled = getattr(prelude, name)(array, (3,) * rank, (2,) * rank, ((1, 1),) * rank, layout="channels_last")
+            total = tf.reduce_sum(pooled**2)
+        return tape.gradient(total, array)
+
+    np.testing.assert_allclose(gradient(given).numpy().transpose(to_first(rank + 2)), wanted.detach(), rtol=1e-4, atol=1e-5)
+
+
 SHAPES_OF_CONVOLUTIONS = (
     ((2, 6, 9, 8), (6, 1, 3, 2), 6, (2, 1), (1, 2)),  # channel by channel
     ((2, 6, 9, 8), (12, 1, 3, 3), 6, (1, 1), (1, 1)),  # two of each channel

@@ -110,9 +110,13 @@ def padded(x: tf.Tensor, padding: Sequence[Sequence[Any]], lead: int, filled: tf
 
 
 def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dilation: Sequence[int]) -> bool:
-    """Whether TensorFlow has a pooling for this: floats, windows of known size without holes over one to three axes."""
-    known = not any(tf.is_tensor(number) for number in (*kernel, *strides))
-    return known and x.dtype in (tf.float16, tf.float32, tf.float64) and set(dilation) == {1} and len(kernel) <= 3
+    """Whether TensorFlow has a pooling for this: floats, windows of known size without holes over one to three axes.
+
+    The gradient of its maxima over an empty array ends the process (oneDNN, TensorFlow 2.21).
+    """
+    known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
+    floats = (tf.float32, tf.float64) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
+    return known and x.dtype in floats and set(dilation) == {1} and len(kernel) <= 3
 
 
 def native_pool(pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int) -> tf.Tensor:
