@@ -106,17 +106,33 @@ class LoadedPipeline(Pipeline):
         )
 
 
+class _Arrays:
+    """Called, the arrays of these names; nobody but the graph itself replaces one."""
+
+    dicts: tuple[dict[str, Any], ...] = ()
+
+    def __init__(self, arrays: dict[str, Any], names: list[str]) -> None:
+        self._arrays, self._names = arrays, names
+
+    @property
+    def current(self) -> dict[str, Any]:
+        return self._arrays if self._names == list(self._arrays) else {name: self._arrays[name] for name in self._names}
+
+    def refresh(self) -> None:
+        """Nothing has changed."""
+
+    def __call__(self) -> dict[str, Any]:
+        return self.current
+
+
 class _Held:
     """Arrays in the place of a model's weights."""
 
     def __init__(self, arrays: dict[str, Any]) -> None:
         self.arrays = arrays
 
-    def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
-        wanted = list(names)
-        if wanted == list(self.arrays):
-            return lambda: self.arrays
-        return lambda: {name: self.arrays[name] for name in wanted}
+    def live(self, names: Iterable[str]) -> _Arrays:
+        return _Arrays(self.arrays, list(names))
 
     def rebind(self, name: str, array: Any) -> None:
         self.arrays[name] = array
