@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...errors import TracingError
 from ...naming import legal
 from ...trees import Path, Tree, paths, static_paths
 from .sizes import is_symbolic
@@ -30,12 +31,23 @@ def opens(item: Any) -> bool:
 
 
 def to_tensor(item: Any) -> torch.Tensor:
-    """An array of any framework as a tensor; numpy arrays share their memory, those of frameworks whose arrays never change do not."""
+    """An array of any framework as a tensor; numpy arrays share their memory, those of frameworks whose arrays never change do not.
+
+    ``TracingError`` for a sparse one.
+    """
     if isinstance(item, torch.Tensor):
-        return item
+        return _dense(item)
     if not isinstance(item, np.ndarray):
         return torch.from_dlpack(item).clone() if hasattr(item, "__dlpack__") else torch.from_numpy(np.array(item))
     return torch.from_numpy(item if item.flags.writeable else item.copy())
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.layout is not torch.strided:
+        raise TracingError(
+            f"an argument is a tensor of the layout {tensor.layout}, and a graph takes dense arrays; pass tensor.to_dense(), or its indices and values"
+        )
+    return tensor
 
 
 def input_names(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], tree: Tree) -> list[str]:

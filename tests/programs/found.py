@@ -133,6 +133,11 @@ class CastBeforeUse(torch.nn.Module):
         return self.layer(x)
 
 
+def sparse_argument(x: Any) -> Any:
+    """Sparse tensors have no memory that a graph could take."""
+    return x @ torch.ones(3, 2)
+
+
 # ---------------------------------------------------------------------------------------------- told that it is being compiled
 def other_code_when_compiled(x: Any) -> Any:
     """Another result than torch gives counts as wrong, whatever the function does when it is compiled."""
@@ -178,6 +183,12 @@ PROGRAMS = [
     Program("wrapped_numbers", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.uint8)),
     Program("wrapped_numbers_signed", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.int8)),
     Program("written_then_replaced", WrittenThenReplaced, _calls((2, 3), (4, 3), (2, 3))),
+    Program(
+        "sparse_argument",
+        lambda: sparse_argument,
+        (lambda: (_x(2, 3).to_sparse(),),),
+        dict.fromkeys(_EVERYWHERE, "a graph takes dense arrays"),
+    ),
     Program("other_code_when_compiled", lambda: other_code_when_compiled, _TWO_AXES, variants=1),
     Program("shortcut_when_not_compiled", lambda: shortcut_when_not_compiled, _TWO_AXES),
     Program("cast_before_use", CastBeforeUse, _calls((2, 3), (4, 3)), variants=1),

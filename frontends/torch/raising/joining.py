@@ -112,9 +112,11 @@ def split(
     """torch.split: parts of one size, or of given sizes."""
     sections = next(s for s in (split_size_or_sections, split_size, split_sizes) if s is not None)
     place = axis(dim, tensor.ndim)
-    if isinstance(sections, (tuple, list)):
-        return parted(b, tensor, list(given((sections,))), place)
     size = tensor.shape[place]
+    if isinstance(sections, (tuple, list)):
+        parts = list(given((sections,)))
+        b.guard(apply("eq", size, sum(parts)))
+        return parted(b, tensor, parts, place)
     count = max(-(-hint_of(size) // hint_of(sections)), 1) if hint_of(sections) else 1
     return parted(b, tensor, equal_parts(b, size, sections, count), place)
 
