@@ -44,6 +44,8 @@ ROWS: dict[str, tuple[Callable[..., Any], Shapes, Shapes, Shapes]] = {
     "cdist": (torch.cdist, ((2, 3), (4, 3)), ((2, 1), (4, 1)), ((2, 3), (4, 1))),
     "split": (lambda x: x.split([1, 2]), ((3, 2),), ((3, 4),), ((4, 2),)),
     "split_with_sizes": (lambda x: x.split_with_sizes([1, 2], 1), ((2, 3),), ((4, 3),), ((2, 2),)),
+    "unflatten": (lambda x: x.unflatten(0, (2, 4)), ((8,),), ((8,),), ((16,),)),
+    "unflatten-to-one": (lambda x: x.unflatten(0, (8,)), ((8,),), ((8,),), ((16,),)),
     "view_as_complex": (torch.view_as_complex, ((5, 2),), ((3, 2),), ((5, 1),)),
 }
 

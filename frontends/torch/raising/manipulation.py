@@ -83,6 +83,7 @@ def unflatten(b: TorchBuilder, input: Any, dim: int, sizes: Any) -> Any:
     """torch.unflatten."""
     place = axis(dim, input.ndim)
     parts = whole_shape(given(tuple(sizes)), input.shape[place])
+    b.guard(apply("eq", input.shape[place], product(parts)))
     return b.reshape(input, shape=(*input.shape[:place], *parts, *input.shape[place + 1 :]))
 
 
