@@ -161,7 +161,7 @@ class Generators:
 
     def _refuse(self, what: str) -> None:
         raise TracingError(
-            f"{self.capture.here()}: a random generator {what}, which cannot be recorded. Seed it with manual_seed, or do this outside of the function"
+            f"{self.capture.here()}: a random generator {what}, which cannot be recorded. Seed it with manual_seed, or do this outside of the function (another thread may have drawn from it meanwhile)"
         )
 
 
