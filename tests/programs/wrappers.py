@@ -778,8 +778,6 @@ _DTYPE = dict.fromkeys(("torch", ELSEWHERE), "the default dtype was changed insi
 # The hook puts a weight of its own onto the module, which becomes state: and then it is not known what the parameter comes from.
 _MADE = dict.fromkeys(("torch", ELSEWHERE), "whose memory was written by this function")
 _ERRORS = {
-    "old_spectral_norm": _MADE,
-    "old_spectral_norm_eval": _MADE,
     "default_dtype": _DTYPE,
     "default_dtype_after": _DTYPE,
     "Lazy": dict.fromkeys(("torch", ELSEWHERE), "call it once before"),
