@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..ir import Value
-from ..sizes import Size, hint_of
+from ..sizes import Size, apply, hint_of
 from .building import RaisingBuilder
 from .slicing import WHOLE, along, index_inside, slice_item
 
@@ -32,6 +32,32 @@ class Selection:
         for axis in self.empty:
             selected = b.getitem(selected, key=along(axis, (None, 0, 1)))
         return selected
+
+
+# ---------------------------------------------------------------------------------------------- steps back
+def straightened(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
+    """``x`` turned round along the axes that a slice goes through backwards, these axes, and the index with steps forward."""
+    if not any(isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in _items(b, index)):
+        return x, (), index
+    items, axis, turned = _expanded(b, x.ndim, _items(b, index)), 0, []
+    for place, item in enumerate(items):
+        if isinstance(item, slice) and isinstance(item.step, int) and item.step < 0:
+            size = x.shape[axis]
+            items[place] = slice(_from_the_end(b, item.start, size), _from_the_end(b, item.stop, size), -item.step)
+            turned.append(axis)
+        axis += _width(b, item)
+    return b.flip(x, axis=tuple(turned)), tuple(turned), tuple(items)
+
+
+def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
+    """A bound of a slice with a step back, counted from the other end."""
+    if bound is None:
+        return None
+    if isinstance(bound, Size):
+        b.guard(apply("lt" if hint_of(bound) < 0 else "ge", bound, 0))
+    counted = -1 - bound if hint_of(bound) < 0 else size - 1 - bound
+    b.guard(apply("lt" if hint_of(counted) < 0 else "ge", counted, 0))
+    return 0 if hint_of(counted) < 0 else counted
 
 
 # ---------------------------------------------------------------------------------------------- taking an index apart
@@ -154,6 +180,7 @@ def _arrays(b: RaisingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[
 # ---------------------------------------------------------------------------------------------- reading
 def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
     """``x[index]``; ``b.recorded`` tells how many elements a mask picked."""
+    x, _, index = straightened(b, x, index)
     selection = select(b, x, index)
     hints = b.recorded[0].hints if b.recorded else ()
     return read_arrays(b, selection.read(b, x), selection.arrays, hints)
@@ -198,14 +225,14 @@ def _integers(b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]) -> tupl
 # ---------------------------------------------------------------------------------------------- writing
 def write_index(b: RaisingBuilder, x: Value, index: Any, value: Any) -> Value:
     """The whole of ``x`` after ``x[index] = value``."""
+    x, turned, index = straightened(b, x, index)
     selection = select(b, x, index)
     value = b.operand(value, x.dtype)
-    if selection.empty:
-        return x
-    if not selection.arrays:
-        return write_key(b, x, selection.key, value)
-    part = selection.read(b, x)
-    return write_key(b, x, selection.key, write_arrays(b, part, selection.arrays, value))
+    if not selection.empty and selection.arrays:
+        part = selection.read(b, x)
+        value = write_arrays(b, part, selection.arrays, value)
+    written = x if selection.empty else write_key(b, x, selection.key, value)
+    return b.flip(written, axis=turned) if turned else written
 
 
 def write_key(b: RaisingBuilder, x: Value, key: tuple[Any, ...], value: Any) -> Value:

@@ -98,6 +98,25 @@ def _bitcast(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     return b.bitcast(same, dtype=node.inputs[0].dtype)
 
 
+def _flip(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    return b.flip(value, axis=node.params["axis"]) if isinstance(value, Value) else value
+
+
+def _real(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    base = node.inputs[0]
+    return b.complex(_spread(b, value, node), b.imag(base))
+
+
+def _imag(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    base = node.inputs[0]
+    return b.complex(b.real(base), _spread(b, value, node))
+
+
+def _spread(b: RaisingBuilder, value: Any, node: Node) -> Any:
+    made = node.outputs[0]
+    return value if isinstance(value, Value) else b.full(shape=made.shape, fill_value=value, dtype=made.dtype)
+
+
 _INVERSES: dict[str, Callable[..., Any]] = {
     "reshape": _reshape,
     "permute_dims": _permute,
@@ -105,4 +124,7 @@ _INVERSES: dict[str, Callable[..., Any]] = {
     "unstack": _unstack,
     "split": _split,
     "bitcast": _bitcast,
+    "flip": _flip,
+    "real": _real,
+    "imag": _imag,
 }

@@ -115,6 +115,8 @@ class _Matcher:
         self.lines.append(f"{name} = given_{len(self.names)} = {access}")
         self.names.append(name)
         self._require(f"type({name}) is {self._bind('class', cls)}")
+        if hasattr(cls, "__array__"):  # a scalar of numpy enters as an array without axes
+            self.lines.append(f"{name} = convert({name}.__array__())")
 
     def _static(self, value: Any, access: str) -> None:
         if isinstance(value, _IDENTICAL):

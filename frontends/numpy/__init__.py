@@ -1,0 +1,27 @@
+"""numpy as a source: how its calls are recorded, and how they are written in canonical operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir.graph import Graph
+from . import checking as checking
+from . import files as files
+from .calls import NumpyCalls
+from .patches import unrecorded as unrecorded
+from .recording import Recording as Recording
+from .recording import record as record
+
+name = "numpy"
+dialect = NumpyCalls()
+
+
+def example_inputs(function: Any) -> None:
+    """Functions of numpy tell nothing of their arguments."""
+
+
+def raise_graph(graph: Graph) -> Graph:
+    """See :func:`graph_compiler.frontends.numpy.raising.driver.raise_graph`; the tables are loaded at the first use."""
+    from .raising.driver import raise_graph
+
+    return raise_graph(graph)

@@ -1,0 +1,356 @@
+"""Records what a function does with numpy: every ufunc, function, method and operator that meets a traced array.
+
+The calls run on real arrays beside the recording. Sizes are answered with symbolic numbers, elements handed to Python become guards;
+which calls write is known by their names, and views by the memory of what they give. Arrays that were written to are put back afterwards.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...errors import TracingError
+from ...ir.graph import Origin, Value
+from ...ops.dtypes import DTYPES, is_floating
+from ...ops.registry import ArraySpec
+from ...sizes import Size, Symbol
+from ...tracing import Locator, Recorder
+from ...trees import iterate_structure, map_structure
+from . import kinds
+from .answers import ANSWERS, METHODS
+from .indices import plain_index
+from .names import METHOD, name_of, row_key
+from .sizes import expression_of, hint, is_symbolic, symbolic
+from .traced import Traced, TracedArray, TracedScalar, is_traced, seen_of
+
+_ARRAYS = (np.ndarray, np.generic)
+
+
+class Capture:
+    """One recording in progress."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.locator = Locator(("numpy", "scipy"))
+        self.call = ""
+        self.inside = False  # a real call runs: numpy's own code is not recorded
+        self.is_open = False
+        self._met: dict[int, tuple[Any, bytes, Value]] = {}
+        self._saved: dict[Value, tuple[Any, Any]] = {}
+        self._sources: dict[Value, Any] = {}
+
+    # ------------------------------------------------------------------------------ begin and end
+    @contextmanager
+    def isolated(self) -> Iterator[None]:
+        """Records inside of the block; afterwards arrays that were written to hold what they held before."""
+        self.is_open = True
+        try:
+            yield
+        finally:
+            self.is_open = False
+            for array, before in self._saved.values():
+                np.copyto(array, before)
+
+    def add_input(self, name: str, array: Any) -> Any:
+        """What stands for an argument."""
+        made = self.wrapped(array, Value(name, self.spec_of(array)))
+        value = self.recorder.add_input(name, made, made._value.spec)
+        return self._source(made, value)
+
+    def add_parameter(self, name: str, array: Any) -> Any:
+        """What stands for an array that the function keeps outside of its arguments."""
+        made = self.wrapped(array, Value(name, self.spec_of(array)))
+        return self._source(made, self.recorder.add_parameter(name, made, made._value.spec))
+
+    def _source(self, made: Any, value: Value) -> Any:
+        made._value = value
+        self._sources[value] = made._seen
+        return made
+
+    def forget_arrays(self) -> None:
+        """Drops every reference to arrays."""
+        self.recorder.forget_arrays()
+        self._met.clear()
+        self._saved.clear()
+        self._sources.clear()
+
+    # ------------------------------------------------------------------------------ ways in
+    def ufunc(self, ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a ufunc or of one of its methods."""
+        name = name_of(ufunc)
+        if name is None:
+            raise TracingError(f"{self.here()}: the ufunc {ufunc.__name__} belongs to no public module, so it cannot be recorded")
+        if "out" in kwargs:
+            kwargs = {**kwargs, "out": kwargs["out"][0] if len(kwargs["out"]) == 1 else kwargs["out"]}
+        called = ufunc if method == "__call__" else getattr(ufunc, method)
+        return self.record(name if method == "__call__" else f"{name}.{method}", called, inputs, kwargs)
+
+    def function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of one of numpy's public functions."""
+        name = name_of(function)
+        if name is None:
+            raise TracingError(f"{self.here()}: {function.__module__}.{function.__name__} is no public function that can be recorded")
+        answer = ANSWERS.get(row_key(name))
+        return answer(self, *args, **kwargs) if answer else self.record(name, function, args, kwargs)
+
+    def method(self, array: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call of a method of an array."""
+        return self.record(METHOD + name, getattr(type(seen_of(array)), name), (array, *args), kwargs)
+
+    def attribute(self, array: Traced, name: str) -> Any:
+        """An attribute: a fact of the array, a view of it, or a method."""
+        seen = object.__getattribute__(array, "_seen")
+        if name.startswith("__") or not hasattr(seen, name):
+            raise AttributeError(f"{type(seen).__name__!r} object has no attribute {name!r}")
+        if name in kinds.FACTS:
+            return kinds.FACTS[name](array)
+        if name in kinds.GETTERS:
+            return self.record(f"{METHOD}{name}.__get__", operator.attrgetter(name), (array,), {})
+        if name in METHODS:
+            return lambda *args, **kwargs: METHODS[name](self, array, *args, **kwargs)
+        if callable(getattr(seen, name)) and name not in kinds.REFUSED:
+            return lambda *args, **kwargs: self.method(array, name, args, kwargs)
+        raise TracingError(f"{self.here()}: {name} of an array cannot be recorded: it shows memory, or runs code that is not seen")
+
+    def operator(self, name: str, compute: Callable[..., Any], *operands: Any) -> Any:
+        """An operator between arrays and numbers."""
+        if any(isinstance(item, (str, dict, set)) for item in operands):
+            return NotImplemented
+        return self.record(METHOD + name, compute, operands, {})
+
+    def getitem(self, array: Traced, index: Any) -> Any:
+        """``array[index]``."""
+        return self.record(f"{METHOD}__getitem__", operator.getitem, (array, plain_index(index)), {})
+
+    def setitem(self, array: Traced, index: Any, item: Any) -> None:
+        """``array[index] = item``."""
+        self.record(f"{METHOD}__setitem__", operator.setitem, (array, plain_index(index), item), {})
+
+    def rounded(self, array: Any, digits: int | None) -> Any:
+        """``round(x)``: an int of the elements, or, with digits, an array."""
+        return round(self.elements(array)) if digits is None else self.method(array, "round", (digits,), {})
+
+    # ------------------------------------------------------------------------------ every call comes here
+    def record(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Makes the call on real arrays, and a node of it."""
+        self.call, key = name, row_key(name)
+        self._check_state()
+        args, kwargs = kinds.settled(self, name, args, kwargs)
+        operands = [item for item in iterate_structure((args, kwargs)) if is_traced(item)]
+        written = kinds.written(self, name, args, kwargs)
+        inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
+        for item in written:
+            self._save(item)
+        result = self._attempt(function, operands, args, kwargs)
+        return self._noted(name, key, inputs, params, operands, written, result)
+
+    def _check_state(self) -> None:
+        if not self.is_open:
+            raise TracingError(
+                f"{self.call}: an array of a recording is used after it; a function must not keep what it was given where graph_compiler cannot see it"
+            )
+        if self.inside:
+            raise TracingError(f"{self.here()}: code inside of a call of numpy uses arrays of the recording, which cannot be followed")
+
+    def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
+        """The real call. Should it fail and the user's code go on (``try``), that holds for calls of these sizes, and where elements matter, these elements."""
+        self.inside = True
+        try:
+            result = function(*map_structure(_real, args), **map_structure(_real, kwargs))
+        except Exception as problem:
+            self.inside = False
+            self._fix_all_sizes()
+            for array in operands:
+                if isinstance(problem, (np.linalg.LinAlgError, ArithmeticError)) or not is_floating(array.dtype.name):
+                    self.elements(array)
+            raise
+        finally:
+            self.inside = False
+        return result
+
+    def _fix_all_sizes(self) -> None:
+        for value in self.recorder.graph.inputs:
+            for axis, seen in enumerate(value.spec.shape):
+                self.decide(Size.of(Symbol(value, axis, seen)))
+
+    def _noted(self, name: str, key: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any) -> Any:
+        made: dict[int, Any] = {}
+        given = {id(item._seen): item for item in reversed(operands)}
+        leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
+        self._check_result(result, operands)
+        for leaf in leaves:
+            if id(leaf) not in given:
+                made.setdefault(id(leaf), self.wrapped(leaf, Value(kinds.wish(key), self.spec_of(leaf))))
+        if made or written:
+            self._add_node(name, key, inputs, params, operands, written, list(made.values()), result, given)
+        known = {**given, **made}
+        return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
+
+    def _add_node(
+        self,
+        name: str,
+        key: str,
+        inputs: Any,
+        params: Any,
+        operands: list[Any],
+        written: list[Any],
+        made: list[Any],
+        result: Any,
+        given: Any,
+    ) -> None:
+        facts: dict[str, Any] = {"key": key, "errstate": _errstate()}
+        if written:
+            facts["writes"] = tuple(dict.fromkeys(item._value for item in written))
+        outputs = [(item._value.name, item, item._value.spec) for item in made]
+        node = self.recorder.add_call(name, inputs, params, self.locator.locate(name, 4), outputs, facts)
+        for item, value in zip(made, node.outputs):
+            item._value = value
+        known = {**given, **{id(item._seen): item for item in made}}
+        facts["result"] = map_structure(lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result)
+        memory = {id(_owner(item._seen)): item._value for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
+        for index, item in enumerate(made):
+            viewed = memory.get(id(_owner(item._seen))) if isinstance(item._seen, np.ndarray) else None
+            if viewed is not None:
+                facts.setdefault("views", {})[index] = viewed
+                self.recorder.set_base(item._value, viewed)
+                if not item._seen.flags.writeable:
+                    facts["read_only"] = True
+
+    def _check_result(self, result: Any, operands: list[Any]) -> None:
+        others = [item for item in iterate_structure((result,)) if not isinstance(item, _ARRAYS) and item is not None]
+        if others and any(self.recorder.varies(item._value) for item in operands):
+            raise TracingError(
+                f"{self.here()}: {self.call} gives Python {others[0]!r:.80} of an array that depends on the inputs, and nothing is known of when this "
+                "changes. Compute it from the array's shape or elements"
+            )
+
+    def _save(self, item: Any) -> None:
+        base = self.recorder.base_of(item._value)
+        if base in self._sources and base not in self._saved:
+            self._saved[base] = (self._sources[base], self._sources[base].copy())
+
+    # ------------------------------------------------------------------------------ arrays
+    def wrapped(self, array: Any, value: Value) -> Any:
+        """The traced array or scalar for a real one."""
+        return (TracedArray if isinstance(array, np.ndarray) else TracedScalar)(self, array, value)
+
+    def spec_of(self, array: Any) -> ArraySpec:
+        """Shape and dtype; ``TracingError`` for what no target has."""
+        name = array.dtype.name
+        if name not in DTYPES or not array.dtype.isnative:
+            raise TracingError(f"{self.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this data type")
+        if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
+            raise TracingError(f"{self.here()}: {type(array).__name__} is a class of arrays of its own; pass np.asarray of it")
+        return ArraySpec(tuple(map(int, array.shape)), name)
+
+    def _recorded(self, item: Any) -> Any:
+        if is_traced(item):
+            if item._capture is not self:
+                raise TracingError(f"{self.here()}: an array of another recording is used")
+            return item._value
+        if is_symbolic(item):
+            return item.expression
+        return self.met(item) if isinstance(item, _ARRAYS) else item
+
+    def met(self, array: Any) -> Value:
+        """The constant for an array that the recording did not make: what it holds at this moment."""
+        spec, elements = self.spec_of(array), array.tobytes()
+        known = self._met.get(id(array))
+        if known is None or known[1] != elements:
+            held = (
+                array.copy() if isinstance(array, np.ndarray) else array.__array__()
+            )  # a scalar becomes an array without axes, which counts the same
+            value = self.recorder.add_constant("constant", held, spec)
+            self._met[id(array)] = (array, elements, value)
+        return self._met[id(array)][2]
+
+    # ------------------------------------------------------------------------------ sizes and elements
+    def sizes_of(self, array: Traced) -> tuple[Any, ...]:
+        """The sizes of an array as the user's code may hold them: those of weights and constants are plain ints."""
+        return tuple(symbolic(self, self.size(array._value, axis)) for axis in range(array.ndim))
+
+    def size(self, value: Value, axis: int) -> Any:
+        """One size as an expression."""
+        seen = value.spec.shape[axis]
+        fixed = not self.recorder.varies(value) or value.node is None and value not in self.recorder.graph.inputs
+        return seen if fixed else Size.of(Symbol(value, axis, seen))
+
+    def strides_of(self, array: Any) -> tuple[Any, ...]:
+        """The steps in bytes between elements, as the user's code may hold them."""
+        steps = zip(array.shape, array._seen.strides)
+        symbols = [Symbol(array._value, axis, step // array.itemsize, "stride") for axis, (_, step) in enumerate(steps)]
+        return tuple(symbolic(self, Size.of(symbol) * array.itemsize) for symbol in symbols)
+
+    def flat(self, array: Any) -> Any:
+        """``x.flat`` as a view of one axis, which it is where the array is contiguous."""
+        if not array._seen.flags.c_contiguous:
+            raise TracingError(f"{self.here()}: flat of an array that is not contiguous cannot be recorded; use ravel, or np.copyto")
+        return self.method(array, "reshape", (-1,), {})
+
+    def decide(self, expression: Any) -> Any:
+        """The number of a size, as a guard."""
+        return self.recorder.decide_size(expression, self.here()) if isinstance(expression, Size) else expression
+
+    def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
+        """One element as Python's code has it, as a guard on no more than this: on a truth value for ``if``, on the whole number for ``int``."""
+        array = self.snapshot_of(array)
+        if convert is bool and array.dtype != bool:
+            array = self.operator("__ne__", operator.ne, array, 0)
+        elif convert in (int, operator.index) and is_floating(array.dtype.name):
+            array = self.method(array, "astype", (np.int64,), {})
+        self.recorder.decide_value(array._value, array._seen.tolist(), self.here())
+        return answer
+
+    def elements(self, array: Any) -> Any:
+        """The elements as Python has them, as a guard."""
+        seen = array._seen.tolist()
+        self.recorder.decide_value(self.snapshot_of(array)._value, seen, self.here())
+        return seen
+
+    def snapshot_of(self, array: Any) -> Any:
+        """A copy of what an array holds now, for a guard that is looked at in the end; scalars hold the same for ever."""
+        if type(array) is TracedScalar or not self.recorder.varies(array._value):
+            return array
+        copied = self.wrapped(array._seen.copy(), Value("seen", array._value.spec))
+        facts: dict[str, Any] = {"key": "clone", "errstate": ()}
+        node = self.recorder.add_call("numpy.copy", (array._value,), {}, self.here(), [("seen", copied, array._value.spec)], facts)
+        copied._value = node.outputs[0]
+        node.facts["result"] = node.outputs[0]
+        return copied
+
+    def refuse_elements(self) -> Any:
+        """``TracingError``: code that cannot be seen asks for the elements."""
+        raise TracingError(
+            f"{self.here()}: the elements of an array are handed to code that cannot be seen (a C extension, another library, a constructor such as "
+            "np.float32, an array that was made outside of the recording and is indexed or written to). Use functions of numpy on what the "
+            "function is given and makes itself, or pass the other array as an argument"
+        )
+
+    def here(self) -> Origin:
+        """Where the user's code is now."""
+        return self.locator.locate(self.call, 2)
+
+
+def _real(item: Any) -> Any:
+    return hint(seen_of(item))
+
+
+def _owner(array: Any) -> Any:
+    """The object that owns an array's memory."""
+    while (base := getattr(array, "base", None)) is not None:
+        array = base
+    return array
+
+
+def _errstate() -> tuple[tuple[str, str], ...]:
+    """How floating-point errors are treated where the user has changed that."""
+    return tuple((kind, str(how)) for kind, how in np.geterr().items() if how != _DEFAULT_ERRSTATE[kind])
+
+
+_DEFAULT_ERRSTATE = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+__all__ = ["Capture", "expression_of"]

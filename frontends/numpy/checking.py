@@ -1,0 +1,112 @@
+"""The original function as a reference: fresh inputs for it, runs that leave nothing behind, and what its calls give on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...ir.graph import Graph, Node, Origin, Value
+from ...tracing.host_random import host_state, restore_host_state
+from ...trees import Branch, Leaf, flatten
+from .parameters import Weights
+from .recording import as_array, is_array
+
+COPY = "numpy.copy"
+RANDOM_STATE = ("numpy.random.get_state", "numpy.random.set_state")
+Range = tuple[float, float]
+Array = np.ndarray[Any, Any]
+
+
+def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Array]:
+    """The arrays in the arguments as those of numpy."""
+    return [as_array(leaf) for leaf in flatten((args, kwargs), is_array)[0]]
+
+
+def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
+    """The least and the greatest element of every array in the arguments: fresh ones are drawn from between."""
+    return tuple(map(_range, leaves(args, kwargs)))
+
+
+def _range(array: Array) -> Range:
+    if array.size == 0 or array.dtype.kind == "c":
+        return (0.0, 0.0)
+    return (float(array.min()), float(array.max()))
+
+
+def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
+    """A random array like one that was seen: ints and varied floats from the range seen, of constant floats the neighbourhood.
+
+    >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
+    array([3, 3])
+    """
+    generator, wanted = np.random.Generator(np.random.PCG64(seed)), np.dtype(dtype)
+    (least, greatest), shape = seen, tuple(shape)
+    if wanted.kind == "b":
+        return generator.random(shape) > 0.5
+    if wanted.kind == "c":
+        return (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(wanted)
+    if wanted.kind in "iu":
+        return generator.integers(int(least), int(greatest), shape, endpoint=True).astype(wanted)
+    unit = generator.random(shape)
+    if least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30):
+        return (unit + 0.5 if least > 0 else unit * 4 - 2).astype(wanted)
+    return (least + unit * (greatest - least)).astype(wanted)
+
+
+def copied(leaves: Sequence[Any]) -> list[Any]:
+    """The same elements in memory of their own."""
+    return [leaf.copy() for leaf in leaves]
+
+
+@contextmanager
+def random_kept() -> Iterator[None]:
+    """Afterwards the generators of Python and numpy are as they were."""
+    before = host_state()
+    try:
+        yield
+    finally:
+        restore_host_state(before)
+
+
+@contextmanager
+def undone(weights: Weights, seed: int) -> Iterator[None]:
+    """Afterwards generators and the arrays that the function keeps are as before."""
+    saved = [(place, array, array.copy()) for place in weights.places.values() if isinstance(array := place.read(), np.ndarray)]
+    with random_kept():
+        np.random.seed(seed % 2**32)
+        try:
+            yield
+        finally:
+            for place, array, before in saved:
+                np.copyto(array, before)
+                place.write(array)
+
+
+def to_numpy(array: Any) -> Any:
+    """The array itself."""
+    return np.asarray(array)
+
+
+def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Array]]]:
+    """Nothing: calls of numpy on plain arrays pass unseen."""
+    return []
+
+
+def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
+    """A recorded graph that returns a copy of what every node gives at its time, and the values that these are."""
+    nodes: list[Node] = []
+    made: list[Value] = []
+    copies: list[Value] = []
+    for node in graph.nodes:
+        nodes.append(node)
+        for value in node.outputs:
+            copy = Node(COPY, (value,), {}, Origin(), {"key": "clone"})
+            copy.outputs = (Value("seen", value.spec, copy),)
+            nodes.append(copy)
+            made.append(value)
+            copies += copy.outputs
+    tree = Branch(tuple, tuple(range(len(copies))), (Leaf(),) * len(copies))
+    return graph.derive(nodes=nodes, outputs=copies, output_tree=tree, guards=[], effects=[]), made

@@ -1,0 +1,84 @@
+"""Which numpy calls and objects a saved graph may hold: the public functions that can be recorded, and nothing else."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import numpy as np
+
+from ...errors import InvalidFile, UnsupportedOperation
+from ...ir.graph import Graph, Node
+from . import kinds
+from .calls import NumpyCalls
+from .names import METHOD, OPERATORS, resolve, row_key
+
+_NAME = re.compile(r"(numpy|scipy\.special)(\.(linalg|fft|ndarray|lib\.stride_tricks))?(\.\w+){1,2}(\.__get__)?", re.ASCII)
+_DTYPE = re.compile(r'np\.dtype\("(\w+)"\)|np\.(\w+)', re.ASCII)
+_BUILTIN: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+# Public functions that do no arithmetic: they read and write files, run code, or change how numpy works.
+_REFUSED = frozenset({
+    "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "frombuffer", "fromregex", "fromstring",
+    "fromiter", "fromfunction", "frompyfunc", "apply_along_axis", "apply_over_axes", "piecewise", "vectorize", "test", "info", "show_config",
+    "show_runtime", "seterr", "seterrcall", "setbufsize", "set_printoptions", "printoptions", "errstate", "get_include", "from_dlpack",
+})  # fmt: skip
+
+
+def spell(item: Any) -> str | None:
+    """See :meth:`NumpyCalls.spell`."""
+    try:
+        return NumpyCalls().spell(item)
+    except (UnsupportedOperation, TypeError):
+        return None
+
+
+def read(text: str) -> Any:
+    """The object that :meth:`NumpyCalls.spell` wrote: a dtype, or a class of numbers.
+
+    >>> read('np.dtype("float32")'), read("np.int8"), read("float")
+    (dtype('float32'), <class 'numpy.int8'>, <class 'float'>)
+    """
+    if text in _BUILTIN:
+        return _BUILTIN[text]
+    found = _DTYPE.fullmatch(text)
+    scalar = getattr(np, found[1] or found[2], None) if found else None
+    if found is None or not (isinstance(scalar, type) and issubclass(scalar, np.generic)):
+        raise InvalidFile(f"{text!r:.80} is no object that a saved numpy graph may hold")
+    return np.dtype(scalar) if found[1] else scalar
+
+
+def check(graph: Graph) -> None:
+    """``InvalidFile`` where a node calls what is no recordable public function of numpy."""
+    for node in graph.nodes:
+        if not _allowed(node.op):
+            raise InvalidFile(f"a saved numpy graph may not call {node.op!r:.80}")
+        _check_form(node)
+
+
+def _check_form(node: Node) -> None:
+    node.facts["key"] = key = row_key(node.op)
+    name = node.op.removeprefix(METHOD)
+    least = {"__getitem__": 2, "__setitem__": 3}.get(key, 1 if node.op.startswith(METHOD) else 0)
+    if name in OPERATORS:
+        least = 1 if name in ("__neg__", "__pos__", "__abs__", "__invert__") else 2
+    if len(node.inputs) < least:
+        raise InvalidFile(f"{node.op} is called with {len(node.inputs)} arguments")
+
+
+@functools.cache
+def _allowed(op: str) -> bool:
+    name = op.removeprefix(METHOD).removesuffix(".__get__")
+    if op.startswith(METHOD):
+        known = name in OPERATORS or name in ("__getitem__", "__setitem__") or name in kinds.GETTERS
+        return known or hasattr(np.ndarray, name) and not name.startswith("_") and name not in kinds.REFUSED
+    if not _NAME.fullmatch(op) or row_key(op) in _REFUSED:
+        return False
+    if op.startswith("scipy."):
+        import scipy.special  # noqa: F401  (its ufuncs are looked up by name)
+    try:
+        found = resolve(op)
+    except AttributeError:
+        return False
+    owner = getattr(found, "__self__", None)
+    return isinstance(found, np.ufunc) or isinstance(owner, np.ufunc) or callable(found) and not isinstance(found, type)

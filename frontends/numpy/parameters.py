@@ -1,0 +1,165 @@
+"""Where a function keeps arrays outside of its arguments: in globals, closures and attributes, and in lists, dicts and tuples there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import TracingError
+from ...tracing.roots import reach
+from ...tracing.world import MISSING, Held, Names, World
+from .patches import replacement_of
+from .traced import is_traced
+
+Key = tuple[int, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where one array is: a part of a container, and below it the path through tuples."""
+
+    held: Held
+    key: Any
+    path: tuple[int, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The place in words."""
+        whole = self.held.name_of(self.key).removeprefix("self.") + "".join(f"[{index}]" for index in self.path)
+        return re.sub(r"[\[\]'\"\\]+", ".", whole).strip(".")  # layers[0]['bias'] is layers.0.bias
+
+    def read(self) -> Any:
+        """What is there now."""
+        found = self.held.kind.pairs(self.held.item).get(self.key, MISSING)
+        for index in self.path:
+            found = found[index] if isinstance(found, tuple) and index < len(found) else MISSING
+        return found
+
+    def write(self, array: Any) -> None:
+        """Puts another array there."""
+        whole = self.held.kind.pairs(self.held.item).get(self.key)
+        self.held.kind.put(self.held.item, self.key, _with(whole, self.path, array))
+
+
+def _with(whole: Any, path: tuple[int, ...], item: Any) -> Any:
+    if not path:
+        return item
+    parts = list(whole)
+    parts[path[0]] = _with(parts[path[0]], path[1:], item)
+    return type(whole)(*parts) if hasattr(whole, "_fields") else type(whole)(parts)
+
+
+class Weights:
+    """The arrays that a function can reach, by the names of their places; an array in two places has the name of the first."""
+
+    def __init__(self, function: Any, stateful: Iterable[Any] = ()) -> None:
+        owner = getattr(function, "__self__", None)
+        objects = [("", owner)] if owner is not None else [("", function)] if not hasattr(function, "__code__") else []
+        self.world = World((*objects, *((type(item).__name__, item) for item in stateful), *reach([function])), own=stateful)
+        self.places: dict[str, Place] = {}
+        self._put: dict[Key, Any] = {}
+
+    # ------------------------------------------------------------------------------ while recording
+    def enter(self, capture: Any, known: dict[int, Any]) -> None:
+        """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name. ``known``: array -> traced."""
+        for held in self.world.held:
+            for key, item in held.before.items():
+                new = self._traced(capture, Place(held, key), item, known)
+                if new is not item:
+                    held.kind.put(held.item, key, new)
+                    self._put[id(held.item), key] = new
+
+    def _traced(self, capture: Any, place: Place, item: Any, known: dict[int, Any]) -> Any:
+        if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
+            if id(item) not in known:
+                name = place.name
+                while name in self.places:
+                    name += "_"
+                self.places[name] = place
+                known[id(item)] = capture.add_parameter(name, item)
+            return known[id(item)]
+        if type(item) is tuple or isinstance(item, tuple) and hasattr(item, "_fields"):
+            parts = [self._traced(capture, Place(place.held, place.key, (*place.path, i)), part, known) for i, part in enumerate(item)]
+            changed = any(new is not old for new, old in zip(parts, item))
+            return (type(item)(*parts) if hasattr(item, "_fields") else tuple(parts)) if changed else item
+        return replacement_of(item) or item
+
+    def changed(self) -> list[tuple[Place, Any]]:
+        """The places that hold something else than was put there, and what; an array of the recording only in the place of one."""
+        found = []
+        for change in self.world.changes():
+            now = change.now
+            if now is self._put.get((id(change.held.item), change.key), MISSING):
+                continue
+            place = Place(change.held, change.key)
+            if not (is_traced(now) and isinstance(change.before, np.ndarray) and isinstance(now, np.ndarray)):
+                raise TracingError(
+                    f"the function changes {place.name or 'what it keeps'} outside of its arguments (from {change.before!r:.60} on), and of a numpy "
+                    "function only arrays that stay arrays can be kept from call to call. Return it instead"
+                )
+            found.append((place, now))
+        return found
+
+    def name_of(self, place: Place) -> str | None:
+        """The name of a place that holds an array."""
+        same = (
+            known
+            for known, other in self.places.items()
+            if other.held.item is place.held.item and other.key == place.key and not other.path
+        )
+        return next(same, None)
+
+    def restore(self) -> None:
+        """Puts everything back."""
+        self.world.restore()
+
+    # ------------------------------------------------------------------------------ beside a graph
+    def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
+        """A function that gives the arrays that stand in these places at the moment."""
+        places = {name: self.places[name] for name in names}
+        return lambda: {name: place.read() for name, place in places.items()}
+
+    def hold_types(self, graph: Any) -> Callable[[], bool]:
+        """Whether the places hold arrays of the recorded types."""
+        expected = [(self.places[name], value.spec.shape, value.dtype) for name, value in graph.parameters.items()]
+        return lambda: all(_is_like(place.read(), shape, dtype) for place, shape, dtype in expected)
+
+    def parts(self) -> set[Key]:
+        """The containers and keys of the places."""
+        items = (
+            (place.held.item.space if isinstance(place.held.item, Names) else place.held.item, place.key) for place in self.places.values()
+        )
+        return {(id(item), key) for item, key in items}
+
+    def buffers(self) -> list[Any]:
+        """The arrays, any of which calls may write to."""
+        return [place.read() for place in self.places.values()]
+
+    def rebind(self, name: str, array: Any) -> None:
+        """Puts another array in a place."""
+        self.places[name].write(np.asarray(array))
+
+    @contextmanager
+    def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
+        """Inside of the block these places hold other arrays."""
+        before = {name: self.places[name].read() for name in values}
+        for name, array in values.items():
+            self.rebind(name, array)
+        try:
+            yield
+        finally:
+            for name, array in before.items():
+                self.rebind(name, array)
+
+    def is_trained(self, name: str) -> bool:
+        """Any array may be: numpy does not tell weights from buffers."""
+        return True
+
+
+def _is_like(array: Any, shape: tuple[int, ...], dtype: str) -> bool:
+    return type(array) in (np.ndarray, np.memmap) and array.shape == shape and array.dtype.name == dtype

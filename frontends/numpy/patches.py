@@ -1,0 +1,206 @@
+"""Functions of numpy that no protocol hands over (``np.zeros``, ``np.array``), replaced in the user's code while a recording runs.
+
+numpy itself stays as it is: compiled code that calls ``np.empty`` would take what stands for an array for one. In the modules of the
+functions that are recorded, ``np`` is a stand-in whose functions are recorded calls, so that arrays which they make can be written to and have
+symbolic sizes. The stand-in looks at the thread: in others its functions do what they did before.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import random
+import threading
+import types
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...errors import TracingError
+from ...tracing.code_names import names_read
+from ...trees import iterate_structure
+from .sizes import MATH, is_symbolic
+from .traced import is_traced
+
+_here = threading.local()
+
+
+def current() -> Any:
+    """The recording of this thread that is open and sees calls just now, or None."""
+    capture = getattr(_here, "capture", None)
+    return capture if capture is not None and capture.is_open and not capture.inside else None
+
+
+def _recorded(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        capture = current()
+        if capture is None or _is_foreign(args, kwargs):
+            return original(*args, **kwargs)
+        kwargs = {key: item for key, item in kwargs.items() if key != "like"}
+        return capture.record(name, original, args, kwargs)
+
+    return wrapper
+
+
+def _is_foreign(args: Any, kwargs: Any) -> bool:
+    """Whether a call makes what is no array of numbers: of texts, of objects, of dates."""
+    dtype = kwargs.get("dtype")
+    items = list(iterate_structure((args, kwargs)))
+    if any(isinstance(item, (str, bytes)) for item in iterate_structure(args)) or _is_no_number(dtype):
+        return True
+    return any(
+        _is_no_number(getattr(item, "dtype", None)) for item in items if isinstance(item, (np.ndarray, np.generic)) and not is_traced(item)
+    )
+
+
+def _is_no_number(dtype: Any) -> bool:
+    return dtype is not None and np.dtype(dtype).kind not in "biufc"
+
+
+def _converting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """``asarray`` and the like: arrays stay what they are where nothing has to change, also those that are not recorded."""
+    record = _recorded(name, original)
+
+    @functools.wraps(original)
+    def wrapper(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if current() is None or (isinstance(a, np.ndarray) and not is_traced(a)):
+            return original(a, *args, **kwargs)
+        return record(a, *args, **kwargs)
+
+    return wrapper
+
+
+def _refusing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if (capture := current()) is None:
+            return original(*args, **kwargs)
+        capture.call = name
+        raise TracingError(
+            f"{capture.here()}: {name} draws random numbers while the function is recorded; they would be the same at every call. Draw them before, "
+            "and pass them in"
+        )
+
+    return wrapper
+
+
+def _default_rng(original: Callable[..., Any]) -> Callable[..., Any]:
+    refuse = _refusing("numpy.random.default_rng", original)
+
+    @functools.wraps(original)
+    def wrapper(seed: Any = None) -> Any:  # with a seed it draws the same at every call
+        return refuse(seed) if seed is None else original(seed)
+
+    return wrapper
+
+
+_CREATION = (
+    "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace", "geomspace", "tri", "array", "indices",
+    "tril_indices", "triu_indices", "hanning", "hamming", "blackman", "bartlett", "kaiser", "zeros_like", "ones_like", "empty_like", "full_like",
+    "copy", "diag", "meshgrid",
+)  # fmt: skip
+_CONVERTING = ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+_DRAWING = (
+    "rand", "randn", "randint", "random", "random_sample", "ranf", "sample", "choice", "shuffle", "permutation", "normal", "uniform",
+    "standard_normal", "exponential", "poisson", "binomial", "beta", "gamma", "multivariate_normal", "seed",
+)  # fmt: skip
+Place = tuple[Any, str]
+
+
+@functools.cache
+def replacements() -> dict[Place, tuple[Any, Any]]:
+    """(module, name) -> the original and what stands in its place."""
+    found: dict[Place, tuple[Any, Any]] = {}
+
+    def replace(module: Any, name: str, make: Callable[[Callable[..., Any]], Any]) -> None:
+        original = getattr(module, name)
+        found[module, name] = (original, make(original))
+
+    for name in _CREATION:
+        replace(np, name, functools.partial(_recorded, f"numpy.{name}"))
+    for name in _CONVERTING:
+        replace(np, name, functools.partial(_converting, f"numpy.{name}"))
+    for name in ("fftfreq", "rfftfreq"):
+        replace(np.fft, name, functools.partial(_recorded, f"numpy.fft.{name}"))
+    for name in _DRAWING:
+        replace(np.random, name, functools.partial(_refusing, f"numpy.random.{name}"))
+    replace(np.random, "default_rng", _default_rng)
+    replace(np.lib.stride_tricks, "as_strided", functools.partial(_converting, "numpy.lib.stride_tricks.as_strided"))
+    for name in ("random", "uniform", "randint", "gauss", "choice", "shuffle"):
+        replace(random, name, functools.partial(_refusing, f"random.{name}"))
+    for name, wrapper in MATH.items():
+        found[math, name] = (getattr(math, name), wrapper)
+    return found
+
+
+class _Stand(types.ModuleType):
+    """Stands in the place of a module in the user's code: its functions are recorded, all else is as it is there."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(module.__name__)
+        self.__dict__["_module"] = module
+
+    def __getattr__(self, name: str) -> Any:
+        module = self.__dict__["_module"]
+        pair = replacements().get((module, name))
+        return _stand_of(getattr(module, name)) if pair is None else pair[1]
+
+
+@functools.cache
+def _stands() -> dict[types.ModuleType, _Stand]:
+    modules = (np, np.fft, np.random, np.lib, np.lib.stride_tricks, math, random)
+    return {module: _Stand(module) for module in modules}
+
+
+def _stand_of(item: Any) -> Any:
+    return _stands().get(item, item) if isinstance(item, types.ModuleType) else item
+
+
+def replacement_of(item: Any) -> Any:
+    """What stands in the place of a function or a module while recording; None for all others."""
+    if isinstance(item, types.ModuleType):
+        return _stands().get(item)
+    return _by_identity().get(id(item)) if callable(item) else None
+
+
+@functools.cache
+def _by_identity() -> dict[int, Any]:
+    return {id(original): new for original, new in replacements().values()}
+
+
+def recorded(name: str) -> Any:
+    """The replacement of a function of numpy."""
+    return replacements()[np, name][1]
+
+
+@contextmanager
+def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[None]:
+    """Inside of the block calls of this thread are recorded by ``capture``, and the ``functions`` find the replacements in their modules."""
+    before = getattr(_here, "capture", None)
+    spaces = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
+    swapped = [(space, name, space[name]) for space, name in spaces if isinstance(space.get(name), types.ModuleType)]
+    for space, name, module in swapped:
+        space[name] = _stand_of(module)
+    _here.capture = capture
+    try:
+        yield
+    finally:
+        _here.capture = before
+        for space, name, module in reversed(swapped):
+            space[name] = module
+
+
+@contextmanager
+def unrecorded() -> Iterator[None]:
+    """Inside of the block no recording of this thread sees what is done."""
+    before, _here.capture = getattr(_here, "capture", None), None
+    try:
+        yield
+    finally:
+        _here.capture = before
+
+
+__all__ = ["current", "is_symbolic", "replaced", "replacement_of", "unrecorded"]

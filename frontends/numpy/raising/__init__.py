@@ -1,0 +1,15 @@
+"""numpy call -> canonical operations: one row a function, one file a section of numpy's API."""
+
+from . import creation as creation
+from . import elementwise as elementwise
+from . import fft as fft
+from . import indexing as indexing
+from . import joining as joining
+from . import linear_algebra as linear_algebra
+from . import manipulation as manipulation
+from . import reductions as reductions
+from . import searching as searching
+from . import special as special
+from . import statistics as statistics
+from .table import NumpyBuilder as NumpyBuilder
+from .table import rows as rows

@@ -1,0 +1,242 @@
+"""Arrays made of numbers and sizes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....errors import UnsupportedOperation
+from ....ir import Value
+from ....ops.dtypes import is_inexact
+from ....sizes import apply, hint_of
+from .table import NumpyBuilder, dtype_name, rows, shape_of
+
+
+def _kind(b: NumpyBuilder, dtype: Any) -> str:
+    return b.recorded_dtype() if dtype is None else dtype_name(dtype)
+
+
+@rows.row("zeros", "empty")
+def zeros(b: NumpyBuilder, shape: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
+    """numpy.zeros; what numpy.empty holds is open, so zeros will do."""
+    return b.zeros(shape=shape_of(shape), dtype=_kind(b, dtype))
+
+
+@rows.row("ones")
+def ones(b: NumpyBuilder, shape: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
+    """numpy.ones."""
+    return b.ones(shape=shape_of(shape), dtype=_kind(b, dtype))
+
+
+@rows.row("full")
+def full(b: NumpyBuilder, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
+    """numpy.full."""
+    kind = _kind(b, dtype)
+    if isinstance(fill_value, (Value, list, tuple)):
+        return b.copy(b.broadcast_to(b.array(fill_value, kind), shape=shape_of(shape)))
+    return b.full(shape=shape_of(shape), fill_value=b.operand(fill_value, kind), dtype=kind)
+
+
+@rows.row("zeros_like", "empty_like")
+def zeros_like(
+    b: NumpyBuilder, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None
+) -> Any:
+    """numpy.zeros_like."""
+    return b.zeros(shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype))
+
+
+@rows.row("ones_like")
+def ones_like(
+    b: NumpyBuilder, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None
+) -> Any:
+    """numpy.ones_like."""
+    return b.ones(shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype))
+
+
+@rows.row("full_like")
+def full_like(
+    b: NumpyBuilder, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None
+) -> Any:
+    """numpy.full_like."""
+    return full(b, b.array(a).shape if shape is None else shape, fill_value, dtype)
+
+
+@rows.row("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
+def array(
+    b: NumpyBuilder, object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0
+) -> Any:
+    """numpy.array."""
+    made = b.cast(b.copy(object) if isinstance(object, Value) else b.array(object, _kind(b, dtype)), _kind(b, dtype))
+    least = max(ndmin, len(b.recorded[0].shape))
+    return b.reshape(made, shape=(*(1,) * (least - made.ndim), *made.shape)) if made.ndim < least else made
+
+
+@rows.row("arange")
+def arange(
+    b: NumpyBuilder, *bounds: Any, start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None, device: Any = None
+) -> Any:
+    """numpy.arange."""
+    first, last, by = _bounds(bounds, start, stop, step)
+    if any(isinstance(item, Value) for item in (first, last, by)):
+        raise UnsupportedOperation("arange between numbers that are computed has a length that depends on them; use int(..) or linspace")
+    kind = _kind(b, dtype)
+    if is_inexact(kind) and any(type(hint_of(item)) is float for item in (first, last, by)):  # as numpy computes it: from the first step on
+        count = apply("ceil", (last - first) / by)
+        count = apply("max", count, 0)
+        return b.add(b.multiply(b.astype(b.arange(start=0, stop=count, step=1, dtype="int64"), dtype=kind), _float(by)), _float(first))
+    return b.arange(start=first, stop=last, step=by, dtype=kind)
+
+
+def _float(number: Any) -> Any:
+    return float(number) if isinstance(number, (int, float)) else number
+
+
+def _bounds(bounds: tuple[Any, ...], start: Any, stop: Any, step: Any) -> tuple[Any, Any, Any]:
+    if len(bounds) == 1 and stop is None and start is None:
+        return 0, bounds[0], 1 if step is None else step
+    first, last, by = (*bounds, None, None, None)[:3]
+    first, last, by = (first if first is not None else start), (last if last is not None else stop), (by if by is not None else step)
+    return (0 if first is None else first), last, (1 if by is None else by)
+
+
+@rows.row("linspace")
+def linspace(
+    b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0,
+    *, device: Any = None,
+) -> Any:  # fmt: skip
+    """numpy.linspace."""
+    if retstep or axis != 0:
+        raise UnsupportedOperation("retstep= and axis= of linspace have no row")
+    kind = _kind(b, dtype)
+    wide = kind if is_inexact(kind) else "float64"
+    if not endpoint or any(isinstance(item, Value) and item.ndim for item in (start, stop)):
+        return b.cast(_spaced(b, b.array(start, wide), b.array(stop, wide), num, endpoint, wide), kind)
+    found = b.linspace(b.operand(start, wide), b.operand(stop, wide), num=num, dtype=wide)
+    return found if kind == wide else b.astype(b.floor(found), dtype=kind)
+
+
+def _spaced(b: NumpyBuilder, start: Value, stop: Value, num: Any, endpoint: bool, kind: str) -> Value:
+    parts = num - 1 if endpoint else num
+    rank = max(start.ndim, stop.ndim)
+    counts = b.reshape(b.astype(b.arange(start=0, stop=num, step=1, dtype="int64"), dtype=kind), shape=(num, *(1,) * rank))
+    step = b.divide(b.subtract(stop, start), b.array(apply("max", parts, 1), kind))
+    return b.add(b.multiply(counts, step), start)
+
+
+@rows.row("logspace")
+def logspace(
+    b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    """numpy.logspace."""
+    powers = linspace(b, start, stop, num, endpoint, axis=axis, dtype="float64")
+    return b.cast(b.pow(b.array(base, "float64"), powers), _kind(b, dtype))
+
+
+@rows.row("geomspace")
+def geomspace(b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """numpy.geomspace."""
+    if any(isinstance(item, Value) or hint_of(item) <= 0 for item in (start, stop)):
+        raise UnsupportedOperation("geomspace between computed or negative numbers has no row; use exp(linspace(log(a), log(b)))")
+    powers = linspace(b, math.log10(start), math.log10(stop), num, endpoint, axis=axis, dtype="float64")
+    return b.cast(b.pow(b.array(10.0, "float64"), powers), _kind(b, dtype))
+
+
+@rows.row("eye")
+def eye(b: NumpyBuilder, N: Any, M: Any = None, k: int = 0, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
+    """numpy.eye."""
+    return b.eye(n_rows=N, n_cols=N if M is None else M, k=k, dtype=_kind(b, dtype))
+
+
+@rows.row("identity")
+def identity(b: NumpyBuilder, n: Any, dtype: Any = None) -> Any:
+    """numpy.identity."""
+    return b.eye(n_rows=n, n_cols=n, k=0, dtype=_kind(b, dtype))
+
+
+@rows.row("tri")
+def tri(b: NumpyBuilder, N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
+    """numpy.tri."""
+    return b.tril(b.ones(shape=(N, N if M is None else M), dtype=_kind(b, dtype)), k=k)
+
+
+@rows.row("tril")
+def tril(b: NumpyBuilder, m: Any, k: Any = 0) -> Any:
+    """numpy.tril."""
+    return b.tril(m, k=k)
+
+
+@rows.row("triu")
+def triu(b: NumpyBuilder, m: Any, k: Any = 0) -> Any:
+    """numpy.triu."""
+    return b.triu(m, k=k)
+
+
+@rows.row("tril_indices")
+def tril_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
+    """numpy.tril_indices."""
+    return b.unstack(b.tril_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
+
+
+@rows.row("triu_indices")
+def triu_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
+    """numpy.triu_indices."""
+    return b.unstack(b.triu_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
+
+
+@rows.row("indices")
+def indices(b: NumpyBuilder, dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """numpy.indices."""
+    shape = tuple(dimensions)
+    parts = []
+    for axis, dim in enumerate(shape):
+        line = tuple(dim if i == axis else 1 for i in range(len(shape)))
+        parts.append(b.reshape(b.arange(start=0, stop=dim, step=1, dtype=dtype_name(dtype)), shape=line))
+    return tuple(parts) if sparse else b.stack(*(b.broadcast_to(part, shape=shape) for part in parts), axis=0)
+
+
+@rows.row("meshgrid")
+def meshgrid(b: NumpyBuilder, *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    """numpy.meshgrid."""
+    lines = [b.array(x) for x in xi]
+    lines = [b.reshape(line, shape=(line.shape[0] if line.ndim else 1,)) for line in lines]
+    order = list(range(len(lines)))
+    if indexing == "xy" and len(lines) > 1:
+        order[:2] = [1, 0]
+    shape = tuple(lines[place].shape[0] for place in order)
+    made = []
+    for number, line in enumerate(lines):
+        part = b.reshape(line, shape=tuple(line.shape[0] if order[i] == number else 1 for i in range(len(lines))))
+        made.append(part if sparse else b.copy(b.broadcast_to(part, shape=shape)))
+    return tuple(made)
+
+
+@rows.row("vander")
+def vander(b: NumpyBuilder, x: Any, N: Any = None, increasing: bool = False) -> Any:
+    """numpy.vander."""
+    kind, count = b.recorded_dtype(), x.shape[0] if N is None else N
+    powers = (
+        b.arange(start=0, stop=count, step=1, dtype="int64") if increasing else b.arange(start=count - 1, stop=-1, step=-1, dtype="int64")
+    )
+    column = b.reshape(b.cast(x, kind), shape=(x.shape[0], 1))
+    return b.pow(column, b.cast(powers, kind))
+
+
+# ---------------------------------------------------------------------------------------------- windows
+def _window(terms: tuple[float, ...]) -> Any:
+    def row(b: NumpyBuilder, M: Any) -> Any:
+        if hint_of(M) <= 1:
+            b.fix(M)
+            return b.ones(shape=(max(hint_of(M), 0),), dtype="float64")
+        n = b.astype(b.arange(start=1 - M, stop=M, step=2, dtype="int64"), dtype="float64")
+        phase = b.multiply(b.divide(n, b.array(M - 1, "float64")), math.pi)
+        total = b.full(shape=(M,), fill_value=terms[0], dtype="float64")
+        for order, weight in enumerate(terms[1:], 1):
+            total = b.add(total, b.multiply(b.cos(b.multiply(phase, float(order))), weight))
+        return total
+
+    return row
+
+
+rows.row("hanning")(_window((0.5, 0.5)))
+rows.row("hamming")(_window((0.54, 0.46)))
+rows.row("blackman")(_window((0.42, 0.5, 0.08)))

@@ -1,0 +1,334 @@
+"""ufuncs: the loop that numpy chooses for the operands says what each of them is cast to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....errors import UnsupportedOperation
+from ....ir import Value
+from ....ops.dtypes import INTEGERS, is_bool, is_complex, is_inexact
+from ....sizes import hint_of
+from .table import NumpyBuilder, dtype_name, rows, type_of
+
+# ufunc -> canonical operation on operands of the loop's types
+_SAME: dict[str, str] = {
+    "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
+    "floor_divide": "floor_divide", "negative": "negative", "positive": "positive", "power": "pow", "float_power": "pow", "remainder": "remainder",
+    "fmod": "fmod", "absolute": "abs", "fabs": "abs", "rint": "round", "sign": "sign", "conjugate": "conj", "exp": "exp", "exp2": "exp2", "log": "log",
+    "log2": "log2", "log10": "log10", "expm1": "expm1", "log1p": "log1p", "sqrt": "sqrt", "square": "square", "reciprocal": "reciprocal",
+    "gcd": "gcd", "lcm": "lcm", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
+    "arctan2": "atan2", "hypot": "hypot", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "greater": "greater", "greater_equal": "greater_equal",
+    "less": "less", "less_equal": "less_equal", "equal": "equal", "not_equal": "not_equal", "maximum": "maximum", "minimum": "minimum",
+    "fmax": "fmax", "fmin": "fmin", "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan", "signbit": "signbit", "copysign": "copysign",
+    "nextafter": "nextafter", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "matmul": "matmul", "frexp": "frexp",
+}  # fmt: skip
+_SPECIAL: dict[str, str] = {
+    "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "gammaln": "lgamma", "psi": "digamma", "expit": "sigmoid", "i0": "i0", "i1": "i1", "ndtr": "ndtr",
+    "ndtri": "ndtri", "log_ndtr": "log_ndtr", "xlogy": "xlogy", "xlog1py": "xlog1py", "gammainc": "gammainc", "gammaincc": "gammaincc",
+    "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "i0e": "i0e", "i1e": "i1e", "entr": "entr", "erfcx": "erfcx",
+}  # fmt: skip
+_LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "logical_not": "logical_not"}
+_ROUNDING = frozenset({"floor", "ceil", "trunc"})
+_TRUTH = frozenset({"isfinite", "isinf", "isnan"})
+
+
+def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
+    """The operands in the types of the loop that numpy runs; at least one is an array."""
+    given = [_loop_type(item) for item in operands]
+    wanted = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)}
+    loop = [str(kind.name) for kind in ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout), **wanted)]
+    made = [_operand(b, item, kind) for item, kind in zip(operands, loop)]
+    return tuple(made) if any(isinstance(item, Value) for item in made) else (b.array(made[0], loop[0]), *made[1:])
+
+
+def _loop_type(item: Any) -> Any:
+    kind = type_of(item)
+    return kind if isinstance(kind, np.dtype) else type(kind)
+
+
+def _operand(b: NumpyBuilder, item: Any, kind: str) -> Any:
+    if isinstance(item, (list, tuple)):
+        return b.array(item, kind)
+    number = hint_of(item)
+    if isinstance(number, int) and kind in INTEGERS and not np.iinfo(kind).min <= number <= np.iinfo(kind).max:
+        raise UnsupportedOperation(f"{number} beside an array of {kind}, which does not hold it; cast the array before")
+    return b.operand(item, kind)
+
+
+def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Callable[..., Any]:
+    """A row for a ufunc: ``compute(b, *operands)`` in the types of its loop."""
+    called = ufunc or getattr(np, name)
+
+    def row(b: NumpyBuilder, *operands: Any, dtype: Any = None, casting: str = "same_kind", order: str = "K", subok: bool = True) -> Any:
+        operands = tuple(b.array(item) if isinstance(item, (list, tuple)) else item for item in operands)
+        return compute(b, *operands_of(b, called, operands[: called.nin], dtype))
+
+    row.__doc__ = f"numpy.{name}."
+    row.elementwise = True  # type: ignore[attr-defined]
+    return rows.row(name)(row)
+
+
+def _plain(op: str) -> Callable[..., Any]:
+    def compute(b: NumpyBuilder, *operands: Any) -> Any:
+        first = next(item for item in operands if isinstance(item, Value))
+        if op in _ROUNDING and not is_inexact(first.dtype):
+            return first
+        if op in _TRUTH and not is_inexact(first.dtype):
+            return b.full(shape=first.shape, fill_value=op == "isfinite", dtype="bool")
+        if op == "abs" and is_bool(first.dtype):
+            return first
+        kinds = {item.dtype for item in operands if isinstance(item, Value)}
+        if len(kinds) > 1:
+            raise UnsupportedOperation(f"numpy computes this with operands of {' and '.join(sorted(kinds))}; cast them to one type before")
+        return getattr(b, op)(*operands)
+
+    return compute
+
+
+for _name, _op in _SAME.items():
+    elementwise(_name, _plain(_op))
+
+
+# ---------------------------------------------------------------------------------------------- logic
+def _logical(op: str) -> Callable[..., Any]:
+    def compute(b: NumpyBuilder, *operands: Any) -> Any:
+        return getattr(b, op)(*(b.astype(b.array(item), dtype="bool") for item in operands))
+
+    return compute
+
+
+def _row_of_logic(name: str) -> None:
+    @rows.row(name)
+    def row(b: NumpyBuilder, *operands: Any, dtype: Any = None) -> Any:
+        """numpy: truth values of elements, combined."""
+        return _logical(name)(b, *operands)
+
+    row.elementwise = True  # type: ignore[attr-defined]
+
+
+for _name in _LOGICAL:
+    _row_of_logic(_name)
+
+
+# ---------------------------------------------------------------------------------------------- by formulas
+def _divmod(b: NumpyBuilder, x: Any, y: Any) -> Any:
+    return b.floor_divide(x, y), b.remainder(x, y)
+
+
+def _modf(b: NumpyBuilder, x: Any) -> Any:
+    whole = b.trunc(x)
+    return b.copysign(b.where(b.isinf(x), 0.0, b.subtract(x, whole)), x), whole
+
+
+def _heaviside(b: NumpyBuilder, x: Any, at_zero: Any) -> Any:
+    x = b.array(x, at_zero.dtype if isinstance(at_zero, Value) else None)
+    step = b.where(b.greater(x, 0.0), b.array(1.0, x.dtype), b.array(0.0, x.dtype))
+    return b.where(b.isnan(x), x, b.where(b.equal(x, 0.0), b.array(at_zero, x.dtype), step))
+
+
+def _cbrt(b: NumpyBuilder, x: Any) -> Any:
+    root = b.copysign(b.pow(b.abs(x), 1 / 3), x)
+    step = b.divide(b.subtract(b.multiply(root, b.square(root)), x), b.multiply(b.square(root), 3.0))  # one step of Newton's method
+    return b.where(b.logical_and(b.isfinite(step), b.isfinite(root)), b.subtract(root, step), root)
+
+
+def _spacing(b: NumpyBuilder, x: Any) -> Any:
+    away = b.copysign(b.full(shape=x.shape, fill_value=math.inf, dtype=x.dtype), x)
+    return b.subtract(b.nextafter(x, away), x)
+
+
+def _scaled(factor: float) -> Callable[..., Any]:
+    return lambda b, x: b.multiply(x, factor)
+
+
+def _ldexp(b: NumpyBuilder, x: Any, exponent: Any) -> Any:
+    kind = x.dtype if isinstance(x, Value) else "float64"
+    return b.multiply(b.array(x, kind), b.exp2(b.cast(b.array(exponent, "int64"), kind)))
+
+
+def _vecdot(b: NumpyBuilder, x: Any, y: Any) -> Any:
+    return b.vecdot(x, y, axis=-1)
+
+
+_FORMULAS: dict[str, Callable[..., Any]] = {
+    "divmod": _divmod,
+    "modf": _modf,
+    "heaviside": _heaviside,
+    "cbrt": _cbrt,
+    "spacing": _spacing,
+    "ldexp": _ldexp,
+    "vecdot": _vecdot,
+    "degrees": _scaled(180 / math.pi),
+    "rad2deg": _scaled(180 / math.pi),
+    "radians": _scaled(math.pi / 180),
+    "deg2rad": _scaled(math.pi / 180),
+}
+for _name, _compute in _FORMULAS.items():
+    elementwise(_name, _compute)
+
+
+# ---------------------------------------------------------------------------------------------- of scipy.special
+def _special(name: str, op: str) -> None:
+    @rows.row(name)
+    def row(b: NumpyBuilder, *operands: Any) -> Any:
+        """scipy.special: in float64, or in float32 where all operands are."""
+        kind = b.recorded_dtype()
+        return getattr(b, op)(*(b.cast(b.array(item, kind), kind) for item in operands))
+
+    row.elementwise = True  # type: ignore[attr-defined]
+
+
+for _name, _op in _SPECIAL.items():
+    if _name not in ("i0",):  # numpy has a function of this name, with the same meaning
+        _special(_name, _op)
+
+
+@rows.row("i0")
+def i0(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.i0 and scipy.special.i0."""
+    return b.cast(b.i0(b.floating(x)), b.recorded_dtype())
+
+
+# ---------------------------------------------------------------------------------------------- methods of ufuncs
+def _outer(name: str) -> None:
+    @rows.row(f"{name}.outer")
+    def outer(b: NumpyBuilder, x: Any, y: Any, **kwargs: Any) -> Any:
+        """ufunc.outer: every element of one with every element of the other."""
+        x, y = b.array(x), b.array(y)
+        spread = b.reshape(x, shape=(*x.shape, *(1,) * y.ndim))
+        return rows.get(name)(b, spread, y, **kwargs)  # type: ignore[misc]
+
+
+for _name in (*_SAME, *_LOGICAL, "heaviside"):
+    if getattr(np, _name).nin == 2 and _name != "matmul":
+        _outer(_name)
+
+
+# ---------------------------------------------------------------------------------------------- functions that are no ufuncs
+@rows.row("real")
+def real(b: NumpyBuilder, val: Any) -> Any:
+    """numpy.real."""
+    return b.real(val) if is_complex(val.dtype) else val
+
+
+@rows.row("imag")
+def imag(b: NumpyBuilder, val: Any) -> Any:
+    """numpy.imag."""
+    return b.imag(val) if is_complex(val.dtype) else b.zeros(shape=val.shape, dtype=val.dtype)
+
+
+@rows.row("conj")
+def conj(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.ndarray.conj."""
+    return b.conj(x) if is_complex(x.dtype) else b.copy(x)
+
+
+@rows.row("angle")
+def angle(b: NumpyBuilder, z: Any, deg: bool = False) -> Any:
+    """numpy.angle."""
+    found = b.angle(b.floating(z))
+    return b.multiply(found, 180 / math.pi) if deg else found
+
+
+@rows.row("iscomplex")
+def iscomplex(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.iscomplex: whether the imaginary part is something."""
+    return b.not_equal(b.imag(x), 0.0) if is_complex(x.dtype) else b.zeros(shape=x.shape, dtype="bool")
+
+
+@rows.row("isreal")
+def isreal(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.isreal."""
+    return b.logical_not(iscomplex(b, x))
+
+
+@rows.row("round", "around")
+def round_(b: NumpyBuilder, a: Any, decimals: int = 0) -> Any:
+    """numpy.round."""
+    if not is_inexact(a.dtype):
+        if decimals >= 0:
+            return b.copy(a)
+        raise UnsupportedOperation("integers rounded to tens have no counterpart; divide, round and multiply")
+    if is_complex(a.dtype):
+        return b.complex(round_(b, b.real(a), decimals), round_(b, b.imag(a), decimals))
+    if decimals == 0:
+        return b.round(a)
+    scale = 10.0 ** abs(decimals)
+    return b.divide(b.round(b.multiply(a, scale)), scale) if decimals > 0 else b.multiply(b.round(b.divide(a, scale)), scale)
+
+
+@rows.row("fix")
+def fix(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.fix."""
+    return b.trunc(b.array(x)) if is_inexact(b.array(x).dtype) else x
+
+
+@rows.row("clip")
+def clip(b: NumpyBuilder, a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None, dtype: Any = None) -> Any:
+    """numpy.clip: the bounds take part in the promotion."""
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if low is not None:
+        a = rows.get("maximum")(b, a, low)  # type: ignore[misc]
+    return a if high is None else rows.get("minimum")(b, a, high)  # type: ignore[misc]
+
+
+@rows.row("isclose")
+def isclose(b: NumpyBuilder, a: Any, b_: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """numpy.isclose."""
+    x, y = b.promote(a, b_)
+    if not is_inexact(x.dtype):
+        x, y = b.floating(x), b.floating(y)
+    return b.isclose(x, y, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
+
+
+@rows.row("isposinf")
+def isposinf(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.isposinf."""
+    return b.equal(b.floating(x), math.inf)
+
+
+@rows.row("isneginf")
+def isneginf(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.isneginf."""
+    return b.equal(b.floating(x), -math.inf)
+
+
+@rows.row("nan_to_num")
+def nan_to_num(b: NumpyBuilder, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """numpy.nan_to_num."""
+    x = b.array(x)
+    return b.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf) if is_inexact(x.dtype) else b.copy(x)
+
+
+@rows.row("sinc")
+def sinc(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.sinc."""
+    return b.sinc(b.floating(x))
+
+
+@rows.row("astype")
+def astype(b: NumpyBuilder, x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    """numpy.ndarray.astype."""
+    return b.astype(x, dtype=dtype_name(dtype)) if dtype_name(dtype) != x.dtype else b.copy(x)
+
+
+@rows.row("copy")
+def copy(b: NumpyBuilder, a: Any, order: str = "K", subok: bool = False) -> Any:
+    """numpy.copy."""
+    return b.copy(b.array(a))
+
+
+@rows.row("view")
+def view(b: NumpyBuilder, x: Any, dtype: Any = None, type: Any = None) -> Any:
+    """numpy.ndarray.view: the same elements, or their bytes as another dtype."""
+    if type is not None:
+        raise UnsupportedOperation("a view as another class of arrays has no counterpart")
+    if dtype is None or dtype_name(dtype) == x.dtype:
+        return b.reshape(x, shape=x.shape)
+    return b.bitcast(x, dtype=dtype_name(dtype))

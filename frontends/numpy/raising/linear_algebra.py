@@ -1,0 +1,298 @@
+"""Products, decompositions, norms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....errors import UnsupportedOperation
+from ....ir import Value
+from ....ops.dtypes import is_complex, is_inexact
+from ....sizes import apply, hint_of, product
+from .table import NumpyBuilder, axes_of, axis_of, rows
+
+
+def _inexact(b: NumpyBuilder, *arrays: Any) -> tuple[Value, ...]:
+    """Arrays as numpy.linalg takes them: float64 for integers."""
+    made = b.promote(*arrays)
+    return tuple(item if is_inexact(item.dtype) else b.astype(item, dtype="float64") for item in made)
+
+
+# ---------------------------------------------------------------------------------------------- products
+@rows.row("dot")
+def dot(b: NumpyBuilder, a: Any, b_: Any) -> Any:
+    """numpy.dot: the last axis of one with the last but one of the other."""
+    x, y = b.promote(a, b_)
+    if not x.ndim or not y.ndim:
+        return b.multiply(x, y)
+    if x.ndim <= 2 and y.ndim <= 2:
+        return b.matmul(x, y)
+    return b.tensordot(x, y, axes=((x.ndim - 1,), (max(y.ndim - 2, 0),)))
+
+
+@rows.row("vdot")
+def vdot(b: NumpyBuilder, a: Any, b_: Any, /) -> Any:
+    """numpy.vdot."""
+    x, y = (b.reshape(item, shape=(product(item.shape),)) for item in b.promote(a, b_))
+    return b.matmul(b.conj(x) if is_complex(x.dtype) else x, y)
+
+
+@rows.row("inner")
+def inner(b: NumpyBuilder, a: Any, b_: Any) -> Any:
+    """numpy.inner."""
+    x, y = b.promote(a, b_)
+    return b.inner(x, y) if x.ndim and y.ndim else b.multiply(x, y)
+
+
+@rows.row("outer", "linalg.outer")
+def outer(b: NumpyBuilder, a: Any, b_: Any) -> Any:
+    """numpy.outer."""
+    x, y = (b.reshape(item, shape=(product(item.shape),)) for item in b.promote(a, b_))
+    return b.outer(x, y)
+
+
+@rows.row("tensordot", "linalg.tensordot")
+def tensordot(b: NumpyBuilder, a: Any, b_: Any, axes: Any = 2) -> Any:
+    """numpy.tensordot."""
+    x, y = b.promote(a, b_)
+    if isinstance(axes, int):
+        pairs = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
+    else:
+        left, right = (item if isinstance(item, (tuple, list)) else (item,) for item in axes)
+        pairs = tuple(axis_of(axis, x.ndim) for axis in left), tuple(axis_of(axis, y.ndim) for axis in right)
+    return b.tensordot(x, y, axes=pairs)
+
+
+@rows.row("linalg.matmul")
+def matmul(b: NumpyBuilder, x1: Any, x2: Any, /) -> Any:
+    """numpy.linalg.matmul."""
+    return rows.get("matmul")(b, x1, x2)  # type: ignore[misc]
+
+
+@rows.row("kron")
+def kron(b: NumpyBuilder, a: Any, b_: Any) -> Any:
+    """numpy.kron."""
+    x, y = b.promote(a, b_)
+    return b.kron(x, y) if x.ndim and y.ndim else b.multiply(x, y)
+
+
+@rows.row("cross", "linalg.cross")
+def cross(b: NumpyBuilder, a: Any, b_: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+    """numpy.cross, of vectors of three."""
+    x, y = b.promote(a, b_)
+    along = {axisa, axisb, axisc} if axis is None else {axis}
+    if len(along) > 1 or x.ndim != y.ndim and along != {-1} or hint_of(x.shape[along_of(along)]) != 3:
+        raise UnsupportedOperation("cross of vectors along different axes, or of other than three numbers, has no row")
+    place = along_of(along)
+    return b.cross(x, y, axis=place if place < 0 else place - max(x.ndim, y.ndim))
+
+
+def along_of(axes: set[int]) -> int:
+    """The one axis of a set."""
+    return next(iter(axes))
+
+
+@rows.row("einsum")
+def einsum(b: NumpyBuilder, *operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> Any:
+    """numpy.einsum, with the sum as a text."""
+    if not isinstance(operands[0], str):
+        raise UnsupportedOperation("einsum with lists of axes has no row; write the sum as a text")
+    equation, kind = operands[0].replace(" ", ""), b.recorded_dtype()
+    inputs, _, result = equation.partition("->")
+    if "->" not in equation:
+        result = _implicit(inputs)
+    return b.einsum(*(b.cast(b.array(item), kind) for item in operands[1:]), equation=f"{inputs}->{result}")
+
+
+def _implicit(inputs: str) -> str:
+    letters = inputs.replace(",", "").replace(".", "")
+    once = "".join(sorted(letter for letter in set(letters) if letters.count(letter) == 1))
+    return ("..." if "..." in inputs else "") + once
+
+
+@rows.row("linalg.multi_dot")
+def multi_dot(b: NumpyBuilder, arrays: Any) -> Any:
+    """numpy.linalg.multi_dot."""
+    return b.multi_dot(*b.promote(*arrays))
+
+
+@rows.row("linalg.matrix_power")
+def matrix_power(b: NumpyBuilder, a: Any, n: int) -> Any:
+    """numpy.linalg.matrix_power."""
+    return b.matrix_power(a if n >= 0 else _inexact(b, a)[0], n=int(n))
+
+
+@rows.row("linalg.vecdot")
+def vecdot(b: NumpyBuilder, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """numpy.linalg.vecdot."""
+    x, y = b.promote(x1, x2)
+    return b.vecdot(x, y, axis=axis if axis < 0 else axis - max(x.ndim, y.ndim))
+
+
+# ---------------------------------------------------------------------------------------------- of one matrix
+def _plain(name: str, op: str) -> None:
+    @rows.row(f"linalg.{name}")
+    def row(b: NumpyBuilder, a: Any) -> Any:
+        """numpy.linalg: of one array of floats."""
+        return getattr(b, op)(*_inexact(b, a))
+
+
+for _name, _op in {"det": "det", "slogdet": "slogdet", "inv": "inv", "svdvals": "svdvals"}.items():
+    _plain(_name, _op)
+
+
+@rows.row("linalg.solve")
+def solve(b: NumpyBuilder, a: Any, b_: Any) -> Any:
+    """numpy.linalg.solve."""
+    return b.solve(*_inexact(b, a, b_))
+
+
+@rows.row("linalg.cholesky")
+def cholesky(b: NumpyBuilder, a: Any, /, *, upper: bool = False) -> Any:
+    """numpy.linalg.cholesky."""
+    return b.cholesky(*_inexact(b, a), upper=bool(upper))
+
+
+@rows.row("linalg.qr")
+def qr(b: NumpyBuilder, a: Any, mode: str = "reduced") -> Any:
+    """numpy.linalg.qr."""
+    if mode == "raw":
+        raise UnsupportedOperation("qr with mode='raw' has no row")
+    q, r = b.qr(*_inexact(b, a), mode="complete" if mode == "complete" else "reduced")
+    return r if mode == "r" else (q, r)
+
+
+@rows.row("linalg.svd")
+def svd(b: NumpyBuilder, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """numpy.linalg.svd."""
+    x = _inexact(b, a)[0]
+    return b.svd(x, full_matrices=bool(full_matrices)) if compute_uv else b.svdvals(x)
+
+
+@rows.row("linalg.eigh")
+def eigh(b: NumpyBuilder, a: Any, UPLO: str = "L") -> Any:
+    """numpy.linalg.eigh."""
+    return b.eigh(*_inexact(b, a), upper=UPLO.upper() == "U")
+
+
+@rows.row("linalg.eigvalsh")
+def eigvalsh(b: NumpyBuilder, a: Any, UPLO: str = "L") -> Any:
+    """numpy.linalg.eigvalsh."""
+    return b.eigvalsh(*_inexact(b, a), upper=UPLO.upper() == "U")
+
+
+def _of_general(op: str) -> Callable[..., Any]:
+    def row(b: NumpyBuilder, a: Any) -> Any:
+        if not is_complex(b.recorded_dtype()):
+            raise UnsupportedOperation(
+                "numpy gives real eigenvalues where all of them are real, which depends on the elements; use eigh, or pass a complex matrix"
+            )
+        return getattr(b, op)(*_inexact(b, a))
+
+    return row
+
+
+rows.row("linalg.eig")(_of_general("eig"))
+rows.row("linalg.eigvals")(_of_general("eigvals"))
+
+
+@rows.row("linalg.pinv")
+def pinv(b: NumpyBuilder, a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    """numpy.linalg.pinv."""
+    x = _inexact(b, a)[0]
+    bound = rcond if rtol is np._NoValue else rtol
+    return b.pinv(x, 1e-15 if bound is None and rtol is np._NoValue else bound, hermitian=bool(hermitian))
+
+
+@rows.row("linalg.matrix_rank")
+def matrix_rank(b: NumpyBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """numpy.linalg.matrix_rank."""
+    return b.matrix_rank(_inexact(b, A)[0], rtol if rtol is not None else 0.0 if tol is not None else None, tol, hermitian=bool(hermitian))
+
+
+@rows.row("linalg.lstsq")
+def lstsq(b: NumpyBuilder, a: Any, b_: Any, rcond: Any = None) -> Any:
+    """numpy.linalg.lstsq."""
+    x, y = _inexact(b, a, b_)
+    if isinstance(rcond, Value):
+        raise UnsupportedOperation("lstsq with a computed rcond has no row")
+    matrix = b.reshape(y, shape=(y.shape[0], 1)) if y.ndim == 1 else y
+    rcond = float(np.finfo(x.dtype).eps) if rcond == -1 else rcond
+    solution, rank = b.lstsq(x, matrix, rcond=rcond)
+    rest = b.sum(b.square(b.abs(b.subtract(matrix, b.matmul(x, solution)))), axis=(0,))
+    if not hint_of(b.recorded[1].shape[0]):  # where the rank is not full, or there are not more rows than columns, numpy gives none
+        b.guard(apply("le", x.shape[0], x.shape[1]) if hint_of(x.shape[0]) <= hint_of(x.shape[1]) else apply("gt", x.shape[0], x.shape[1]))
+        if hint_of(x.shape[0]) > hint_of(x.shape[1]):
+            raise UnsupportedOperation("lstsq of a matrix whose rank is not full gives no residuals, which depends on the elements")
+        rest = b.zeros(shape=(0,), dtype=rest.dtype)
+    else:
+        b.guard(apply("gt", x.shape[0], x.shape[1]))
+    solution = b.reshape(solution, shape=(x.shape[1],)) if y.ndim == 1 else solution
+    return solution, rest, b.astype(rank, dtype=b.recorded_dtype(2)), b.svdvals(x)
+
+
+@rows.row("linalg.cond")
+def cond(b: NumpyBuilder, x: Any, p: Any = None) -> Any:
+    """numpy.linalg.cond."""
+    return b.cond(_inexact(b, x)[0], ord=2 if p is None else p)
+
+
+@rows.row("linalg.tensorsolve")
+def tensorsolve(b: NumpyBuilder, a: Any, b_: Any, axes: Any = None) -> Any:
+    """numpy.linalg.tensorsolve."""
+    if axes is not None:
+        raise UnsupportedOperation("axes= of tensorsolve has no row")
+    return b.tensorsolve(*_inexact(b, a, b_))
+
+
+@rows.row("linalg.tensorinv")
+def tensorinv(b: NumpyBuilder, a: Any, ind: int = 2) -> Any:
+    """numpy.linalg.tensorinv."""
+    return b.tensorinv(_inexact(b, a)[0], ind=ind)
+
+
+@rows.row("linalg.diagonal")
+def diagonal(b: NumpyBuilder, x: Any, /, *, offset: int = 0) -> Any:
+    """numpy.linalg.diagonal: of the last two axes."""
+    return b.diagonal(x, offset=offset, axis1=x.ndim - 2, axis2=x.ndim - 1)
+
+
+@rows.row("linalg.trace")
+def trace(b: NumpyBuilder, x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """numpy.linalg.trace: of the last two axes."""
+    return rows.get("trace")(b, x, offset, -2, -1, dtype)  # type: ignore[misc]
+
+
+# ---------------------------------------------------------------------------------------------- norms
+@rows.row("linalg.norm")
+def norm(b: NumpyBuilder, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """numpy.linalg.norm."""
+    x = b.floating(x)
+    axes = axes_of(axis, x.ndim)
+    if axes is None and ord is None:
+        return b.vector_norm(x, axis=None, ord=2.0, keepdims=keepdims)
+    axes = tuple(range(x.ndim)) if axes is None else axes
+    if len(axes) == 1:
+        return vector_norm(b, x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+    first, second = axes
+    order = (*(i for i in range(x.ndim) if i not in axes), first, second)
+    found = b.matrix_norm(b.permute_dims(x, axes=order), ord="fro" if ord is None else ord)
+    return b.reshape(found, shape=tuple(1 if i in axes else dim for i, dim in enumerate(x.shape))) if keepdims else found
+
+
+@rows.row("linalg.vector_norm")
+def vector_norm(b: NumpyBuilder, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """numpy.linalg.vector_norm."""
+    order = math.inf if ord == math.inf else -math.inf if ord == -math.inf else float(ord)
+    x = b.floating(x)
+    found = b.vector_norm(x, axis=axes_of(axis, x.ndim), ord=order, keepdims=keepdims)
+    return b.cast(found, b.recorded_dtype())
+
+
+@rows.row("linalg.matrix_norm")
+def matrix_norm(b: NumpyBuilder, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """numpy.linalg.matrix_norm."""
+    return b.matrix_norm(b.floating(x), ord=ord, keepdims=keepdims)

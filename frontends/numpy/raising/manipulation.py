@@ -1,0 +1,375 @@
+"""Shapes and the order of axes and elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....errors import UnsupportedOperation
+from ....ir import Value
+from ....sizes import Size, apply, hint_of, product
+from ...slicing import cut
+from .table import NumpyBuilder, axes_of, axis_of, rows, shape_of
+
+
+def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
+    """``shape`` with its -1, if any, worked out from the number of elements."""
+    places = [i for i, dim in enumerate(shape) if isinstance(dim, int) and dim == -1]
+    if not places:
+        return shape
+    rest = product(dim for i, dim in enumerate(shape) if i != places[0])
+    return (*shape[: places[0]], total // rest if hint_of(rest) else 0, *shape[places[0] + 1 :])
+
+
+@rows.row("reshape")
+def reshape(b: NumpyBuilder, a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
+    """numpy.reshape."""
+    wanted = shape_of(shape if newshape is None else newshape)
+    x = b.array(a)
+    if order == "F":
+        flipped = b.permute_dims(x, axes=tuple(reversed(range(x.ndim))))
+        turned = b.reshape(flipped, shape=whole_shape(wanted, product(x.shape))[::-1])
+        return b.permute_dims(turned, axes=tuple(reversed(range(turned.ndim))))
+    if order not in ("C", None):
+        raise UnsupportedOperation(f"order={order!r} depends on how the elements lie in memory, which has no meaning in other frameworks")
+    return b.reshape(x, shape=whole_shape(wanted, product(x.shape)))
+
+
+@rows.row("ndarray.reshape")
+def reshape_method(b: NumpyBuilder, a: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    """numpy.ndarray.reshape, which takes the sizes one by one too."""
+    return reshape(b, a, shape[0] if len(shape) == 1 else shape, order)
+
+
+@rows.row("ravel")
+def ravel(b: NumpyBuilder, a: Any, order: str = "C") -> Any:
+    """numpy.ravel."""
+    return reshape(b, a, (-1,), order)
+
+
+@rows.row("flatten")
+def flatten(b: NumpyBuilder, a: Any, order: str = "C") -> Any:
+    """numpy.ndarray.flatten: a copy."""
+    return b.copy(reshape(b, a, (-1,), order))
+
+
+@rows.row("transpose", "permute_dims")
+def transpose(b: NumpyBuilder, a: Any, axes: Any = None) -> Any:
+    """numpy.transpose."""
+    x = b.array(a)
+    order = tuple(reversed(range(x.ndim))) if axes is None else tuple(axis_of(axis, x.ndim) for axis in axes)
+    return b.permute_dims(x, axes=order)
+
+
+@rows.row("ndarray.transpose")
+def transpose_method(b: NumpyBuilder, a: Any, *axes: Any) -> Any:
+    """numpy.ndarray.transpose, which takes the axes one by one too."""
+    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+    return transpose(b, a, order)
+
+
+@rows.row("T")
+def turned(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.ndarray.T."""
+    return transpose(b, x)
+
+
+@rows.row("mT", "matrix_transpose", "linalg.matrix_transpose")
+def matrix_transpose(b: NumpyBuilder, x: Any, /) -> Any:
+    """numpy.matrix_transpose."""
+    return swapaxes(b, x, -1, -2)
+
+
+@rows.row("swapaxes")
+def swapaxes(b: NumpyBuilder, a: Any, axis1: int, axis2: int) -> Any:
+    """numpy.swapaxes."""
+    order = list(range(a.ndim))
+    first, second = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
+    order[first], order[second] = second, first
+    return b.permute_dims(a, axes=tuple(order))
+
+
+@rows.row("moveaxis")
+def moveaxis(b: NumpyBuilder, a: Any, source: Any, destination: Any) -> Any:
+    """numpy.moveaxis."""
+    sources = [axis_of(axis, a.ndim) for axis in shape_of(source)]
+    places = [axis_of(axis, a.ndim) for axis in shape_of(destination)]
+    order = [axis for axis in range(a.ndim) if axis not in sources]
+    for place, axis in sorted(zip(places, sources)):
+        order.insert(place, axis)
+    return b.permute_dims(a, axes=tuple(order))
+
+
+@rows.row("rollaxis")
+def rollaxis(b: NumpyBuilder, a: Any, axis: int, start: int = 0) -> Any:
+    """numpy.rollaxis."""
+    axis, start = axis_of(axis, a.ndim), start + a.ndim if start < 0 else start
+    order = [i for i in range(a.ndim) if i != axis]
+    order.insert(start - (axis < start), axis)
+    return b.permute_dims(a, axes=tuple(order))
+
+
+@rows.row("squeeze")
+def squeeze(b: NumpyBuilder, a: Any, axis: Any = None) -> Any:
+    """numpy.squeeze; without axes, those that had one element while recording."""
+    gone = axes_of(axis, a.ndim)
+    if gone is None:
+        gone = tuple(i for i, dim in enumerate(a.shape) if hint_of(dim) == 1)
+        for i, dim in enumerate(a.shape):
+            b.guard(apply("eq" if i in gone else "ne", dim, 1))
+    return b.reshape(a, shape=tuple(dim for i, dim in enumerate(a.shape) if i not in gone))
+
+
+@rows.row("expand_dims")
+def expand_dims(b: NumpyBuilder, a: Any, axis: Any) -> Any:
+    """numpy.expand_dims."""
+    rank = a.ndim + len(shape_of(axis))
+    new = {axis_of(one, rank) for one in shape_of(axis)}
+    sizes = iter(a.shape)
+    return b.reshape(a, shape=tuple(1 if i in new else next(sizes) for i in range(rank)))
+
+
+def _at_least(rank: int) -> Any:
+    def row(b: NumpyBuilder, *arys: Any) -> Any:
+        made = tuple(_raised_to(b, b.array(x), rank) for x in arys)
+        return made[0] if len(made) == 1 else made
+
+    return row
+
+
+def _raised_to(b: NumpyBuilder, x: Value, rank: int) -> Value:
+    if x.ndim >= rank:
+        return x
+    if rank == 3 and x.ndim:
+        return b.reshape(x, shape=(1, x.shape[0], 1) if x.ndim == 1 else (*x.shape, 1))
+    return b.reshape(x, shape=(*(1,) * (rank - x.ndim), *x.shape))
+
+
+for _rank in (1, 2, 3):
+    rows.row(f"atleast_{_rank}d")(_at_least(_rank))
+
+
+@rows.row("broadcast_to")
+def broadcast_to(b: NumpyBuilder, array: Any, shape: Any, subok: bool = False) -> Any:
+    """numpy.broadcast_to."""
+    return b.broadcast_to(b.array(array), shape=shape_of(shape))
+
+
+# ---------------------------------------------------------------------------------------------- order of elements
+@rows.row("flip")
+def flip(b: NumpyBuilder, m: Any, axis: Any = None) -> Any:
+    """numpy.flip: a view, with a step of -1."""
+    x = b.array(m)
+    axes = axes_of(axis, x.ndim)
+    return b.flip(x, axis=tuple(range(x.ndim)) if axes is None else axes)
+
+
+@rows.row("fliplr")
+def fliplr(b: NumpyBuilder, m: Any) -> Any:
+    """numpy.fliplr."""
+    return flip(b, m, 1)
+
+
+@rows.row("flipud")
+def flipud(b: NumpyBuilder, m: Any) -> Any:
+    """numpy.flipud."""
+    return flip(b, m, 0)
+
+
+@rows.row("rot90")
+def rot90(b: NumpyBuilder, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """numpy.rot90."""
+    first, second = (axis_of(axis, m.ndim) for axis in axes)
+    if k % 4 == 0:
+        return m
+    if k % 4 == 2:
+        return flip(b, flip(b, m, first), second)
+    if k % 4 == 1:
+        return swapaxes(b, flip(b, m, second), first, second)
+    return flip(b, swapaxes(b, m, first, second), second)
+
+
+@rows.row("roll")
+def roll(b: NumpyBuilder, a: Any, shift: Any, axis: Any = None) -> Any:
+    """numpy.roll."""
+    if isinstance(shift, Value):
+        raise UnsupportedOperation("roll by a computed number has no row; take int(..) of it")
+    if axis is None:
+        return b.reshape(b.roll(b.reshape(a, shape=(product(a.shape),)), shift=shift, axis=0), shape=a.shape)
+    axes, shifts = axes_of(axis, a.ndim) or (), shape_of(shift)
+    pairs = [(axes[i % len(axes)], shifts[i % len(shifts)]) for i in range(max(len(axes), len(shifts)))]
+    for place, by in pairs:
+        a = b.roll(a, shift=by, axis=place)
+    return a
+
+
+@rows.row("repeat")
+def repeat(b: NumpyBuilder, a: Any, repeats: Any, axis: Any = None) -> Any:
+    """numpy.repeat."""
+    x = b.array(a)
+    if axis is None:
+        x, axis = b.reshape(x, shape=(product(x.shape),)), 0
+    place = axis_of(axis, x.ndim)
+    if isinstance(repeats, (list, tuple)):
+        repeats = b.array(repeats) if len(repeats) > 1 else repeats[0]
+    if isinstance(repeats, Value):
+        repeats = b.broadcast_to(b.cast(repeats, "int64"), shape=(x.shape[place],))
+        return b.repeat(x, repeats, axis=place, hint=b.recorded[0].shape[place])
+    return b.repeat(x, repeats, axis=place)
+
+
+@rows.row("tile")
+def tile(b: NumpyBuilder, A: Any, reps: Any) -> Any:
+    """numpy.tile."""
+    return b.tile(b.array(A), repetitions=shape_of(reps))
+
+
+# ---------------------------------------------------------------------------------------------- more elements
+_MODES = {"edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"}
+
+
+@rows.row("pad")
+def pad(b: NumpyBuilder, array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0, reflect_type: str = "even") -> Any:
+    """numpy.pad."""
+    x = b.array(array)
+    widths = _pairs(pad_width, x.ndim)
+    if mode == "constant":
+        if isinstance(constant_values, (Value, list, tuple)):
+            raise UnsupportedOperation("pad with different or computed numbers has no row; concatenate arrays of them")
+        return b.pad(x, padding=widths, value=b.operand(constant_values, x.dtype))
+    if mode not in _MODES or reflect_type != "even":
+        raise UnsupportedOperation(f"pad with mode={mode!r} has no row")
+    for axis, (before, after) in enumerate(widths):
+        x = _mirrored(b, x, axis, before, after, mode)
+    return x
+
+
+def _pairs(width: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
+    if not isinstance(width, (tuple, list)):
+        return ((width, width),) * rank
+    if not any(isinstance(item, (tuple, list)) for item in width):
+        return (tuple(width) if len(width) == 2 else (width[0],) * 2,) * rank
+    pairs = tuple(tuple(item) if len(item) == 2 else (item[0],) * 2 for item in width)
+    return pairs * rank if len(pairs) == 1 else pairs
+
+
+def _mirrored(b: NumpyBuilder, x: Value, axis: int, before: Any, after: Any, mode: str) -> Value:
+    """One axis padded by taking elements at positions that fold back into it."""
+    if before == 0 and after == 0:
+        return x
+    size = x.shape[axis]
+    places = b.arange(start=0 - before, stop=size + after, step=1, dtype="int64")
+    if mode == "edge":
+        places = b.clip(places, 0, b.array(size - 1, "int64"))
+    elif mode == "wrap":
+        places = b.remainder(places, b.array(size, "int64"))
+    else:
+        period = 2 * size if mode == "symmetric" else apply("max", 2 * size - 2, 1)
+        folded = b.remainder(places, b.array(period, "int64"))
+        last = 2 * size - 1 if mode == "symmetric" else 2 * size - 2
+        places = (
+            b.minimum(folded, b.subtract(b.array(last, "int64"), folded))
+            if hint_of(size) > 1 or mode == "symmetric"
+            else b.multiply(folded, 0)
+        )
+    return b.take(x, places, axis=axis)
+
+
+@rows.row("append")
+def append(b: NumpyBuilder, arr: Any, values: Any, axis: Any = None) -> Any:
+    """numpy.append."""
+    x, y = b.promote(arr, values)
+    if axis is None:
+        return b.concat(*(b.reshape(item, shape=(product(item.shape),)) for item in (x, y)), axis=0)
+    return b.concat(x, y, axis=axis_of(axis, x.ndim))
+
+
+@rows.row("delete")
+def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
+    """numpy.delete of one element or slice."""
+    if not isinstance(obj, (int, Size)):
+        raise UnsupportedOperation("delete of several elements has no row; use a mask")
+    x = b.array(arr)
+    if axis is None:
+        x, axis = b.reshape(x, shape=(product(x.shape),)), 0
+    place = axis_of(axis, x.ndim)
+    first = obj + x.shape[place] if hint_of(obj) < 0 else obj
+    return b.concat(cut(b, x, place, None, first), cut(b, x, place, first + 1, None), axis=place)
+
+
+@rows.row("insert")
+def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """numpy.insert of one element or slice."""
+    if not isinstance(obj, (int, Size)):
+        raise UnsupportedOperation("insert at several places has no row; concatenate the parts")
+    x = b.array(arr)
+    if axis is None:
+        x, axis = b.reshape(x, shape=(product(x.shape),)), 0
+    place = axis_of(axis, x.ndim)
+    first = obj + x.shape[place] if hint_of(obj) < 0 else obj
+    new = b.array(b.array(values), x.dtype)
+    if new.ndim < x.ndim and new.ndim:
+        new = b.reshape(new, shape=(*new.shape[:place], 1, *new.shape[place:])) if x.ndim > 1 else new
+    slot = tuple(1 if i == place else dim for i, dim in enumerate(x.shape)) if x.ndim > 1 or not new.ndim else new.shape
+    new = b.broadcast_to(new, shape=slot)
+    return b.concat(cut(b, x, place, None, first), new, cut(b, x, place, first, None), axis=place)
+
+
+@rows.row("diff")
+def diff(b: NumpyBuilder, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """numpy.diff."""
+    x, place = b.array(a), axis_of(axis, a.ndim)
+    left, right = (item if isinstance(item, (Value, int, float, list, tuple)) else None for item in (prepend, append))
+    parts = [_slab(b, x, item, place) if item is not x else x for item in (left, x, right) if item is not None]
+    x = b.concat(*b.promote(*parts), axis=place) if len(parts) > 1 else x
+    for _ in range(n):
+        before, after = cut(b, x, place, None, -1), cut(b, x, place, 1, None)
+        x = b.not_equal(after, before) if x.dtype == "bool" else b.subtract(after, before)
+    return x
+
+
+def _slab(b: NumpyBuilder, x: Value, item: Any, place: int) -> Value:
+    item = b.array(item)
+    return item if item.ndim else b.broadcast_to(item, shape=tuple(1 if i == place else dim for i, dim in enumerate(x.shape)))
+
+
+@rows.row("ediff1d")
+def ediff1d(b: NumpyBuilder, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """numpy.ediff1d."""
+    x = b.reshape(ary, shape=(product(ary.shape),))
+    parts = [diff(b, x)]
+    parts = ([_vector(b, to_begin, x.dtype)] if to_begin is not None else []) + parts
+    parts += [_vector(b, to_end, x.dtype)] if to_end is not None else []
+    return b.concat(*parts, axis=0) if len(parts) > 1 else parts[0]
+
+
+def _vector(b: NumpyBuilder, item: Any, dtype: str) -> Value:
+    made = b.array(b.array(item), dtype)
+    return b.reshape(made, shape=(product(made.shape),))
+
+
+# ---------------------------------------------------------------------------------------------- windows on memory
+@rows.row("sliding_window_view")
+def sliding_window_view(
+    b: NumpyBuilder, x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """numpy.lib.stride_tricks.sliding_window_view."""
+    sizes = shape_of(window_shape)
+    axes = tuple(range(x.ndim)) if axis is None else axes_of(axis, x.ndim) or ()
+    for place, size in zip(axes, sizes):
+        x = b.sliding_window(x, axis=place, size=size)
+    return x
+
+
+@rows.row("as_strided")
+def as_strided(b: NumpyBuilder, x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
+    """numpy.lib.stride_tricks.as_strided, of an array that is contiguous: steps in bytes."""
+    from ....ops.dtypes import ITEMSIZE
+
+    width = ITEMSIZE[x.dtype]
+    sizes = x.shape if shape is None else tuple(shape)
+    if strides is None:
+        raise UnsupportedOperation("as_strided without strides has no row")
+    steps = tuple(step // width for step in strides)
+    if any(hint_of(step) % width for step in strides):
+        raise UnsupportedOperation("as_strided with steps between the elements has no meaning in other frameworks")
+    return b.as_strided(x, shape=sizes, strides=steps)

@@ -1,0 +1,147 @@
+"""Searching, sorting, sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....errors import UnsupportedOperation
+from ....ir import Value
+from ....ops.dtypes import is_inexact
+from ....sizes import Size, product
+from .table import NumpyBuilder, axis_of, rows
+
+
+@rows.row("where")
+def where(b: NumpyBuilder, condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """numpy.where; with a condition alone, the indices where it holds."""
+    if x is None:
+        return nonzero(b, condition)
+    kind = b.result_type(*(item if isinstance(item, (int, float, complex, Value, Size)) else b.array(item) for item in (x, y)))
+    left, right = b.array(x, kind), b.array(y, kind)
+    return b.where(b.astype(b.array(condition), dtype="bool"), left, right)
+
+
+@rows.row("nonzero")
+def nonzero(b: NumpyBuilder, a: Any) -> Any:
+    """numpy.nonzero."""
+    return b.nonzero(b.array(a), hint=b.recorded[0].shape[0])
+
+
+@rows.row("flatnonzero")
+def flatnonzero(b: NumpyBuilder, a: Any) -> Any:
+    """numpy.flatnonzero."""
+    return b.nonzero(b.reshape(a, shape=(product(a.shape),)), hint=b.recorded[0].shape[0])[0]
+
+
+@rows.row("argwhere")
+def argwhere(b: NumpyBuilder, a: Any) -> Any:
+    """numpy.argwhere."""
+    return b.argwhere(a, hint=b.recorded[0].shape[0])
+
+
+@rows.row("searchsorted")
+def searchsorted(b: NumpyBuilder, a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """numpy.searchsorted."""
+    kind = b.result_type(a, v)
+    places, values = b.array(a, kind), b.array(v, kind)
+    if not isinstance(a, Value):
+        places = b.array(list(a), kind)
+    extra = () if sorter is None else (b.cast(sorter, "int64"),)
+    return b.searchsorted(places, values, *extra, side=side)
+
+
+@rows.row("digitize")
+def digitize(b: NumpyBuilder, x: Any, bins: Any, right: bool = False) -> Any:
+    """numpy.digitize, with ascending bins."""
+    return searchsorted(b, b.array(bins), x, "left" if right else "right")
+
+
+# ---------------------------------------------------------------------------------------------- order
+def _line(b: NumpyBuilder, x: Any, axis: Any) -> tuple[Value, int]:
+    x = b.array(x)
+    if axis is None:
+        return b.reshape(x, shape=(product(x.shape),)), 0
+    return x, axis_of(axis, x.ndim)
+
+
+@rows.row("sort")
+def sort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """numpy.sort."""
+    x, place = _line(b, a, axis)
+    return b.sort(x, axis=place)
+
+
+@rows.row("argsort")
+def argsort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """numpy.argsort; equal elements keep their order, which numpy leaves open unless it is asked."""
+    x, place = _line(b, a, axis)
+    return b.argsort(x, axis=place, stable=True)
+
+
+@rows.row("lexsort")
+def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
+    """numpy.lexsort: by the last key first."""
+    lines = [b.array(key) for key in keys] if isinstance(keys, (list, tuple)) else list(b.unstack(keys, axis=0, count=b.fix(keys.shape[0])))
+    place = axis_of(axis, lines[0].ndim)
+    order = b.argsort(lines[0], axis=place, stable=True)
+    for line in lines[1:]:
+        order = b.take_along_axis(order, b.argsort(b.take_along_axis(line, order, axis=place), axis=place, stable=True), axis=place)
+    return order
+
+
+# ---------------------------------------------------------------------------------------------- sets
+@rows.row("unique")
+def unique(
+    b: NumpyBuilder, ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
+    *, equal_nan: bool = True, sorted: bool = True,
+) -> Any:  # fmt: skip
+    """numpy.unique."""
+    x = b.array(ar)
+    if not equal_nan and is_inexact(x.dtype):
+        raise UnsupportedOperation("unique with equal_nan=False has no row")
+    place = None if axis is None else axis_of(axis, x.ndim)
+    hint = b.recorded[0].shape[place or 0]
+    if not (return_index or return_inverse or return_counts):
+        return b.unique_values(x, axis=place, hint=hint)
+    values, index, inverse, counts = b.unique_all(x, axis=place, hint=hint)
+    chosen = ((return_index, index), (return_inverse, inverse), (return_counts, counts))
+    return (values, *(item for wanted, item in chosen if wanted))
+
+
+@rows.row("unique_values")
+def unique_values(b: NumpyBuilder, x: Any) -> Any:
+    """numpy.unique_values, sorted, which numpy leaves open."""
+    return unique(b, x)
+
+
+@rows.row("isin")
+def isin(b: NumpyBuilder, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+    """numpy.isin."""
+    x, y = b.promote(element, test_elements)
+    return b.isin(x, y, invert=bool(invert))
+
+
+def _flat(b: NumpyBuilder, x: Any) -> Value:
+    x = b.array(x)
+    return b.reshape(x, shape=(product(x.shape),))
+
+
+@rows.row("union1d")
+def union1d(b: NumpyBuilder, ar1: Any, ar2: Any) -> Any:
+    """numpy.union1d."""
+    x, y = b.promote(ar1, ar2)
+    return b.unique_values(b.concat(_flat(b, x), _flat(b, y), axis=0), hint=b.recorded[0].shape[0])
+
+
+def _kept(invert: bool) -> Any:
+    def row(b: NumpyBuilder, ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+        x, y = b.promote(ar1, ar2)
+        flat = _flat(b, x)
+        kept = b.boolean_mask(flat, b.isin(flat, _flat(b, y), invert=invert), hint=b.recorded[0].shape[0])
+        return b.unique_values(kept, hint=b.recorded[0].shape[0])
+
+    return row
+
+
+rows.row("intersect1d")(_kept(invert=False))
+rows.row("setdiff1d")(_kept(invert=True))

@@ -1,0 +1,96 @@
+"""The one table that the files beside this one fill, and the builder its rows write with.
+
+A row has the signature of numpy's function, after the builder; a method shares the row of the function of its name, unless there is
+one for ``ndarray.<name>``. ``out``, and ``where`` of ufuncs, are dealt with before a row is called.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....ir import Value
+from ....ops.dtypes import is_inexact
+from ....sizes import Size, hint_of
+from ...building import RaisingBuilder
+from ...rows import Rows
+
+rows = Rows("numpy")
+
+
+class NumpyBuilder(RaisingBuilder):
+    """A builder with the type rules of NumPy 2 at hand (NEP 50): Python's numbers take the type of the arrays beside them."""
+
+    def result_type(self, *operands: Any) -> str:
+        """np.result_type."""
+        return str(np.result_type(*map(type_of, operands)).name)
+
+    def array(self, x: Any, dtype: str | None = None) -> Value:
+        """``x`` as an array: nested lists of numbers and arrays too."""
+        if isinstance(x, (list, tuple)):
+            dtype = dtype or self.result_type(*_flat(x))
+            if any(isinstance(part, Value) for part in _flat(x)):
+                return self.stack(*(self.array(part, dtype) for part in x), axis=0)
+            return self.asarray(data=_tuples(x), dtype=dtype)
+        return super().array(x, dtype)
+
+    def cast(self, x: Any, dtype: Any) -> Any:
+        """``x`` as ``dtype``; the imaginary part is left out where there is no place for it."""
+        return super().cast(x, dtype_name(dtype)) if isinstance(x, Value) else x
+
+    def promote(self, *operands: Any) -> tuple[Value, ...]:
+        """The operands as arrays of one dtype. What is no ufunc makes arrays of numbers first, which count in the promotion then."""
+        arrays = [self.array(item) for item in operands]
+        name = self.result_type(*arrays)
+        return tuple(self.array(item, name) for item in operands)
+
+    def floating(self, x: Any) -> Value:
+        """``x`` as a float or complex array: integers and bools become float64."""
+        x = self.array(x)
+        return x if is_inexact(x.dtype) else self.astype(x, dtype="float64")
+
+    def recorded_dtype(self, place: int = 0) -> str:
+        """The dtype of what the call gave while recording."""
+        return self.recorded[place].dtype
+
+
+def type_of(item: Any) -> Any:
+    """What numpy's promotion takes: the dtype of an array, the class of a number."""
+    if isinstance(item, Value):
+        return np.dtype(item.dtype)
+    number = hint_of(item)
+    return np.dtype(bool) if isinstance(number, bool) else number
+
+
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype in any of numpy's spellings: ``float``, ``"f4"``, ``np.int8``."""
+    return str(np.dtype(dtype).name)
+
+
+def _flat(items: Any) -> list[Any]:
+    return [part for item in items for part in (_flat(item) if isinstance(item, (list, tuple)) else [item])]
+
+
+def _tuples(item: Any) -> Any:
+    return tuple(map(_tuples, item)) if isinstance(item, (list, tuple)) else item
+
+
+def axis_of(axis: Any, rank: int) -> int:
+    """One axis counted from the front."""
+    return int(axis) % max(rank, 1)
+
+
+def axes_of(axis: Any, rank: int) -> tuple[int, ...] | None:
+    """``axis=`` as a tuple counted from the front; None means all."""
+    if axis is None:
+        return None
+    return tuple(axis_of(one, rank) for one in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+
+
+def shape_of(shape: Any) -> tuple[Any, ...]:
+    """A shape that may be given as one number."""
+    return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+
+
+__all__ = ["NumpyBuilder", "Size", "axes_of", "axis_of", "dtype_name", "rows", "shape_of", "type_of"]

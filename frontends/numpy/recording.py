@@ -1,0 +1,227 @@
+"""One recording of a numpy function, from its arguments to a graph."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import TracingError
+from ...ir.graph import Effect, Graph
+from ...naming import legal
+from ...passes.aliases import Aliases
+from ...tracing import Reach, Recorder, Surroundings, facts_outside, refuse_escapes
+from ...tracing.conjunction import Fact
+from ...tracing.host_random import host_state, restore_host_state, same_host_state
+from ...tracing.overlap import overlap
+from ...tracing.places import Place
+from ...tracing.stateful import Stateful
+from ...tracing.updates import Containers
+from ...trees import Branch, Item, Leaf, Path, Tree, call_of, flatten, paths, statics
+from .capture import Capture
+from .kinds import BY_STRIDES
+from .parameters import Weights
+from .patches import replaced
+from .sizes import expression_of, is_symbolic
+from .traced import is_traced
+
+_NOTHING_STATEFUL = Stateful()
+_INTERNAL = ("numpy", "scipy", "torch", "jax", "jaxlib", "tensorflow", "graph_compiler")
+_alone = threading.RLock()  # the functions that are replaced belong to the whole process: one thread records at a time
+
+
+@dataclass
+class Recording:
+    """A recorded graph with what is needed to run it beside the original."""
+
+    graph: Graph
+    weights: Weights
+    surroundings: Surroundings
+    places: tuple[Place, ...] = ()
+
+
+def record(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+    same_framework: bool = True,
+    places: Sequence[Place] = (),
+    stateful: Stateful = _NOTHING_STATEFUL,
+    numbers: bool = True,
+    draws: bool = True,
+) -> Recording:
+    """Runs ``function(*args, **kwargs)`` and records it; see :class:`graph_compiler.runtime.source_framework.SourceFramework`.
+
+    Arrays that the function keeps outside of its arguments are parameters, and may be replaced or written to; other state is an error.
+    """
+    leaves, tree = flatten((args, kwargs), is_array)
+    tree = _typed(tree, iter(leaves))
+    with _alone:
+        capture, weights = Capture(Recorder(name, "numpy")), Weights(function, stateful.objects)
+        known: dict[int, Any] = {}
+        inputs = [
+            _input(capture, leaf_name, leaf, known) for leaf_name, leaf in zip(input_names(function, args, tree), map(as_array, leaves))
+        ]
+        again_args, again_kwargs = call_of(tree, inputs)
+        containers = Containers(
+            (again_args, again_kwargs, ()), is_traced, weights.world.knows, stateful.arguments(again_args, again_kwargs)
+        )
+        try:
+            weights.enter(capture, known)
+            result = _run(function, again_args, again_kwargs, capture, weights, tree)
+            graph = _finish(capture, result, tree, containers, weights)
+            _note_sharing(capture, graph, inputs)
+        finally:
+            weights.restore()
+            capture.forget_arrays()
+    return Recording(graph, weights, _surroundings(function, tree, graph, weights, containers))
+
+
+def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, tree: Tree) -> Any:
+    generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, _GENERATORS)]
+    generators += [item for item in statics(tree) if isinstance(item, _GENERATORS)]
+    before, states = host_state(), [_state_of(item) for item in generators]
+    try:
+        code = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray)).functions
+        with replaced(capture, code), capture.isolated():
+            result = function(*args, **kwargs)
+    finally:
+        drew = not same_host_state(before, host_state()) or any(
+            not _same_state(state, _state_of(item)) for state, item in zip(states, generators)
+        )
+        restore_host_state(before)
+        for item, state in zip(generators, states):
+            _bits(item).state = state
+    if drew:
+        raise TracingError(
+            f"{capture.recorder.graph.name} draws random numbers while it is recorded; they would be the same at every call. Draw them before, and pass them in"
+        )
+    return result
+
+
+_GENERATORS = (np.random.Generator, np.random.RandomState)
+
+
+def _bits(generator: Any) -> Any:
+    return generator.bit_generator if isinstance(generator, np.random.Generator) else generator._bit_generator
+
+
+def _state_of(generator: Any) -> Any:
+    return _bits(generator).state
+
+
+def _same_state(left: Any, right: Any) -> bool:
+    return repr(left) == repr(right)
+
+
+# ------------------------------------------------------------------------------------- arguments
+def is_array(item: Any) -> bool:
+    """Whether this is an array or scalar of numpy, or an array of another framework."""
+    if isinstance(item, (np.ndarray, np.generic)):
+        return True
+    return not isinstance(item, type) and hasattr(item, "dtype") and hasattr(item, "shape") and hasattr(item, "__array__")
+
+
+def as_array(item: Any) -> Any:
+    """An array of any framework as one of numpy, sharing its memory where it can."""
+    return item if isinstance(item, (np.ndarray, np.generic)) else np.asarray(item.detach() if hasattr(item, "detach") else item)
+
+
+def _input(capture: Capture, name: str, array: Any, known: dict[int, Any]) -> Any:
+    made = capture.add_input(name, array)
+    return known.setdefault(id(array), made)
+
+
+def _typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
+    """The tree with the classes of scalars at their places."""
+    if isinstance(tree, Leaf):
+        leaf = next(leaves)
+        return Item(type(leaf)) if isinstance(leaf, np.generic) else tree
+    return Branch(tree.type, tree.keys, tuple(_typed(child, leaves) for child in tree.children)) if isinstance(tree, Branch) else tree
+
+
+def input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:
+    """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
+    positional = names[: len(args)] + [f"{rest}_{i}" for i in range(len(args) - len(names))]
+    return [_name(path, positional) for path in paths(tree)]
+
+
+def _name(path: Path, positional: list[str]) -> str:
+    where, first, *rest = path
+    return legal("_".join([positional[first] if where == 0 else str(first), *map(str, rest)]))
+
+
+# ------------------------------------------------------------------------------------- the graph
+def _finish(capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights) -> Graph:
+    graph = capture.recorder.graph
+    if updates := containers.updates():
+        graph.notes["updates"] = tuple(updates)
+        result = (result, tuple(containers.new))
+    for place, now in weights.changed():
+        name = weights.name_of(place)
+        if name is None or now._value.spec.shape != graph.parameters[name].spec.shape or now.dtype.name != graph.parameters[name].dtype:
+            raise TracingError(
+                f"{graph.name} puts an array of another shape or type in the place of {place.name}, so later calls would differ; return it instead"
+            )
+        graph.effects.append(Effect("buffer", name, now._value))
+    leaves, output_tree = flatten(result, lambda item: is_traced(item) or is_symbolic(item) or isinstance(item, (np.ndarray, np.generic)))
+    refuse_escapes(graph.name, output_tree, tree, lambda item: is_traced(item) or is_symbolic(item))
+    graph.outputs = [_output(capture, leaf) for leaf in leaves]
+    graph.input_tree, graph.output_tree = tree, output_tree
+    return graph
+
+
+def _output(capture: Capture, leaf: Any) -> Any:
+    if is_symbolic(leaf):
+        return expression_of(leaf)
+    return leaf._value if is_traced(leaf) else capture.met(leaf)
+
+
+def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
+    """Which inputs are one object, and which are written to: these may share memory with no other array."""
+    numbers = [id(item) for item in inputs]
+    graph.notes["same_inputs"] = same = [numbers.index(number) for number in numbers]
+    aliases = Aliases(graph)
+    graph.notes["written_inputs"] = places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
+    apart = sorted(set(same))
+    held = [value for value in graph.parameters.values() if value in aliases.written]
+    arrays = [*(inputs[index]._seen for index in apart), *(capture.recorder.kept(value)._seen for value in graph.parameters.values())]
+    written = [apart.index(same[index]) for index in places]
+    written += [len(apart) + index for index, value in enumerate(graph.parameters.values()) if value in held]
+    if overlap(arrays, written):
+        raise TracingError(
+            f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, or whose elements share memory, "
+            "which cannot be recorded; pass a copy of it"
+        )
+    for node in graph.nodes:
+        sources = {aliases.base_of(value) for value in node.uses[:1]}.intersection(graph.inputs)
+        if sources and node.facts["key"] in BY_STRIDES and not sources.union(node.outputs).isdisjoint(aliases.written):
+            graph.notes["input_facts"] = {"is_contiguous": [bool(item._seen.flags.c_contiguous) for item in inputs]}
+
+
+def _surroundings(function: Any, tree: Tree, graph: Graph, weights: Weights, containers: Containers) -> Surroundings:
+    """What a recording relies on: everything the function refers to but its arrays, and the types of these."""
+    parts = weights.parts()
+
+    def is_free(item: Any, key: Any) -> bool:
+        return (id(item), key) in parts or containers.holds(item)
+
+    def contents(item: Any) -> Any:
+        return item.tobytes() if isinstance(item, np.ndarray) and id(item) not in read_anew else None
+
+    read_anew = set(map(id, weights.buffers()))
+    reach = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
+    facts = facts_outside(reach, contents=contents, free=is_free)
+    held = Fact("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
+    return Surroundings([held, *facts] if graph.parameters else facts)

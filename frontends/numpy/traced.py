@@ -1,0 +1,207 @@
+"""What stands for arrays and scalars of numpy while a function is recorded.
+
+These are not arrays: nothing can read their elements behind the recording's back, for they have no memory that C code knows of. They
+pass for arrays (``isinstance(x, np.ndarray)``), and every public function, ufunc, method and operator of numpy comes back to the recording.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import TracingError
+from ...ir.graph import Value
+
+
+class Traced:
+    """An array or scalar of a recording: ``_seen`` is what it was while recording, ``_value`` its place in the graph."""
+
+    __slots__ = ("__weakref__", "_capture", "_seen", "_value")
+
+    def __init__(self, capture: Any, seen: Any, value: Value) -> None:
+        self._capture, self._seen, self._value = capture, seen, value
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # what isinstance asks for, beside the type
+        return type(self._seen)
+
+    # ------------------------------------------------------------------------------ numpy's own protocols
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self._capture.ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return self._capture.function(function, args, kwargs)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        self._capture.refuse_elements()
+
+    # ------------------------------------------------------------------------------ attributes
+    def __getattr__(self, name: str) -> Any:
+        return self._capture.attribute(self, name)
+
+    @property
+    def dtype(self) -> Any:
+        """The data type."""
+        return self._seen.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return int(self._seen.ndim)
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Sizes, as symbolic numbers."""
+        return self._capture.sizes_of(self)
+
+    # ------------------------------------------------------------------------------ where Python needs elements
+    def __bool__(self) -> bool:
+        return self._python(bool)
+
+    def __int__(self) -> int:
+        return self._python(int)
+
+    def __float__(self) -> float:
+        return self._python(float)
+
+    def __complex__(self) -> complex:
+        return self._python(complex)
+
+    def __index__(self) -> int:
+        return self._python(operator.index)
+
+    def _python(self, convert: Callable[[Any], Any]) -> Any:
+        """One element as Python has it; numpy says where there is none."""
+        answer = convert(self._seen)
+        return self._capture.element(self, convert, answer)
+
+    def __repr__(self) -> str:
+        self._capture.elements(self)
+        return repr(self._seen)
+
+    def __str__(self) -> str:
+        self._capture.elements(self)
+        return str(self._seen)
+
+    def __format__(self, spec: str) -> str:
+        self._capture.elements(self)
+        return format(self._seen, spec)
+
+    def __len__(self) -> int:
+        len(self._seen)  # numpy's own error where there is no axis
+        return int(self.shape[0])
+
+    def __iter__(self) -> Iterator[Any]:
+        iter(self._seen)
+        return iter([self[i] for i in range(len(self))])
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((self == item).any())
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TracingError(f"{self._capture.here()}: an array cannot be pickled while the function is recorded")
+
+    def __copy__(self) -> Any:
+        return self._capture.method(self, "copy", (), {})
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self._capture.method(self, "copy", (), {})
+
+    def __divmod__(self, other: Any) -> Any:
+        return np.divmod(self, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return np.divmod(other, self)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return self._capture.rounded(self, digits)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._capture.getitem(self, index)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class TracedArray(Traced):
+    """Stands for an ``np.ndarray``, which can be written to."""
+
+    __slots__ = ()
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        self._capture.setitem(self, index, item)
+
+    def __setattr__(self, name: str, item: Any) -> None:
+        if name in Traced.__slots__:
+            object.__setattr__(self, name, item)
+        elif name in ("real", "imag", "flat"):
+            getattr(self, name)[...] = item
+        else:
+            raise TracingError(
+                f"{self._capture.here()}: assigning to {name} of an array cannot be recorded; use reshape, astype or view instead"
+            )
+
+
+class TracedScalar(Traced):
+    """Stands for a scalar such as ``np.float64``, which is never written to."""
+
+    __slots__ = ()
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        self._capture.elements(self)
+        return hash(self._seen)
+
+
+def _binary(name: str, compute: Callable[[Any, Any], Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def forward(self: Traced, other: Any) -> Any:
+        return self._capture.operator(name, compute, self, other)
+
+    def reflected(self: Traced, other: Any) -> Any:
+        return self._capture.operator(name, compute, other, self)
+
+    return forward, reflected
+
+
+def _unary(name: str, compute: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda self: self._capture.operator(name, compute, self)
+
+
+def _in_place(ufunc: Any) -> Callable[..., Any]:
+    return lambda self, other: self._capture.ufunc(ufunc, "__call__", (self, other), {"out": (self,)})
+
+
+# name of the operator -> (Python's function, the ufunc that the in-place operator is)
+BINARY: dict[str, tuple[Callable[[Any, Any], Any], Any]] = {
+    "add": (operator.add, np.add), "sub": (operator.sub, np.subtract), "mul": (operator.mul, np.multiply),
+    "truediv": (operator.truediv, np.true_divide), "floordiv": (operator.floordiv, np.floor_divide), "mod": (operator.mod, np.remainder),
+    "pow": (operator.pow, np.power), "matmul": (operator.matmul, np.matmul), "and": (operator.and_, np.bitwise_and),
+    "or": (operator.or_, np.bitwise_or), "xor": (operator.xor, np.bitwise_xor), "lshift": (operator.lshift, np.left_shift),
+    "rshift": (operator.rshift, np.right_shift),
+}  # fmt: skip
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "neg": operator.neg, "pos": operator.pos, "abs": operator.abs, "invert": operator.invert,
+}  # fmt: skip
+for _name, (_compute, _ufunc) in BINARY.items():
+    _forward, _reflected = _binary(f"__{_name}__", _compute)
+    setattr(Traced, f"__{_name}__", _forward)
+    setattr(Traced, f"__r{_name}__", _reflected)
+    setattr(TracedArray, f"__i{_name}__", _in_place(_ufunc))
+for _name, _compare in COMPARISONS.items():
+    setattr(Traced, f"__{_name}__", _binary(f"__{_name}__", _compare)[0])
+for _name, _negate in UNARY.items():
+    setattr(Traced, f"__{_name}__", _unary(f"__{_name}__", _negate))
+
+
+def is_traced(item: Any) -> bool:
+    """Whether this is an array or scalar of a recording."""
+    return type(item) in (TracedArray, TracedScalar)
+
+
+def seen_of(item: Any) -> Any:
+    """What a traced array was while recording; anything else as it is."""
+    return item._seen if is_traced(item) else item

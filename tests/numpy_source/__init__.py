@@ -1,0 +1,1 @@
+"""Tests of numpy as a source: samples as data, programs, errors."""

@@ -1,0 +1,459 @@
+"""numpy as a source: whole programs at other sizes, guards, state, writes, files, and what cannot be recorded."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+import torch
+from numpy import zeros as zeros_by_name
+from numpy.random import randn as randn_by_name
+
+import graph_compiler
+from graph_compiler.errors import CallMismatch, GuardFailed, NotTraced, TracingError, UnsupportedOperation
+
+from .numpy_source.arrays import made
+from .numpy_source.programs import PROGRAMS
+from .support.compare import assert_same
+from .test_numpy_samples import TARGETS, graph_for
+
+X = np.arange(12.0).reshape(3, 4) - 5
+FACTOR = np.array([1.0, 2.0, 3.0, 4.0])
+PAIR = (FACTOR, FACTOR + 1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program(name: str, target: str) -> None:
+    program = PROGRAMS[name]
+    graph = graph_for(program.function, target)
+    for seed, arrays in enumerate((program.arrays, program.others, program.arrays)):
+        assert_same(graph(*made(arrays, seed)), program.function(*made(arrays, seed)))
+    assert len(graph.variants) == 1, graph.explain()
+
+
+# ---------------------------------------------------------------------------------------------- guards
+def branching(x: Any) -> Any:
+    return x * 2 if x.sum() > 0 else -x
+
+
+def loops_to_an_element(x: Any) -> Any:
+    total = 0.0
+    for place in range(int(x[0, 0])):
+        total = total + x[0, place]
+    return total
+
+
+def uses_a_float(x: Any) -> Any:
+    return x * float(x.max())
+
+
+GUARDED: list[tuple[Callable[..., Any], list[Any]]] = [
+    (branching, [X, -X, X + 1]),
+    (lambda x: x.any() and x.sum() or x.max(), [X, X * 0, X + 1]),
+    (loops_to_an_element, [np.full((2, 4), 2.0), np.full((3, 4), 3.0)]),
+    (uses_a_float, [np.ones((2, 2)), np.full((3, 2), 2.0)]),
+    (lambda x: x[: int((x > 0).sum())], [np.array([1.0, -1.0, 2.0]), np.array([1.0, 1.0, 2.0, -3.0])]),
+    (lambda x: x + 1 if x.shape[0] > 3 else x - 1, [X, np.ones((5, 2)), np.ones((2, 2))]),
+    (lambda x: f"{x.sum():.1f}", [np.ones(2), np.ones(3)]),
+    (lambda x: np.allclose(x, 1.0), [np.ones(2), np.zeros(3), np.ones(4)]),
+    (lambda x: [row.sum() for row in x], [X, np.ones((2, 3))]),
+    (lambda x: max(x[0, 0], x[0, 1]), [X, X[:, ::-1].copy()]),
+    (lambda x: 1.0 in x, [X, np.ones(3)]),
+    (lambda x: x.argmax().item(), [X, -X]),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", range(len(GUARDED)))
+def test_guards(case: int, target: str) -> None:
+    function, arguments = GUARDED[case]
+    graph = graph_for(function, target)
+    for argument in arguments:
+        assert_same(graph(argument.copy()), function(argument.copy()))
+
+
+def test_guard_on_a_condition_serves_all_that_meet_it() -> None:
+    graph = graph_compiler.compile(branching, source="numpy", args=(X,))
+    for argument in (X, X + 1, np.ones((7, 2)), -X):
+        assert_same(graph(argument), branching(argument))
+    assert len(graph.variants) == 2
+
+
+# ---------------------------------------------------------------------------------------------- signatures
+def test_other_dtypes_are_other_variants() -> None:
+    graph = graph_compiler.compile(lambda x: np.tanh(x) + 1, source="numpy")
+    for dtype in ("float32", "float64", "int64", "float32"):
+        assert graph(X.astype(dtype)).dtype == np.tanh(X.astype(dtype)).dtype
+    assert len(graph.variants) == 3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_scalars_of_numpy_are_arrays(target: str) -> None:
+    def scaled(x: Any, by: Any) -> Any:
+        before = by
+        by += 1
+        return x * by, before
+
+    graph = graph_for(scaled, target)
+    for by in (np.float32(2), np.float32(3)):
+        assert_same(graph(X.astype("f"), by), tuple(map(np.asarray, scaled(X.astype("f"), by))))
+    assert len(graph.variants) == 1
+
+
+def test_one_array_in_two_places() -> None:
+    def both(x: Any, y: Any) -> Any:
+        x += 1
+        return x + y
+
+    graph = graph_compiler.compile(both, source="numpy")
+    for shared in (True, False, True):
+        x, mine = X.copy(), X.copy()
+        assert_same(graph(mine, mine if shared else X.copy()), both(x, x if shared else X.copy()))
+        assert_same(mine, x)
+
+
+def test_kinds_of_arguments() -> None:
+    def function(pair: Any, *, options: Any) -> Any:
+        return {"sum": pair[0] + pair[1] * options["by"]}
+
+    graph = graph_compiler.compile(function, source="numpy")
+    assert_same(graph((X, X), options={"by": 2}), function((X, X), options={"by": 2}))
+    assert_same(graph((X, X), options={"by": 3}), function((X, X), options={"by": 3}))
+
+
+def test_source_is_told_by_the_arguments() -> None:
+    graph = graph_compiler.compile(lambda x: (x + 1).sum(), args=(X,))
+    assert isinstance(graph(X), np.float64)
+    assert graph.pipeline.frontend.name == "numpy"
+
+
+def test_lazy_graph_settles_at_the_first_call() -> None:
+    graph = graph_compiler.compile(lambda x: x * 2)
+    assert isinstance(graph(X), np.ndarray)
+    assert isinstance(graph_compiler.compile(lambda x: x * 2)(torch.ones(2)), torch.Tensor)
+
+
+def test_flat_source_is_numpy_as_a_person_writes_it() -> None:
+    graph = graph_compiler.compile(lambda x, w: np.maximum(x @ w + 1, 0).sum(axis=-1)[:, None], source="numpy", args=(X, X.T.copy()))
+    assert "np.maximum(add, 0)" in graph.source
+    assert "matmul + 1" in graph.source
+    assert "[:, None]" in graph.source
+
+
+# ---------------------------------------------------------------------------------------------- what a function keeps
+class Layer:
+    """Weights in attributes, lists and dicts; statistics that change."""
+
+    def __init__(self) -> None:
+        self.weight = np.ones((4, 2), np.float32)
+        self.more = {"bias": [np.zeros(2, np.float32)]}
+        self.mean = np.zeros(4, np.float32)
+
+    def __call__(self, x: Any) -> Any:
+        self.mean = 0.9 * self.mean + 0.1 * x.mean(axis=0)
+        return (x - self.mean) @ self.weight + self.more["bias"][0]
+
+
+class InPlace(Layer):
+    def __call__(self, x: Any) -> Any:
+        self.mean *= np.float32(0.9)
+        self.mean += x.mean(axis=0)
+        return x - self.mean
+
+
+@pytest.mark.parametrize("cls", [Layer, InPlace])
+@pytest.mark.parametrize("target", TARGETS)
+def test_state_of_an_object(cls: Any, target: str) -> None:
+    original, compiled = cls(), cls()
+    graph = graph_for(compiled, target)
+    for number in range(3):
+        x = X.astype(np.float32) * number
+        assert_same(graph(x), original(x))
+    assert len(graph.variants) == 1
+    assert_same(np.asarray(graph.state["mean"]), original.mean)
+    if target == "numpy":
+        assert_same(compiled.mean, original.mean)
+
+
+def test_weights_are_read_at_each_call() -> None:
+    layer = Layer()
+    graph = graph_compiler.compile(layer, source="numpy", args=(X.astype("f"),))
+    assert sorted(graph.parameters) == ["mean", "more.bias.0", "weight"]
+    layer.weight = layer.weight * 2
+    layer.more["bias"][0] += 1
+    again = Layer()
+    again.weight, again.more, again.mean = layer.weight, layer.more, layer.mean
+    assert_same(graph(X.astype("f")), again(X.astype("f")))
+    assert len(graph.variants) == 1
+
+
+def test_weight_of_another_shape_is_recorded_again() -> None:
+    layer = Layer()
+    graph = graph_compiler.compile(layer, source="numpy", args=(X.astype("f"),))
+    layer.weight, layer.more["bias"][0] = np.ones((4, 3), np.float32), np.ones(3, np.float32)
+    assert graph(X.astype("f")).shape == (3, 3)
+    assert len(graph.variants) == 2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_captured_arrays(target: str) -> None:
+    own = np.arange(4.0)
+
+    def function(x: Any, k: Any) -> Any:
+        return x * FACTOR + PAIR[1] + own[k], FACTOR[x.argmax(axis=1)]
+
+    graph = graph_for(function, target)
+    k = np.array([3, 0, 1, 2])
+    assert_same(graph(X, k), function(X, k))
+    own[0] = 9.0
+    if target == "numpy":
+        assert_same(graph(X, k), function(X, k))
+
+
+def test_recording_leaves_arrays_as_they_were() -> None:
+    table = np.ones(3)
+
+    def function(x: Any) -> Any:
+        table[0] += x[0]
+        x[1] = 7
+        return x * table
+
+    x = np.arange(3.0)
+    graph = graph_compiler.compile(function, source="numpy", args=(x,))
+    assert_same(table, np.ones(3))
+    assert_same(x, np.arange(3.0))
+    assert_same(graph(x), np.array([0.0, 7.0, 2.0]))
+    assert_same((x, table), (np.array([0.0, 7.0, 2.0]), np.ones(3)))
+
+
+def test_recording_puts_back_what_a_failing_function_wrote() -> None:
+    def function(x: Any) -> Any:
+        x[0] = 9
+        raise ValueError("mine")
+
+    x = np.zeros(3)
+    with pytest.raises(ValueError, match="mine"):
+        graph_compiler.compile(function, source="numpy", args=(x,))
+    assert_same(x, np.zeros(3))
+
+
+@pytest.mark.parametrize("target", ["numpy", "torch", "jax"])
+def test_arguments_are_written_to(target: str) -> None:
+    def function(x: Any, y: Any) -> Any:
+        x[1:] += y
+        x.T[0] = 0
+        y.sort()
+
+    graph = graph_for(function, target)
+    mine, other = [X.copy(), FACTOR[::-1].copy()], [X.copy(), FACTOR[::-1].copy()]
+    graph(*mine)
+    function(*other)
+    assert_same(mine, other)
+
+
+def test_containers_of_the_caller_change() -> None:
+    def function(history: Any, x: Any) -> Any:
+        history.append(x.sum())
+        return len(history)
+
+    graph, mine, other = graph_compiler.compile(function, source="numpy"), [], []
+    for number in range(2):
+        assert graph(mine, X * number) == function(other, X * number)
+    assert_same(mine, other)
+
+
+# ---------------------------------------------------------------------------------------------- names and modules
+def test_functions_imported_by_name() -> None:
+    def function(x: Any) -> Any:
+        out = zeros_by_name((x.shape[0], 2))
+        out[:, 0] = x.sum(axis=1)
+        return out
+
+    graph = graph_compiler.compile(function, source="numpy")
+    for size in (2, 5):
+        assert_same(graph(np.ones((size, 3))), function(np.ones((size, 3))))
+    assert len(graph.variants) == 1
+    assert np.zeros(2).dtype == zeros_by_name(2).dtype
+
+
+def test_functions_of_scipy_that_are_ufuncs() -> None:
+    def function(x: Any) -> Any:
+        return scipy.special.erf(x), scipy.special.expit(x.astype(np.float32)), math.sqrt(x.shape[0]) * x
+
+    for target in TARGETS:
+        graph = graph_for(function, target)
+        for size in (3, 5):
+            assert_same(graph(np.linspace(-2, 2, size)), function(np.linspace(-2, 2, size)))
+        assert len(graph.variants) == 1
+
+
+def test_settings_of_floating_point_errors_are_kept() -> None:
+    def function(x: Any) -> Any:
+        with np.errstate(divide="ignore"):
+            return np.log(x)
+
+    graph = graph_compiler.compile(function, source="numpy", args=(np.ones(2),))
+    assert_same(graph(np.zeros(2)), np.full(2, -np.inf))
+
+
+# ---------------------------------------------------------------------------------------------- the runtime around it
+def test_save_and_load(tmp_path: Any) -> None:
+    layer = Layer()
+    x = X.astype("f")
+    for target in ("numpy", "jax"):
+        graph = graph_compiler.compile(lambda y: np.tanh(y @ layer.weight).sum(axis=0) + y.shape[0], source="numpy", to=target, args=(x,))
+        graph.save(tmp_path / f"{target}.zip")
+        again = graph_compiler.load(tmp_path / f"{target}.zip")
+        assert_same(np.asarray(again(x[:2])), np.asarray(graph(x[:2])))
+    other = graph_compiler.load(tmp_path / "numpy.zip")
+    assert other.source.count("np.tanh") == 1
+    with pytest.raises(GuardFailed):
+        other(x.astype("d"))
+
+
+def test_verify_and_rewrite() -> None:
+    def function(x: Any) -> Any:
+        x = x.copy()
+        x[x < 0] = 0
+        return np.cumsum(x, axis=0) / x.shape[0]
+
+    graph = graph_compiler.transpile(function, source="numpy", to="torch", args=(X,), verify=True)
+    assert graph.verify().runs > 2
+    assert isinstance(graph.to("jax")(X), type(graph_compiler.compile(function, source="numpy", to="jax")(X)))
+    assert graph_compiler.compile(function, source="numpy", args=(X,), verify=True).verify().runs > 2
+
+
+def test_frozen_weights() -> None:
+    layer = Layer()
+    graph = graph_compiler.compile(lambda x: x @ layer.weight, source="numpy", args=(X.astype("f"),), freeze=True)
+    assert not graph.parameters
+    assert_same(graph(X.astype("f")), X.astype("f") @ layer.weight)
+
+
+def test_numpy_has_no_training_mode() -> None:
+    with pytest.raises(NotTraced, match="written in numpy"):
+        graph_compiler.compile(lambda x: x + 1, source="numpy", args=(X,)).train()
+
+
+def test_default_target_of_transpile() -> None:
+    assert graph_compiler.transpile(lambda x: x + 1, source="numpy", args=(X,)).variants[0].target.name == "jax"
+
+
+# ---------------------------------------------------------------------------------------------- what cannot be recorded
+RNG = np.random.default_rng(0)
+
+
+def draws_from_its_own(x: Any, rng: Any = RNG) -> Any:
+    return x + RNG.normal(size=4)
+
+
+def keeps_a_count(x: Any) -> Any:
+    COUNTS["calls"] += 1
+    return x
+
+
+COUNTS = {"calls": 0}
+LEAKS: list[Any] = []
+
+ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
+    ("random", lambda x: x + np.random.randn(4), TracingError, r"numpy.random.randn.*draws random numbers"),
+    ("random by name", lambda x: x + randn_by_name(4), TracingError, "draws random numbers"),
+    ("a generator", draws_from_its_own, TracingError, "draws random numbers"),
+    ("a new generator", lambda x: x + np.random.default_rng().normal(), TracingError, "draws random numbers"),
+    ("Python's random", lambda x: x * random.random(), TracingError, "draws random numbers"),
+    (
+        "scipy",
+        lambda x: scipy.linalg.inv(x[:3, :3]),
+        TracingError,
+        r"test_numpy_source.py:\d+: the elements of an array are handed to code",
+    ),
+    ("a constructor", lambda x: x * np.float32(x.sum()), TracingError, "the elements of an array are handed to code"),
+    ("an array from outside", lambda x: np.copyto(np.frombuffer(bytes(96)).reshape(3, 4), x), TracingError, "does not follow"),
+    ("memory", lambda x: x.tobytes(), TracingError, "tobytes"),
+    ("ctypes", lambda x: x.ctypes, TracingError, "ctypes"),
+    ("torch", lambda x: torch.from_numpy(x) + 1, TypeError, "TracedArray"),
+    ("vectorize", lambda x: np.vectorize(math.floor)(x) + 1, TracingError, "handed to code"),
+    ("along an axis", lambda x: np.apply_along_axis(sum, 0, x), TracingError, "function of Python"),
+    ("objects", lambda x: np.array([x, None], dtype=object), TracingError, "handed to code"),
+    ("assigned shape", lambda x: setattr(x.copy(), "shape", (4, 3)), TracingError, "assigning to shape"),
+    ("a generator expression", lambda x: (row for row in x), TracingError, "returns a generator"),
+    ("a set", lambda x: {x.sum()}, TracingError, "returns a set"),
+    ("a count", keeps_a_count, TracingError, "COUNTS.calls"),
+    ("a list outside", LEAKS.append, TracingError, "outside of its arguments"),
+    ("pickle", lambda x: __import__("pickle").dumps(x), TracingError, "pickled"),
+]
+
+
+@pytest.mark.parametrize(("function", "error", "message"), [case[1:] for case in ERRORS], ids=[case[0] for case in ERRORS])
+def test_error(function: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        graph_compiler.compile(function, source="numpy", args=(X,))
+    assert COUNTS == {"calls": 0}
+    assert not LEAKS
+
+
+@pytest.mark.parametrize("argument", [np.ma.array([1.0]), np.rec.array([1.0]), np.array(["a"]), np.array([1.0], ">f8"), np.array([None])])
+def test_arrays_that_no_other_framework_has(argument: Any) -> None:
+    with pytest.raises(TracingError):
+        graph_compiler.compile(lambda x: x, source="numpy", args=(argument,))
+
+
+UNWRITABLE: list[tuple[str, Callable[..., Any], str]] = [
+    ("partition", lambda x: np.partition(x, 2), "numpy.partition: no row"),
+    ("where without out", lambda x: np.sqrt(x, where=x > 0), "pass out="),
+    ("number out of range", lambda x: x.astype(np.uint8) < 300, "does not hold it"),
+    ("eig", lambda x: np.linalg.eig(x[:3, :3] + x[:3, :3].T), "eigh"),
+    ("order", lambda x: x.ravel(order="K"), "order='K'"),
+    ("several at once", lambda x: (np.partition(x, 2), np.packbits(x > 0)), r"2 call\(s\)(.|\n)*partition(.|\n)*packbits"),
+]
+
+
+@pytest.mark.parametrize(("function", "message"), [case[1:] for case in UNWRITABLE], ids=[case[0] for case in UNWRITABLE])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:'where' used without 'out':UserWarning")
+def test_calls_without_a_row(function: Any, message: str) -> None:
+    graph_compiler.compile(function, source="numpy", args=(X,))  # in numpy itself every call can be written
+    with pytest.raises(UnsupportedOperation, match=message):
+        graph_compiler.transpile(function, source="numpy", to="jax", args=(X,))
+
+
+def test_memory_that_is_shared() -> None:
+    def function(x: Any, y: Any) -> Any:
+        x += y
+        return x
+
+    base = np.ones(6)
+    with pytest.raises(TracingError, match="shares memory"):
+        graph_compiler.compile(function, source="numpy", args=(base[:4], base[2:]))
+
+
+def test_array_used_after_the_recording() -> None:
+    kept: list[Any] = []
+
+    class Keeper:
+        __slots__ = ()
+
+        def __call__(self, x: Any) -> Any:
+            hidden(x)
+            return x + 1
+
+    def hidden(x: Any) -> None:
+        vars(graph_compiler)["_kept_by_a_test"] = x
+
+    graph_compiler.compile(Keeper(), source="numpy", args=(X,))
+    kept.append(vars(graph_compiler).pop("_kept_by_a_test"))
+    with pytest.raises(TracingError, match="after it"):
+        kept[0] + 1
+
+
+def test_static_arguments() -> None:
+    graph = graph_compiler.compile(lambda x, axis: x.sum(axis=axis), source="numpy", static_argnames="axis")
+    assert_same((graph(X, axis=0), graph(X, axis=1)), (X.sum(axis=0), X.sum(axis=1)))
+    with pytest.raises(CallMismatch):
+        graph(X, axis=[0])
