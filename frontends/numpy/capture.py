@@ -39,6 +39,7 @@ class Capture:
         self.call = ""
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False
+        self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
         self._met: dict[int, tuple[Any, bytes, Value]] = {}
         self._saved: dict[Value, tuple[Any, Any]] = {}
         self._sources: dict[Value, Any] = {}
@@ -185,6 +186,8 @@ class Capture:
         for leaf in leaves:
             if id(leaf) not in given:
                 made.setdefault(id(leaf), self.wrapped(leaf, Value(kinds.wish(key), self.spec_of(leaf))))
+        if key in kinds.BY_STRIDES:
+            self.by_strides.update(item._value for item in (*operands, *made.values()))
         if made or written:
             self._add_node(name, key, inputs, params, operands, written, list(made.values()), result, given)
         known = {**given, **made}

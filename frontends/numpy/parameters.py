@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 
 from ...errors import TracingError
 from ...tracing.roots import reach
-from ...tracing.world import MISSING, Held, Names, World
+from ...tracing.world import MISSING, Held, Kind, Names, World
 from .patches import replacement_of
 from .traced import is_traced
 
@@ -54,13 +55,42 @@ def _with(whole: Any, path: tuple[int, ...], item: Any) -> Any:
     return type(whole)(*parts) if hasattr(whole, "_fields") else type(whole)(parts)
 
 
+def _defaults(function: types.FunctionType) -> dict[str, Any]:
+    """The defaults of a function by the names of its arguments."""
+    given, count = function.__defaults__ or (), function.__code__.co_argcount
+    return {**dict(zip(function.__code__.co_varnames[count - len(given) : count], given)), **_keyword_defaults(function)}
+
+
+def _keyword_defaults(function: types.FunctionType) -> dict[str, Any]:
+    return function.__kwdefaults__ or {}
+
+
+def _put_default(function: types.FunctionType, name: str, value: Any) -> None:
+    if name in _keyword_defaults(function):
+        function.__kwdefaults__ = {**_keyword_defaults(function), name: value}
+    else:
+        names = list(_defaults(function))
+        function.__defaults__ = tuple(value if own == name else old for own, old in zip(names, function.__defaults__ or ()))
+
+
+def _refill_defaults(function: types.FunctionType, before: dict[str, Any]) -> None:
+    for name, value in before.items():
+        _put_default(function, name, value)
+
+
+_DEFAULTS = Kind(_defaults, _put_default, _refill_defaults)
+
+
 class Weights:
     """The arrays that a function can reach, by the names of their places; an array in two places has the name of the first."""
 
-    def __init__(self, function: Any, stateful: Iterable[Any] = ()) -> None:
+    def __init__(self, function: Any, functions: Iterable[types.FunctionType] = (), stateful: Iterable[Any] = ()) -> None:
         owner = getattr(function, "__self__", None)
         objects = [("", owner)] if owner is not None else [("", function)] if not hasattr(function, "__code__") else []
         self.world = World((*objects, *((type(item).__name__, item) for item in stateful), *reach([function])), own=stateful)
+        own_defaults = [one for one in functions if _defaults(one)]
+        self.world.held += [Held(one.__name__, one, _DEFAULTS, _defaults(one)) for one in own_defaults]
+        self._tuples = [(one, one.__defaults__, one.__kwdefaults__) for one in own_defaults]
         self.places: dict[str, Place] = {}
         self._put: dict[Key, Any] = {}
 
@@ -115,8 +145,10 @@ class Weights:
         return next(same, None)
 
     def restore(self) -> None:
-        """Puts everything back."""
+        """Puts everything back; of defaults the very tuples."""
         self.world.restore()
+        for function, positional, keywords in self._tuples:
+            function.__defaults__, function.__kwdefaults__ = positional, keywords
 
     # ------------------------------------------------------------------------------ beside a graph
     def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:

@@ -163,6 +163,8 @@ def replacement_of(item: Any) -> Any:
     """What stands in the place of a function or a module while recording; None for all others."""
     if isinstance(item, types.ModuleType):
         return _stands().get(item)
+    if isinstance(item, functools._lru_cache_wrapper):  # a cache would keep arrays of the recording, or give it those of before
+        return item.__wrapped__
     return _by_identity().get(id(item)) if callable(item) else None
 
 

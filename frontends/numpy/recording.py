@@ -23,7 +23,6 @@ from ...tracing.stateful import Stateful
 from ...tracing.updates import Containers
 from ...trees import Branch, Item, Leaf, Path, Tree, call_of, flatten, paths, statics
 from .capture import Capture
-from .kinds import BY_STRIDES
 from .parameters import Weights
 from .patches import replaced
 from .sizes import expression_of, is_symbolic
@@ -62,7 +61,9 @@ def record(
     leaves, tree = flatten((args, kwargs), is_array)
     tree = _typed(tree, iter(leaves))
     with _alone:
-        capture, weights = Capture(Recorder(name, "numpy")), Weights(function, stateful.objects)
+        code = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
+        capture, weights = Capture(Recorder(name, "numpy")), Weights(function, code.functions, stateful.objects)
+        before = Surroundings(facts_outside(code, contents=_elements))
         known: dict[int, Any] = {}
         inputs = [
             _input(capture, leaf_name, leaf, known) for leaf_name, leaf in zip(input_names(function, args, tree), map(as_array, leaves))
@@ -73,22 +74,27 @@ def record(
         )
         try:
             weights.enter(capture, known)
-            result = _run(function, again_args, again_kwargs, capture, weights, tree)
+            result = _run(function, again_args, again_kwargs, capture, weights, tree, code)
             graph = _finish(capture, result, tree, containers, weights)
             _note_sharing(capture, graph, inputs)
         finally:
             weights.restore()
             capture.forget_arrays()
+        if what := before.reason():
+            raise TracingError(f"{name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead")
     return Recording(graph, weights, _surroundings(function, tree, graph, weights, containers))
 
 
-def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, tree: Tree) -> Any:
+def _elements(item: Any) -> Any:
+    return item.tobytes() if isinstance(item, np.ndarray) else None
+
+
+def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, tree: Tree, code: Reach) -> Any:
     generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, _GENERATORS)]
     generators += [item for item in statics(tree) if isinstance(item, _GENERATORS)]
     before, states = host_state(), [_state_of(item) for item in generators]
     try:
-        code = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray)).functions
-        with replaced(capture, code), capture.isolated():
+        with replaced(capture, code.functions), capture.isolated():
             result = function(*args, **kwargs)
     finally:
         drew = not same_host_state(before, host_state()) or any(
@@ -204,10 +210,8 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
             f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, or whose elements share memory, "
             "which cannot be recorded; pass a copy of it"
         )
-    for node in graph.nodes:
-        sources = {aliases.base_of(value) for value in node.uses[:1]}.intersection(graph.inputs)
-        if sources and node.facts["key"] in BY_STRIDES and not sources.union(node.outputs).isdisjoint(aliases.written):
-            graph.notes["input_facts"] = {"is_contiguous": [bool(item._seen.flags.c_contiguous) for item in inputs]}
+    if any(aliases.is_written(value) for value in capture.by_strides):  # such a write reaches the argument, or a copy of it
+        graph.notes["input_facts"] = {"is_contiguous": [bool(item._seen.flags.c_contiguous) for item in inputs]}
 
 
 def _surroundings(function: Any, tree: Tree, graph: Graph, weights: Weights, containers: Containers) -> Surroundings:
@@ -218,7 +222,7 @@ def _surroundings(function: Any, tree: Tree, graph: Graph, weights: Weights, con
         return (id(item), key) in parts or containers.holds(item)
 
     def contents(item: Any) -> Any:
-        return item.tobytes() if isinstance(item, np.ndarray) and id(item) not in read_anew else None
+        return None if id(item) in read_anew else _elements(item)
 
     read_anew = set(map(id, weights.buffers()))
     reach = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))

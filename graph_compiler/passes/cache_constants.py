@@ -56,7 +56,8 @@ def _free_name(name: str, taken: dict[str, Any]) -> str:
 def _varying(graph: Graph) -> set[Node]:
     """Nodes whose results may differ between calls, or that write to such memory, or whose results leave the graph."""
     aliases = Aliases(graph)
-    tainted: set[Value] = {*graph.inputs, *graph.parameters.values(), *(aliases.base_of(value) for value in values_in(graph.outputs))}
+    given = (*values_in(graph.outputs), *(effect.value for effect in graph.effects))  # whoever gets these may write to them
+    tainted: set[Value] = {*graph.inputs, *graph.parameters.values(), *map(aliases.base_of, given)}
     tainted.update(aliases.written & {value for value, _ in graph.constants.values()})
     varying: set[Node] = set()
     before = -1

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
-from ....ops.dtypes import INTEGERS, is_bool, is_complex, is_inexact
+from ....ops.dtypes import INTEGERS, is_bool, is_complex, is_floating, is_inexact
 from ....sizes import hint_of
 from .table import NumpyBuilder, dtype_name, rows, type_of
 
@@ -83,12 +83,28 @@ def _plain(op: str) -> Callable[..., Any]:
             return b.full(shape=first.shape, fill_value=op == "isfinite", dtype="bool")
         if op == "abs" and is_bool(first.dtype):
             return first
+        if op == "sign" and is_floating(first.dtype):
+            return b.where(b.isnan(first), first, b.sign(first))  # torch's is 0 there
+        if op == "matmul" and is_bool(first.dtype):
+            return b.not_equal(b.matmul(*(b.astype(item, dtype="int64") for item in operands)), 0)
+        if op in _DIVISIONS and not is_inexact(first.dtype) and isinstance(operands[1], Value):
+            return _whole_division(b, op, *operands)
         kinds = {item.dtype for item in operands if isinstance(item, Value)}
         if len(kinds) > 1:
             raise UnsupportedOperation(f"numpy computes this with operands of {' and '.join(sorted(kinds))}; cast them to one type before")
         return getattr(b, op)(*operands)
 
     return compute
+
+
+_DIVISIONS = frozenset({"floor_divide", "remainder", "fmod"})
+
+
+def _whole_division(b: NumpyBuilder, op: str, x: Any, y: Value) -> Value:
+    """Of whole numbers, which numpy makes 0 where the divisor is 0."""
+    nothing = b.equal(y, 0)
+    found: Value = getattr(b, op)(x, b.where(nothing, b.array(1, y.dtype), y))
+    return b.where(nothing, b.array(0, y.dtype), found)
 
 
 for _name, _op in _SAME.items():

@@ -90,6 +90,22 @@ def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- sets
+def _with_one_nan(b: NumpyBuilder, x: Value, hint: int, alone: bool) -> tuple[Value, ...]:
+    """The unique elements; numpy takes all NaN, which are the last in the order, for one."""
+    values, *others = (b.unique_values(x, hint=hint),) if alone else b.unique_all(x, hint=hint)
+    nan = b.isnan(values)
+    before = b.logical_and(nan, b.equal(b.cumulative_sum(b.astype(nan, dtype="int64"), axis=0), 1))
+    kept = b.logical_or(b.logical_not(nan), before)
+    picked = b.boolean_mask(values, kept, hint=hint)
+    if alone:
+        return (picked,)
+    index, inverse, counts = others
+    of_nan = b.sum(b.where(nan, counts, b.array(0, "int64")))
+    counts = b.where(before, of_nan, counts)
+    last = b.subtract(b.sum(b.astype(kept, dtype="int64")), 1)
+    return picked, b.boolean_mask(index, kept, hint=hint), b.minimum(inverse, last), b.boolean_mask(counts, kept, hint=hint)
+
+
 @rows.row("unique")
 def unique(
     b: NumpyBuilder, ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
@@ -101,9 +117,14 @@ def unique(
         raise UnsupportedOperation("unique with equal_nan=False has no row")
     place = None if axis is None else axis_of(axis, x.ndim)
     hint = b.recorded[0].shape[place or 0]
-    if not (return_index or return_inverse or return_counts):
-        return b.unique_values(x, axis=place, hint=hint)
-    values, index, inverse, counts = b.unique_all(x, axis=place, hint=hint)
+    alone = not (return_index or return_inverse or return_counts)
+    if place is None and is_inexact(x.dtype):
+        found = _with_one_nan(b, x, hint, alone)
+    else:
+        found = (b.unique_values(x, axis=place, hint=hint),) if alone else b.unique_all(x, axis=place, hint=hint)
+    if alone:
+        return found[0]
+    values, index, inverse, counts = found
     chosen = ((return_index, index), (return_inverse, inverse), (return_counts, counts))
     return (values, *(item for wanted, item in chosen if wanted))
 
@@ -130,7 +151,7 @@ def _flat(b: NumpyBuilder, x: Any) -> Value:
 def union1d(b: NumpyBuilder, ar1: Any, ar2: Any) -> Any:
     """numpy.union1d."""
     x, y = b.promote(ar1, ar2)
-    return b.unique_values(b.concat(_flat(b, x), _flat(b, y), axis=0), hint=b.recorded[0].shape[0])
+    return unique(b, b.concat(_flat(b, x), _flat(b, y), axis=0))
 
 
 def _kept(invert: bool) -> Any:
