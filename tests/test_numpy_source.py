@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Callable
@@ -269,6 +270,106 @@ def test_containers_of_the_caller_change() -> None:
     assert_same(mine, other)
 
 
+def accumulates_in_a_default(x: Any, total: Any = np.zeros(2)) -> Any:  # noqa: B008  (that it is one array is the point)
+    total += x
+    return total.copy()
+
+
+def test_default_arguments_are_kept() -> None:
+    graph = graph_compiler.compile(accumulates_in_a_default, source="numpy")
+    assert_same([graph(np.ones(2)), graph(np.ones(2))], [np.ones(2), np.full(2, 2.0)])
+    assert_same(accumulates_in_a_default(np.ones(2)), np.full(2, 3.0))
+    assert len(graph.variants) == 1
+
+
+@functools.lru_cache
+def frequencies(count: int) -> Any:
+    return np.arange(count) * 0.5
+
+
+@pytest.mark.parametrize("target", ["numpy", "jax"])
+def test_caches_of_functions_hold_nothing_of_a_recording(target: str) -> None:
+    graph = graph_for(lambda x: x * frequencies(x.shape[0]), target)
+    for size in (3, 4):
+        assert_same(graph(np.ones(size)), np.arange(size) * 0.5)
+    assert type(frequencies(3)) is np.ndarray
+    assert len(graph.variants) == 1
+
+
+def test_constants_that_are_kept_belong_to_the_user() -> None:
+    class Resets:
+        def __init__(self) -> None:
+            self.table = np.ones(2)
+
+        def __call__(self, x: Any) -> Any:
+            self.table = np.zeros(2)
+            return x + self.table
+
+    kept = Resets()
+    graph = graph_compiler.compile(kept, source="numpy")
+    assert_same(graph(np.ones(2)), np.ones(2))
+    kept.table += 5
+    assert_same(graph(np.ones(2)), np.ones(2))
+
+
+def writes_to_a_copy_or_not(x: Any) -> Any:
+    y = x + 1
+    y.reshape(-1)[0] = 5
+    return y
+
+
+def writes_to_its_argument_or_not(x: Any) -> Any:
+    y = np.ascontiguousarray(x)
+    y[0] = 5
+    return y
+
+
+@pytest.mark.parametrize("function", [writes_to_a_copy_or_not, writes_to_its_argument_or_not])
+@pytest.mark.parametrize("target", ["numpy", "canonical", "torch"])
+def test_the_order_in_memory_decides(function: Any, target: str) -> None:
+    graph = graph_for(function, target)
+    for x in (np.ones((2, 3)), np.ones((3, 2)).T, np.ones((4, 3))):
+        mine, theirs = x.copy(order="K"), x.copy(order="K")
+        assert_same(graph(mine), function(theirs))
+        assert_same(mine, theirs)
+
+
+# ---------------------------------------------------------------------------------------------- numbers at the edges
+NAN = np.array([3.0, np.nan, 1.0, np.nan, -np.inf, np.inf])
+EDGES: dict[str, tuple[Callable[..., Any], list[Any]]] = {
+    "order of NaN": (lambda x: (np.sort(x), np.argsort(x), x.argmax(), x.max(), np.fmax(x, 0), np.maximum(x, 0)), [NAN]),
+    "unique NaN": (lambda x: (np.unique(x), np.unique(x, return_inverse=True, return_counts=True)), [NAN]),
+    "union with NaN": (lambda x: np.union1d(x, x), [NAN]),
+    "sign of NaN": (lambda x: (np.sign(x), np.clip(x, 0, 1), np.median(x[:4])), [NAN]),
+    "whole numbers by zero": (lambda x, y: (x // y, x % y, np.fmod(x, y), *np.divmod(x, y)), [np.array([1, -2, 3]), np.array([0, 3, -2])]),
+    "floats by zero": (lambda x, y: (x // y, x % y, x / y), [np.array([1.0, -2.0, 0.0]), np.array([0.0, 3.0, -0.0])]),
+    "wrapping": (lambda x: (x + x, x * x, x - x * 2, x.sum(), x**2, np.cumsum(x)), [np.array([200, 100, 3], np.uint8)]),
+    "the least int8": (lambda x: (abs(x), -x, np.square(x), x.sum()), [np.array([-128, 100, 3], np.int8)]),
+    "halves": (lambda x: (np.round(x), np.rint(x), x.round(1)), [np.array([0.5, 1.5, 2.5, -0.5, 0.25])]),
+    "no elements": (lambda x: (x.sum(), x.prod(), x.any(), x + 1, np.concatenate([x, x]), np.sort(x)), [np.zeros((0, 3))]),
+    "no axes": (lambda x: (x + 1, x.sum(), x.reshape(-1), x[()], x[None], x[...]), [np.array(3.0)]),
+    "in place without axes": (lambda x: (x.__iadd__(1), x * 2), [np.array(3.0)]),
+    "truth values": (lambda x: (x @ x, x.sum(), x.mean(), x.prod(), np.cumsum(x)), [np.array([[True, False], [True, True]])]),
+    "half precision": (lambda x: (x + x, x.sum(), x.mean(), np.exp(x), x @ x), [np.array([1, 2, 3], np.float16)]),
+    "complex numbers": (lambda x: (x * x, x.sum(), abs(x), x.conj(), x.mean(), x.var(), x.prod()), [np.array([1 + 2j, 2 - 1j, 3])]),
+    "integrals of uint8": (np.trapezoid, [np.array([200, 100, 3], np.uint8)]),
+    "einsum of uint8": (lambda x: (np.einsum("ij->j", x), np.einsum("ij,kj->ik", x, x)), [np.array([[200, 100, 3]], np.uint8)]),
+    "promotion": (
+        lambda x, y: (np.where(x > 0, x, y), np.concatenate([x, y]), x + y, x * 1.5, np.append(x, 1.0), np.dot(x, 2.0)),
+        [np.array([1, 2], np.uint8), np.array([1, -2], np.int8)],
+    ),
+    "casts of writes": (lambda x: (x.__setitem__(0, 2.9), x.__setitem__(1, True), x)[-1], [np.array([1, 2, 3])]),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", EDGES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_edges(name: str, target: str) -> None:
+    function, arrays = EDGES[name]
+    assert_same(graph_for(function, target)(*(array.copy() for array in arrays)), function(*(array.copy() for array in arrays)))
+
+
 # ---------------------------------------------------------------------------------------------- names and modules
 def test_functions_imported_by_name() -> None:
     def function(x: Any) -> Any:
@@ -359,6 +460,21 @@ def keeps_a_count(x: Any) -> Any:
     return x
 
 
+class CountsInItsClass:
+    arrays = np.zeros(1)
+    calls = 0
+
+    def __call__(self, x: Any) -> Any:
+        CountsInItsClass.calls += 1
+        return x * CountsInItsClass.calls
+
+
+class AddsInItsClass(CountsInItsClass):
+    def __call__(self, x: Any) -> Any:
+        CountsInItsClass.arrays += 1
+        return x * CountsInItsClass.arrays
+
+
 COUNTS = {"calls": 0}
 LEAKS: list[Any] = []
 
@@ -387,6 +503,8 @@ ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
     ("a set", lambda x: {x.sum()}, TracingError, "returns a set"),
     ("a count", keeps_a_count, TracingError, "COUNTS.calls"),
     ("a list outside", LEAKS.append, TracingError, "outside of its arguments"),
+    ("a class attribute", CountsInItsClass(), TracingError, "the attribute calls of CountsInItsClass"),
+    ("an array of a class", AddsInItsClass(), TracingError, "the elements of an array"),
     ("pickle", lambda x: __import__("pickle").dumps(x), TracingError, "pickled"),
 ]
 

@@ -7,6 +7,9 @@ import sys
 from typing import Any
 
 import numpy as np
+import numpy.fft
+import numpy.lib.stride_tricks
+import numpy.linalg
 
 from .traced import BINARY, COMPARISONS, UNARY
 

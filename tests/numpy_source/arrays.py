@@ -40,7 +40,8 @@ class Array:
         if wanted.kind == "b":
             return random.random(self.shape) > 0.5
         if wanted.kind in "iu":
-            return random.integers(0 if wanted.kind == "u" and self.low < 0 else self.low, self.high, self.shape)
+            made = random.integers(0 if wanted.kind == "u" and self.low < 0 else self.low, self.high, self.shape)
+            return np.sort(made) if self.kind == "sorted" else made
         if self.kind in ("positive", "unit"):
             return random.random(self.shape) * 1.5 + 0.5 if self.kind == "positive" else random.random(self.shape) * 1.8 - 0.9
         if wanted.kind == "c":

@@ -49,7 +49,8 @@ def _vecdot(x1: Operand, x2: Operand, *, axis: int) -> str:
 
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
-    return f'torch.einsum("{equation}", {", ".join(arrays)})'
+    text, dtype = f'torch.einsum("{equation}", {", ".join(arrays)})', arrays[0].dtype
+    return f"{text}.to(torch.{dtype})" if is_integer(dtype or "") and dtype != "int64" else text  # a sum alone gives int64
 
 
 @rows.row("trace")

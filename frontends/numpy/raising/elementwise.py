@@ -83,6 +83,8 @@ def _plain(op: str) -> Callable[..., Any]:
             return b.full(shape=first.shape, fill_value=op == "isfinite", dtype="bool")
         if op == "abs" and is_bool(first.dtype):
             return first
+        if op == "reciprocal" and not is_inexact(first.dtype):
+            raise UnsupportedOperation("the reciprocal of whole numbers, which is 0 but for 1 and -1, has no row; divide floats")
         if op == "sign" and is_floating(first.dtype):
             return b.where(b.isnan(first), first, b.sign(first))  # torch's is 0 there
         if op == "matmul" and is_bool(first.dtype):
@@ -134,7 +136,7 @@ for _name in _LOGICAL:
 
 # ---------------------------------------------------------------------------------------------- by formulas
 def _divmod(b: NumpyBuilder, x: Any, y: Any) -> Any:
-    return b.floor_divide(x, y), b.remainder(x, y)
+    return _plain("floor_divide")(b, x, y), _plain("remainder")(b, x, y)
 
 
 def _modf(b: NumpyBuilder, x: Any) -> Any:
@@ -155,6 +157,8 @@ def _cbrt(b: NumpyBuilder, x: Any) -> Any:
 
 
 def _spacing(b: NumpyBuilder, x: Any) -> Any:
+    if x.dtype == "float16":
+        raise UnsupportedOperation("spacing of float16, whose sign is not that of other floats, has no row")
     away = b.copysign(b.full(shape=x.shape, fill_value=math.inf, dtype=x.dtype), x)
     return b.subtract(b.nextafter(x, away), x)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
-from ....ops.dtypes import is_inexact
+from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import product
 from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows
 
@@ -96,7 +96,9 @@ def _reduce(row: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _by_logaddexp(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, dtype: Any = None, where: Any = True) -> Any:
-    return b.logsumexp(masked(b, b.floating(a), where, -math.inf), axis=axes_of(axis, a.ndim), keepdims=flag(keepdims))
+    return b.logsumexp(
+        masked(b, b.cast(b.array(a), b.recorded_dtype()), where, -math.inf), axis=axes_of(axis, a.ndim), keepdims=flag(keepdims)
+    )
 
 
 for _name, _row in {
@@ -263,6 +265,8 @@ def nanmean(b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, keepdi
 def _nan_spread(root: bool) -> Callable[..., Any]:
     def row(b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = None) -> Any:
         x, over = b.floating(a), axes_of(axis, a.ndim)
+        if is_complex(x.dtype):
+            raise UnsupportedOperation("nanvar and nanstd of complex numbers have no row")
         away = _holes(b, b.subtract(x, b.nanmean(x, axis=over, keepdims=True)), 0)
         there = b.sum(b.astype(b.logical_not(b.isnan(x)), dtype=x.dtype), axis=over, dtype=x.dtype, keepdims=flag(keepdims))
         free = b.subtract(there, float(ddof))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....errors import UnsupportedOperation
+from ....ops.dtypes import is_floating
 from .manipulation import diff
 from .table import NumpyBuilder, axis_of, rows
 
@@ -12,7 +14,9 @@ from .table import NumpyBuilder, axis_of, rows
 @rows.row("unwrap")
 def unwrap(b: NumpyBuilder, p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Any:
     """numpy.unwrap of floats."""
-    x, place = b.floating(p), axis_of(axis, p.ndim)
+    if not is_floating(p.dtype):
+        raise UnsupportedOperation(f"unwrap of {p.dtype} has no row; convert to floats before")
+    x, place = p, axis_of(axis, p.ndim)
     step, half = diff(b, x, axis=place), period / 2
     folded = b.subtract(b.remainder(b.add(step, half), period), half)
     folded = b.where(b.logical_and(b.equal(folded, -half), b.greater(step, 0.0)), b.array(half, x.dtype), folded)

@@ -10,6 +10,7 @@ from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import Size, hint_of, product
 from ...slicing import cut
+from .manipulation import diff
 from .table import NumpyBuilder, axes_of, axis_of, rows
 
 
@@ -31,15 +32,23 @@ def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
     ) -> Any:  # fmt: skip
         if weights is not None or method not in ("linear", "lower", "higher", "midpoint", "nearest"):
             raise UnsupportedOperation(f"quantiles with weights, or by the method {method!r}, have no row")
-        x = b.floating(a)
-        kind = b.recorded_dtype()
-        line, place, axes = _in_a_line(b, b.cast(x, kind), axis)
-        level = b.array(q, kind) if isinstance(q, (Value, list, tuple)) else b.operand(q, kind)
+        x, kind = _ordered(b, a), b.recorded_dtype()
+        wide = kind if is_inexact(kind) else "float64"
+        line, place, axes = _in_a_line(b, b.cast(x, wide), axis)
+        level = b.array(q, wide) if isinstance(q, (Value, list, tuple)) else b.operand(q, wide)
         level = level if scale == 1 else b.divide(level, scale) if isinstance(level, Value) else level / scale
         found = b.quantile(line, level, axis=place, keepdims=False, interpolation=method, skip_nan=skip_nan)
-        return _kept(b, found, x, axes, level) if keepdims else found
+        return b.cast(_kept(b, found, x, axes, level) if keepdims else found, kind)
 
     return row
+
+
+def _ordered(b: NumpyBuilder, a: Any) -> Value:
+    """The array as floats, which have an order."""
+    x = b.floating(a)
+    if is_complex(x.dtype):
+        raise UnsupportedOperation("order statistics of complex numbers have no row")
+    return x
 
 
 def _kept(b: NumpyBuilder, found: Value, x: Value, axes: tuple[int, ...] | None, level: Any = None) -> Value:
@@ -55,7 +64,7 @@ for _prefix in ("", "nan"):
 
 def _median(skip_nan: bool) -> Callable[..., Any]:
     def row(b: NumpyBuilder, a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
-        x = b.floating(a)
+        x = _ordered(b, a)
         line, place, axes = _in_a_line(b, x, axis)
         found = b.quantile(line, 0.5, axis=place, keepdims=False, interpolation="midpoint", skip_nan=skip_nan)
         return _kept(b, found, x, axes) if keepdims is True else found
@@ -96,7 +105,7 @@ def histogram_bin_edges(b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = No
 @rows.row("histogram")
 def histogram(b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """numpy.histogram."""
-    x = b.floating(a)
+    x = _ordered(b, a)
     edges = _edges(b, x, bins, range)
     kind = b.result_type(x, edges)
     flat = b.reshape(b.cast(x, kind), shape=(product(x.shape),))
@@ -109,9 +118,30 @@ def histogram(b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, densit
 @rows.row("trapezoid", "trapz")
 def trapezoid(b: NumpyBuilder, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """numpy.trapezoid."""
-    kind, values = b.recorded_dtype(), b.array(y)
-    points = () if x is None else (b.cast(b.array(x), kind),)
-    return b.trapezoid(b.cast(values, kind), *points, dx=dx, axis=axis_of(axis, values.ndim))
+    values = b.array(y)
+    place = axis_of(axis, values.ndim)
+    step = dx
+    if x is not None:
+        points = b.array(x)
+        step = diff(b, points, axis=0 if points.ndim == 1 else place)
+        step = _along(b, step, place, values.ndim)
+    heights = _of("add")(b, cut(b, values, place, 1, None), cut(b, values, place, None, -1))
+    area = _of("divide")(b, _of("multiply")(b, step, heights), 2.0)
+    return b.sum(b.cast(area, b.recorded_dtype()), axis=(place,), dtype=b.recorded_dtype())
+
+
+def _of(ufunc: str) -> Callable[..., Any]:
+    """The row of a ufunc, which promotes as numpy does."""
+    row = rows.get(ufunc)
+    assert row is not None
+    return row
+
+
+def _along(b: NumpyBuilder, line: Value, axis: int, rank: int) -> Value:
+    """A vector along one of ``rank`` axes; arrays of more axes as they are."""
+    if line.ndim != 1:
+        return line
+    return b.reshape(line, shape=tuple(line.shape[0] if i == axis else 1 for i in range(rank)))
 
 
 @rows.row("gradient")
@@ -229,6 +259,3 @@ def polyval(b: NumpyBuilder, p: Any, x: Any) -> Any:
 
 def _parts(b: NumpyBuilder, p: Value) -> list[Value]:
     return list(b.unstack(p, axis=0, count=b.fix(p.shape[0])))
-
-
-__all__ = ["is_inexact"]
