@@ -117,7 +117,8 @@ class Weights:
             parts = [self._traced(capture, Place(place.held, place.key, (*place.path, i)), part, known) for i, part in enumerate(item)]
             changed = any(new is not old for new, old in zip(parts, item))
             return (type(item)(*parts) if hasattr(item, "_fields") else tuple(parts)) if changed else item
-        return replacement_of(item) or item
+        new = replacement_of(item)
+        return item if new is None else new
 
     def changed(self) -> list[tuple[Place, Any]]:
         """The places that hold something else than was put there, and what; an array of the recording only in the place of one."""
@@ -127,7 +128,7 @@ class Weights:
             if now is self._put.get((id(change.held.item), change.key), MISSING):
                 continue
             place = Place(change.held, change.key)
-            if not (is_traced(now) and isinstance(change.before, np.ndarray) and isinstance(now, np.ndarray)):
+            if not (is_traced(now) and isinstance(change.before, np.ndarray)):
                 raise TracingError(
                     f"the function changes {place.name or 'what it keeps'} outside of its arguments (from {change.before!r:.60} on), and of a numpy "
                     "function only arrays that stay arrays can be kept from call to call. Return it instead"

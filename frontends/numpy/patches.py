@@ -21,6 +21,7 @@ import numpy as np
 from ...errors import TracingError
 from ...tracing.code_names import names_read
 from ...trees import iterate_structure
+from .index_tricks import COMPUTED, Brackets
 from .sizes import MATH, is_symbolic
 from .traced import is_traced
 
@@ -131,6 +132,8 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
     replace(np.lib.stride_tricks, "as_strided", functools.partial(_converting, "numpy.lib.stride_tricks.as_strided"))
     for name in ("random", "uniform", "randint", "gauss", "choice", "shuffle"):
         replace(random, name, functools.partial(_refusing, f"random.{name}"))
+    for name, compute in COMPUTED.items():
+        found[np, name] = (getattr(np, name), Brackets(getattr(np, name), recorded, lambda: current() is not None, compute))
     for name, wrapper in MATH.items():
         found[math, name] = (getattr(math, name), wrapper)
     return found
@@ -165,7 +168,7 @@ def replacement_of(item: Any) -> Any:
         return _stands().get(item)
     if isinstance(item, functools._lru_cache_wrapper):  # a cache would keep arrays of the recording, or give it those of before
         return item.__wrapped__
-    return _by_identity().get(id(item)) if callable(item) else None
+    return _by_identity().get(id(item))
 
 
 @functools.cache

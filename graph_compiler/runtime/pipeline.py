@@ -132,7 +132,7 @@ class Pipeline:
         program = write(graph, dialect, _header(self, recorded.graph, graph, recorded.counts))
         if not self.same_framework and (held := graph.notes.get("state")):
             self._note_places(held.kept())
-        constants = {key: array if as_recorded else native.adopt(array) for key, (_, array) in graph.constants.items()}
+        constants = {key: array if as_recorded else native.adopt(_array(array)) for key, (_, array) in graph.constants.items()}
         parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self._converted(recorded, graph)
         surroundings = surroundings.followed_by(parameters) if getattr(parameters, "is_counted", False) else surroundings
         store = recorded.weights.rebind if as_recorded else self._store
@@ -264,6 +264,11 @@ def _kept(function: Any) -> dict[str, Any]:
     held.update(vars(function) if not hasattr(function, "__code__") and hasattr(function, "__dict__") else {})
     names, cells = getattr(getattr(function, "__code__", None), "co_freevars", ()), getattr(function, "__closure__", None) or ()
     return {**held, **{name: cell.cell_contents for name, cell in zip(names, cells)}}
+
+
+def _array(item: Any) -> Any:
+    """A constant as an array: calls of numpy give scalars, which backends take for numbers."""
+    return item.__array__() if type(item).__module__ == "numpy" and not hasattr(item, "__setitem__") else item
 
 
 def _checked(graph: IRGraph) -> IRGraph:

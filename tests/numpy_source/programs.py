@@ -155,6 +155,40 @@ def mandelbrot(width: Any, rounds: int = 8) -> Any:
     return counts
 
 
+def edges(image: Any) -> Any:
+    """Sobel's operator: elements of a constant kernel one by one."""
+    kernel = np.array([[1, 0, -1], [2, 0, -2], [1, 0, -1]])
+    padded = np.pad(image, 1, mode="edge")
+    h, w = image.shape
+    x = sum(kernel[a, b] * padded[a : a + h, b : b + w] for a in range(3) for b in range(3))
+    y = sum(kernel.T[a, b] * padded[a : a + h, b : b + w] for a in range(3) for b in range(3))
+    return np.hypot(x, y), np.arctan2(y, x)
+
+
+def edit_distance(a: Any, b: Any) -> Any:
+    """Levenshtein's, by rows that are written element by element."""
+    before = np.arange(b.shape[0] + 1)
+    for place in range(len(a)):
+        now = np.empty_like(before)
+        now[0] = place + 1
+        for j in range(len(b)):
+            now[j + 1] = np.minimum(np.minimum(before[j + 1], now[j]) + 1, before[j] + (a[place] != b[j]))
+        before = now
+    return before[-1]
+
+
+def kalman(observed: Any, f: Any, h: Any, q: Any, r: Any) -> Any:
+    """A Kalman filter over a sequence."""
+    x, p, found = np.zeros((f.shape[0], 1)), np.eye(f.shape[0]), []
+    for z in observed:
+        x, p = f @ x, f @ p @ f.T + q
+        gain = p @ h.T @ np.linalg.inv(h @ p @ h.T + r)
+        x = x + gain @ (z.reshape(-1, 1) - h @ x)
+        p = (np.eye(p.shape[0]) - gain @ h) @ p
+        found.append(x.ravel())
+    return np.array(found)
+
+
 def running_statistics(x: Any) -> Any:
     """Cumulative mean, moving average, and the drawdown."""
     total = np.cumsum(x)
@@ -179,5 +213,12 @@ PROGRAMS: dict[str, Program] = {
     "layer norm": Program(layer_norm_gelu, (d(3, 8), d(8), d(8)), (d(5, 6), d(6), d(6))),
     "power iteration": Program(power_iteration, (d(4, 4, kind="definite"),), (d(6, 6, kind="definite"),)),
     "mandelbrot": Program(mandelbrot, (d(7),), (d(11),)),
+    "edges": Program(edges, (d(5, 6),), (d(7, 4),)),
+    "edit distance": Program(edit_distance, (i(3), i(4)), (i(3), i(4))),
+    "Kalman filter": Program(
+        kalman,
+        (d(4, 1), d(2, 2), d(1, 2), d(2, 2, kind="definite"), d(1, 1, kind="definite")),
+        (d(4, 1), d(3, 3), d(1, 3), d(3, 3, kind="definite"), d(1, 1, kind="definite")),
+    ),
     "running statistics": Program(running_statistics, (d(8),), (d(13),)),
 }

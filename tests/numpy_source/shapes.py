@@ -107,6 +107,8 @@ SAMPLES: list[Sample] = [
         "hstack", lambda x: (np.hstack([x, x]), np.vstack([x, x]), np.dstack([x, x]), np.hstack([x[0], x[1]]), np.vstack([x[0], x[1]])), X
     ),
     sample("column_stack", lambda x: np.column_stack([x[:, 0], x]), X),
+    sample("c_ and r_", lambda x: (np.c_[x[:, 0], x], np.r_[x[0], 1.0, x[1]], np.r_[0 : x.shape[0], 7]), X),
+    sample("grids", lambda x: (np.mgrid[0 : x.shape[0], 1:3], np.ogrid[: x.shape[1], 0:4:2], np.mgrid[0:1:5j]), X),
     sample("block", lambda x: np.block([[x, x * 2], [x * 3, x * 4]]), X),
     sample("append", lambda x: (np.append(x, 1.0), np.append(x, x, axis=0)), X),
     sample("delete", lambda x: (np.delete(x, 1, axis=0), np.delete(x, -1)), X),
