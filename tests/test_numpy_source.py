@@ -17,7 +17,8 @@ from numpy import zeros as zeros_by_name
 from numpy.random import randn as randn_by_name
 
 import graph_compiler
-from graph_compiler.errors import CallMismatch, GuardFailed, NotTraced, TracingError, UnsupportedOperation
+from graph_compiler.errors import CallMismatch, GuardFailed, InvalidFile, NotTraced, TracingError, UnsupportedOperation
+from graph_compiler.ir import Graph, Node, Origin
 
 from .numpy_source.arrays import made
 from .numpy_source.programs import PROGRAMS
@@ -417,6 +418,31 @@ def test_save_and_load(tmp_path: Any) -> None:
     assert other.source.count("np.tanh") == 1
     with pytest.raises(GuardFailed):
         other(x.astype("d"))
+
+
+HOSTILE = [
+    "numpy.ctypeslib.load_library", "numpy.random.seed", "numpy.save", "numpy.fromfile", "numpy.load", "numpy.ndarray.tofile", "numpy.ndarray.dump",
+    "numpy.f2py.run_main", "numpy.lib.format.open_memmap", "numpy.apply_along_axis", "numpy.frompyfunc", "numpy.ndarray.__reduce__", "os.system",
+    "numpy.exec", "scipy.special.test", "numpy.testing.rundocs", "numpy.add.__reduce__", "numpy.linalg.linalg", "numpy.dtype", "numpy.random.rand",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("op", HOSTILE)
+def test_calls_that_no_saved_graph_may_hold(op: str) -> None:
+    from graph_compiler.frontends.numpy import files
+
+    node = Node(op, (1, 2, 3), {}, Origin())
+    with pytest.raises(InvalidFile):
+        files.check(Graph("f", "numpy", nodes=[node]))
+
+
+def test_calls_that_a_saved_graph_may_hold() -> None:
+    from graph_compiler.frontends.numpy import files
+
+    ops = ("numpy.add", "numpy.add.reduce", "numpy.linalg.norm", "numpy.zeros", "numpy.array", "numpy.where", "numpy.ndarray.sum", "numpy.fft.fftfreq",
+           "numpy.ndarray.__getitem__", "numpy.ndarray.T.__get__", "numpy.lib.stride_tricks.sliding_window_view", "scipy.special.erf",
+           "numpy.lib.stride_tricks.as_strided")  # fmt: skip
+    files.check(Graph("f", "numpy", nodes=[Node(op, (1, 2, 3), {}, Origin()) for op in ops]))
 
 
 def test_verify_and_rewrite() -> None:

@@ -12,10 +12,12 @@ from ...errors import InvalidFile, UnsupportedOperation
 from ...ir.graph import Graph, Node
 from . import kinds
 from .calls import NumpyCalls
-from .names import METHOD, OPERATORS, resolve, row_key
+from .names import METHOD, OPERATORS, name_of, resolve, row_key
+from .patches import is_replaced
 
 _NAME = re.compile(r"(numpy|scipy\.special)(\.(linalg|fft|ndarray|lib\.stride_tricks))?(\.\w+){1,2}(\.__get__)?", re.ASCII)
 _DTYPE = re.compile(r'np\.dtype\("(\w+)"\)|np\.(\w+)', re.ASCII)
+_DISPATCHED = type(np.sum)  # the class of functions that hand themselves over to other arrays, and so can be recorded
 _BUILTIN: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 # Public functions that do no arithmetic: they read and write files, run code, or change how numpy works.
 _REFUSED = frozenset({
@@ -80,5 +82,8 @@ def _allowed(op: str) -> bool:
         found = resolve(op)
     except AttributeError:
         return False
-    owner = getattr(found, "__self__", None)
-    return isinstance(found, np.ufunc) or isinstance(owner, np.ufunc) or callable(found) and not isinstance(found, type)
+    if isinstance(getattr(found, "__self__", None), np.ufunc):
+        return op.rpartition(".")[2] in ("reduce", "accumulate", "outer", "at", "reduceat")
+    if isinstance(found, np.ufunc):
+        return True
+    return name_of(found) == op and (isinstance(found, _DISPATCHED) or is_replaced(found))

@@ -176,6 +176,11 @@ def _by_identity() -> dict[int, Any]:
     return {id(original): new for original, new in replacements().values()}
 
 
+def is_replaced(function: Any) -> bool:
+    """Whether a function of numpy is recorded by a replacement."""
+    return any(function is original and module is not np.random for (module, _), (original, _) in replacements().items())
+
+
 def recorded(name: str) -> Any:
     """The replacement of a function of numpy."""
     return replacements()[np, name][1]
