@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
+from ...tracing.conjunction import Fact, conjunction
 from ...tracing.roots import reach
 from ...tracing.world import MISSING, Held, Kind, Names, World
 from .patches import replacement_of
@@ -40,6 +41,18 @@ class Place:
         for index in self.path:
             found = found[index] if isinstance(found, tuple) and index < len(found) else MISSING
         return found
+
+    def holds(self, array: Any) -> Fact:
+        """That this very array is there now, of the shape and type that it has now."""
+        kept = "{}[{}] is {}"
+        space = getattr(self.held.item, "space", None) if isinstance(self.held.item, Names) else getattr(self.held.item, "__dict__", None)
+        if not self.path and isinstance(space, dict) and space.get(self.key) is array:
+            items: tuple[Any, ...] = (space, self.key, array)
+        elif not self.path and isinstance(self.held.item, (dict, list)):
+            items = (self.held.item, self.key, array)
+        else:
+            kept, items = "{}() is {}", (self.read, array)
+        return Fact(f"{kept} and {{}}.shape == {{}} and {{}}.dtype is {{}}", (*items, array, array.shape, array, array.dtype), self.name)
 
     def write(self, array: Any) -> None:
         """Puts another array there."""
@@ -155,12 +168,15 @@ class Weights:
     def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
         """A function that gives the arrays that stand in these places at the moment."""
         places = {name: self.places[name] for name in names}
-        return lambda: {name: place.read() for name, place in places.items()}
+        found = {name: place.read() for name, place in places.items()}
+        unchanged = conjunction(place.holds(found[name]) for name, place in places.items())
+        return lambda: found if unchanged() else {name: place.read() for name, place in places.items()}
 
     def hold_types(self, graph: Any) -> Callable[[], bool]:
         """Whether the places hold arrays of the recorded types."""
-        expected = [(self.places[name], value.spec.shape, value.dtype) for name, value in graph.parameters.items()]
-        return lambda: all(_is_like(place.read(), shape, dtype) for place, shape, dtype in expected)
+        expected = [(self.places[name], value.spec.shape, np.dtype(value.dtype)) for name, value in graph.parameters.items()]
+        unchanged = conjunction(place.holds(place.read()) for place, _, _ in expected)
+        return lambda: unchanged() or all(_is_like(place.read(), shape, dtype) for place, shape, dtype in expected)
 
     def parts(self) -> set[Key]:
         """The containers and keys of the places."""
@@ -194,5 +210,5 @@ class Weights:
         return True
 
 
-def _is_like(array: Any, shape: tuple[int, ...], dtype: str) -> bool:
-    return type(array) in (np.ndarray, np.memmap) and array.shape == shape and array.dtype.name == dtype
+def _is_like(array: Any, shape: tuple[int, ...], dtype: Any) -> bool:
+    return type(array) in (np.ndarray, np.memmap) and array.shape == shape and array.dtype == dtype
