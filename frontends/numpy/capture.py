@@ -62,6 +62,10 @@ class Capture:
         value = self.recorder.add_input(name, made, made._value.spec)
         return self._source(made, value)
 
+    def add_number(self, name: str, dtype: str) -> Value:
+        """A Python number that is an input."""
+        return self.recorder.add_input(name, object(), ArraySpec((), dtype))
+
     def add_parameter(self, name: str, array: Any) -> Any:
         """What stands for an array that the function keeps outside of its arguments."""
         made = self.wrapped(array, Value(name, self.spec_of(array)))

@@ -74,6 +74,7 @@ def random_kept() -> Iterator[None]:
 @contextmanager
 def undone(weights: Weights, seed: int) -> Iterator[None]:
     """Afterwards generators and the arrays that the function keeps are as before."""
+    numbers = [(number, number.read()) for number in weights.numbers]
     saved = [(place, array, array.copy()) for place in weights.places.values() if isinstance(array := place.read(), np.ndarray)]
     with random_kept():
         np.random.seed(seed % 2**32)
@@ -83,6 +84,8 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
             for place, array, before in saved:
                 np.copyto(array, before)
                 place.write(array)
+            for number, before_it in numbers:
+                number.write(before_it)
 
 
 def to_numpy(array: Any) -> Any:

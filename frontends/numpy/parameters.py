@@ -13,9 +13,12 @@ import numpy as np
 
 from ...errors import TracingError
 from ...tracing.conjunction import Fact, conjunction
+from ...tracing.places import Place as NumberPlace
 from ...tracing.roots import reach
 from ...tracing.world import MISSING, Held, Kind, Names, World
+from .kept_numbers import DTYPES, KeptNumbers
 from .patches import replacement_of
+from .sizes import is_symbolic
 from .traced import is_traced
 
 Key = tuple[int, Any]
@@ -106,6 +109,7 @@ class Weights:
         self._tuples = [(one, one.__defaults__, one.__kwdefaults__) for one in own_defaults]
         self.places: dict[str, Place] = {}
         self._put: dict[Key, Any] = {}
+        self.numbers: tuple[NumberPlace, ...] = ()  # places of Python numbers that calls change
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, known: dict[int, Any]) -> None:
@@ -133,21 +137,32 @@ class Weights:
         new = replacement_of(item)
         return item if new is None else new
 
-    def changed(self) -> list[tuple[Place, Any]]:
-        """The places that hold something else than was put there, and what; an array of the recording only in the place of one."""
-        found = []
+    def enter_numbers(self, numbers: KeptNumbers, capture: Any) -> None:
+        """Puts symbolic numbers in the places that are known to change."""
+        self.numbers = numbers.places
+        self._put.update(numbers.enter(capture))
+
+    def changed(self) -> tuple[list[tuple[Place, Any]], list[NumberPlace]]:
+        """The places that hold another array of the recording than was put there; and those of numbers that are not known to change."""
+        found, numbers = [], []
+        known = {place.identity for place in self.numbers}
         for change in self.world.changes():
             now = change.now
             if now is self._put.get((id(change.held.item), change.key), MISSING):
+                continue
+            if (id(change.held.item), change.key) in known:
+                continue
+            if type(change.before) in DTYPES and (is_symbolic(now) or type(now) in DTYPES):
+                numbers.append(NumberPlace(change.held, change.key))
                 continue
             place = Place(change.held, change.key)
             if not (is_traced(now) and isinstance(change.before, np.ndarray)):
                 raise TracingError(
                     f"the function changes {place.name or 'what it keeps'} outside of its arguments (from {change.before!r:.60} on), and of a numpy "
-                    "function only arrays that stay arrays can be kept from call to call. Return it instead"
+                    "function only arrays that stay arrays and numbers that stay numbers can be kept from call to call. Return it instead"
                 )
             found.append((place, now))
-        return found
+        return found, numbers
 
     def name_of(self, place: Place) -> str | None:
         """The name of a place that holds an array."""
@@ -198,7 +213,7 @@ class Weights:
         """Inside of the block these places hold other arrays."""
         before = {name: self.places[name].read() for name in values}
         for name, array in values.items():
-            self.rebind(name, array)
+            self.rebind(name, array.astype(before[name].dtype))  # of the recorded type, and a copy: a recording may write to it
         try:
             yield
         finally:

@@ -17,12 +17,13 @@ from ...passes.aliases import Aliases
 from ...tracing import Reach, Recorder, Surroundings, facts_outside, refuse_escapes
 from ...tracing.conjunction import Fact
 from ...tracing.host_random import host_state, restore_host_state, same_host_state
-from ...tracing.overlap import overlap
+from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place
 from ...tracing.stateful import Stateful
 from ...tracing.updates import Containers
 from ...trees import Branch, Item, Leaf, Path, Tree, call_of, flatten, paths, statics
 from .capture import Capture
+from .kept_numbers import KeptNumbers
 from .parameters import Weights
 from .patches import replaced
 from .sizes import expression_of, is_symbolic
@@ -58,31 +59,47 @@ def record(
 
     Arrays that the function keeps outside of its arguments are parameters, and may be replaced or written to; other state is an error.
     """
+    known = list(places)
+    for _ in range(_MOST_ROUNDS):
+        recording, found = _attempt(function, args, kwargs, name, known, stateful)
+        if not found:
+            return recording
+        known += found
+    raise TracingError(f"{name} changes other numbers each time it is recorded: {', '.join(place.name for place in known[-5:])}")
+
+
+_MOST_ROUNDS = 5
+
+
+def _attempt(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, places: Sequence[Place], stateful: Stateful
+) -> tuple[Recording, list[Place]]:
+    """A recording, and the places of numbers that it shows to change although they are not among ``places``."""
     leaves, tree = flatten((args, kwargs), is_array)
     tree = _typed(tree, iter(leaves))
     with _alone:
         code = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
         capture, weights = Capture(Recorder(name, "numpy")), Weights(function, code.functions, stateful.objects)
-        before = Surroundings(facts_outside(code, contents=_elements))
+        before, numbers = Surroundings(facts_outside(code, contents=_elements)), KeptNumbers(places)
         known: dict[int, Any] = {}
-        inputs = [
-            _input(capture, leaf_name, leaf, known) for leaf_name, leaf in zip(input_names(function, args, tree), map(as_array, leaves))
-        ]
+        names = input_names(function, args, tree)
+        inputs = [_input(capture, leaf_name, leaf, known) for leaf_name, leaf in zip(names, map(as_array, leaves))]
         again_args, again_kwargs = call_of(tree, inputs)
-        containers = Containers(
-            (again_args, again_kwargs, ()), is_traced, weights.world.knows, stateful.arguments(again_args, again_kwargs)
-        )
+        opened = stateful.arguments(again_args, again_kwargs)
+        containers = Containers((again_args, again_kwargs, ()), is_traced, weights.world.knows, opened)
         try:
+            weights.enter_numbers(numbers, capture)
             weights.enter(capture, known)
             result = _run(function, again_args, again_kwargs, capture, weights, tree, code)
-            graph = _finish(capture, result, tree, containers, weights)
+            graph, found = _finish(capture, result, tree, containers, weights, numbers)
             _note_sharing(capture, graph, inputs)
         finally:
             weights.restore()
             capture.forget_arrays()
         if what := before.reason():
             raise TracingError(f"{name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead")
-    return Recording(graph, weights, _surroundings(function, tree, graph, weights, containers))
+    surroundings = _surroundings(function, tree, graph, weights, containers, numbers)
+    return Recording(graph, weights, surroundings, numbers.places), found
 
 
 def _elements(item: Any) -> Any:
@@ -169,12 +186,18 @@ def _name(path: Path, positional: list[str]) -> str:
 
 
 # ------------------------------------------------------------------------------------- the graph
-def _finish(capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights) -> Graph:
+def _finish(
+    capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights, numbers: KeptNumbers
+) -> tuple[Graph, list[Place]]:
     graph = capture.recorder.graph
-    if updates := containers.updates():
+    updates, state = containers.updates(), numbers.recorded(containers)
+    if updates or state.replaced:
         graph.notes["updates"] = tuple(updates)
         result = (result, tuple(containers.new))
-    for place, now in weights.changed():
+    if state.places:
+        graph.notes["state"] = state
+    changed, found = weights.changed()
+    for place, now in changed:
         name = weights.name_of(place)
         if name is None or now._value.spec.shape != graph.parameters[name].spec.shape or now.dtype.name != graph.parameters[name].dtype:
             raise TracingError(
@@ -185,7 +208,7 @@ def _finish(capture: Capture, result: Any, tree: Tree, containers: Containers, w
     refuse_escapes(graph.name, output_tree, tree, lambda item: is_traced(item) or is_symbolic(item))
     graph.outputs = [_output(capture, leaf) for leaf in leaves]
     graph.input_tree, graph.output_tree = tree, output_tree
-    return graph
+    return graph, found
 
 
 def _output(capture: Capture, leaf: Any) -> Any:
@@ -196,8 +219,11 @@ def _output(capture: Capture, leaf: Any) -> Any:
 
 def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
     """Which inputs are one object, and which are written to: these may share memory with no other array."""
-    numbers = [id(item) for item in inputs]
-    graph.notes["same_inputs"] = same = [numbers.index(number) for number in numbers]
+    given = [id(item) for item in inputs]
+    same = [given.index(number) for number in given]
+    graph.notes["same_inputs"] = [*same, *(NO_ARRAY for _ in graph.inputs[len(inputs) :])]
+    if len(graph.inputs) > len(inputs):
+        graph.notes["call_inputs"] = len(inputs)
     aliases = Aliases(graph)
     graph.notes["written_inputs"] = places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
     apart = sorted(set(same))
@@ -214,9 +240,11 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
         graph.notes["input_facts"] = {"is_contiguous": [bool(item._seen.flags.c_contiguous) for item in inputs]}
 
 
-def _surroundings(function: Any, tree: Tree, graph: Graph, weights: Weights, containers: Containers) -> Surroundings:
+def _surroundings(function: Any, tree: Tree, graph: Graph, weights: Weights, containers: Containers, numbers: KeptNumbers) -> Surroundings:
     """What a recording relies on: everything the function refers to but its arrays, and the types of these."""
-    parts = weights.parts()
+    parts = weights.parts() | numbers.parts()
+
+    read_anew = set(map(id, weights.buffers()))
 
     def is_free(item: Any, key: Any) -> bool:
         return (id(item), key) in parts or containers.holds(item)
@@ -224,7 +252,6 @@ def _surroundings(function: Any, tree: Tree, graph: Graph, weights: Weights, con
     def contents(item: Any) -> Any:
         return None if id(item) in read_anew else _elements(item)
 
-    read_anew = set(map(id, weights.buffers()))
     reach = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
     facts = facts_outside(reach, contents=contents, free=is_free)
     held = Fact("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
