@@ -501,6 +501,15 @@ def test_verify_and_rewrite() -> None:
     assert graph_compiler.compile(function, source="numpy", args=(X,), verify=True).verify().runs > 2
 
 
+@pytest.mark.parametrize("target", ["numpy", "torch", "jax"])
+def test_verify_leaves_state_alone(target: str) -> None:
+    optimiser = Adam()
+    graph = graph_compiler.transpile(optimiser.step, source="numpy", to=target, args=(np.ones(3),))
+    assert graph.verify().runs > 2
+    assert optimiser.steps == 0
+    assert_same(optimiser.weights, np.ones(3))
+
+
 def test_frozen_weights() -> None:
     layer = Layer()
     graph = graph_compiler.compile(lambda x: x @ layer.weight, source="numpy", args=(X.astype("f"),), freeze=True)

@@ -52,7 +52,7 @@ class Verification:
     # ------------------------------------------------------------------------------ which inputs
     def run(self, runs: int, seed: int) -> Verified:
         """Draws inputs of the recorded specs at ``runs`` seeds, and at other sizes as far as the original takes them."""
-        specs = [value.spec.hints for value in self.recording.graph.inputs]
+        specs = [value.spec.hints for value in self._inputs()]
         known = sorted({size for shape in specs for size in shape})
         movable = [size for number, size in enumerate(known) if self.try_sizes({size: _other(size, known, 1)}, seed + number)]
         self.try_sizes({size: size * 2 for size in known}, seed + 1000)
@@ -67,14 +67,17 @@ class Verification:
             )
         return Verified(self.runs, self.skipped, tuple(movable), self.numbers)
 
+    def _inputs(self) -> list[Value]:
+        """The inputs that are arguments; what is kept from call to call is read where it is."""
+        graph = self.recording.graph
+        return graph.inputs[: graph.notes.get("call_inputs")]
+
     def try_sizes(self, sizes: Sizes, seed: int) -> bool:
         """Verifies at these other sizes; False where the original refuses them or a guard does not hold."""
-        graph, reference = self.recording.graph, self.reference
-        shapes = [tuple(sizes.get(size, size) for size in value.spec.hints) for value in graph.inputs]
+        reference, inputs = self.reference, self._inputs()
+        shapes = [tuple(sizes.get(size, size) for size in value.spec.hints) for value in inputs]
         seen = self.recording.ranges
-        leaves = [
-            reference.fresh(shape, value.dtype, seen[i], seed * 100 + i) for i, (shape, value) in enumerate(zip(shapes, graph.inputs))
-        ]
+        leaves = [reference.fresh(shape, value.dtype, seen[i], seed * 100 + i) for i, (shape, value) in enumerate(zip(shapes, inputs))]
         fits = self.check(leaves, seed)
         self.skipped += not fits
         return fits
@@ -137,7 +140,7 @@ class Verification:
             )
         plain = not (variant.graph.effects or variant.program.checks)
         result, effects, checks = (outcome, (), ()) if plain else outcome
-        result = result[0] if variant.graph.notes.get("updates") else result
+        result = result[0] if variant.graph.notes.get("updates") is not None else result
         for guard, value in zip(variant.program.checks, checks):
             guard.require(target.elements(value))
         for effect, value in zip(variant.graph.effects, effects):
@@ -145,7 +148,9 @@ class Verification:
                 mine[effect.target] = value
             elif effect.kind == "buffer":
                 parameters[effect.target] = value
-        return _Outcome(result, _labelled(mine, parameters), lambda item: target.convert(item) is not None, target.to_numpy).parts
+        return _Outcome(
+            result, _labelled(mine[: len(leaves)], parameters), lambda item: target.convert(item) is not None, target.to_numpy
+        ).parts
 
     def _held(self, names: list[str]) -> dict[str, Any]:
         """The original's arrays of the moment for the graph; buffers in memory of their own."""
