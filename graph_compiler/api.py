@@ -21,7 +21,7 @@ from .runtime.unsettled import UnsettledPipeline
 from .tracing.framework import framework_of
 from .tracing.stateful import Stateful, stateful_paths
 
-FRONTENDS = ("torch", "numpy")
+FRONTENDS = ("torch", "jax", "numpy")
 BACKENDS = ("torch", "jax", "numpy", "tensorflow")
 
 

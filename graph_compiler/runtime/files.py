@@ -23,6 +23,7 @@ from ..ir.serialisation import KEY, NAME, Decoder, Encoder, matching, named
 from ..ops.dtypes import ITEMSIZE, NARROWED, dtype_name
 from ..sizes import Size
 from ..tracing import Surroundings
+from ..tracing.overlap import NO_ARRAY
 from ..trees import Branch, count_leaves, iterate_structure
 from .graph import Graph
 from .pipeline import Options, Pipeline
@@ -302,7 +303,7 @@ def _check_notes(graph: IRGraph) -> None:
     count = len(graph.inputs)
     for name in ("same_inputs", "written_inputs"):
         places = graph.notes.get(name, ())
-        if not isinstance(places, (list, tuple)) or not all(type(place) is int and 0 <= place < count for place in places):
+        if not isinstance(places, (list, tuple)) or not all(type(place) is int and NO_ARRAY <= place < count for place in places):
             raise InvalidFile(f"{name} are no places of inputs")
     extra = graph.notes.get("extra_keywords", ())
     if not isinstance(extra, tuple) or not all(isinstance(name, str) for name in extra):

@@ -67,7 +67,7 @@ def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool) -> str:
     axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     last, *others = sorted((a % max(x.ndim, 1) for a in axes), reverse=True)
     text = f"torch.prod({x}{over(last, keepdims)}{_as(x, dtype)})"
-    return text + "".join(f".prod({other}{', keepdim=True' if keepdims else ''})" for other in others)
+    return text + "".join(f".prod({other}{', keepdim=True' if keepdims else ''}{_as(x, dtype)})" for other in others)
 
 
 def _truth(name: str) -> None:

@@ -1,0 +1,33 @@
+"""JAX as a source: how its functions are traced, and how their programs are written in canonical operations."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from ...ir.graph import Graph
+from . import checking as checking
+from . import files as files
+from .recording import Recording as Recording
+from .recording import record as record
+from .source import JaxCalls
+
+name = "jax"
+dialect = JaxCalls()
+
+
+def raise_graph(graph: Graph) -> Graph:
+    """See :func:`graph_compiler.frontends.jax.raising.driver.raise_graph`; the tables are loaded at the first use."""
+    from .raising.driver import raise_graph
+
+    return raise_graph(graph)
+
+
+def unrecorded() -> AbstractContextManager[None]:
+    """JAX's own tracing is not disturbed by calls of graphs."""
+    return nullcontext()
+
+
+def example_inputs(function: Any) -> dict[str, Any]:
+    """Functions of JAX do not tell what they take."""
+    return {}

@@ -1,0 +1,263 @@
+"""Calls of public functions while a function is traced: each stands in the program as one operation that bears its public name.
+
+The functions that have a raising row are replaced in their modules, for the thread that records. A call of one binds :data:`call_p`.
+Transformations (``vmap``, ``grad``) run the function itself, so that a row never sees a call that was transformed. Where the row takes the
+arguments, it tells the sizes of the result, and JAX is asked for types only, with the sizes of the moment; elsewhere the program of its
+body goes with the call.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Primitive
+from jax.interpreters import ad, batching, mlir
+
+from ...ir.graph import Value
+from ...ops.registry import ArraySpec
+from ...sizes import hint_of
+from ...trees import Branch, Static, Tree, flatten, map_structure, unflatten
+from .dtypes import dtype_name
+from .names import CUSTOM, METHOD, holder_of
+from .sizes import current, expression_of, hints, is_symbolic, symbolic
+
+_thread = threading.local()  # .quiet: calls are not recorded at the moment
+_HOLDERS = ("jax", "flax", "optax")
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A call of a public function: its arguments and result with arrays taken out, what it computes, and the types of its results.
+
+    ``body`` is its program, None where the row of the function takes the call.
+    """
+
+    name: str
+    arguments: Tree
+    result: Any
+    function: Callable[..., list[Any]]
+    types: tuple[Any, ...]
+    body: ClosedJaxpr | None
+
+
+call_p = Primitive("public_call")
+call_p.multiple_results = True
+
+
+@call_p.def_abstract_eval
+def _types(*arrays: Any, call: Call) -> Any:
+    return call.types
+
+
+@call_p.def_impl
+def _run(*arrays: Any, call: Call) -> Any:
+    return call.function(*arrays)
+
+
+def _batched(arrays: Any, axes: Any, *, call: Call) -> Any:
+    results = jax.vmap(call.function, in_axes=tuple(axes))(*arrays)
+    return results, [0] * len(results)
+
+
+def _differentiated(primals: Any, tangents: Any, *, call: Call) -> Any:
+    return jax.jvp(call.function, tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
+
+
+batching.primitive_batchers[call_p] = _batched
+ad.primitive_jvps[call_p] = _differentiated
+mlir.register_lowering(call_p, mlir.lower_fun(_run, multiple_results=True))
+
+
+# ------------------------------------------------------------------------------------- replacing the public functions
+def is_array(item: Any) -> bool:
+    """Whether this is an array, of numpy too, and no scalar of Python's."""
+    return isinstance(item, (jax.Array, np.ndarray))
+
+
+@contextmanager
+def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterator[Callable[[Any], Any]]:
+    """Inside of the block, calls of these public functions by this thread stand in what is traced.
+
+    They are replaced wherever JAX itself, the libraries upon it and the ``scopes`` of the user's code hold them by a name. Gives what
+    tells the replacement of a function, or itself.
+    """
+    replacements = {}
+    with ExitStack() as undo:
+        for name in names:
+            if name.startswith(METHOD):
+                _replace_method(name, undo)
+            elif (original := _found(name)) is not None:
+                replacements[id(original)] = original, _named(name, original)
+        modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in _HOLDERS and module is not None]
+        for scope in (*(vars(module) for module in modules), *scopes):
+            _replace(scope, replacements, undo)
+        yield lambda function: replacements.get(id(function), (function, function))[1]
+
+
+@contextmanager
+def custom_rules_kept() -> Iterator[None]:
+    """Inside of the block, calls of the user's functions with derivatives of their own stand whole in what is traced."""
+    with ExitStack() as undo:
+        for cls in (jax.custom_jvp, jax.custom_vjp):
+            undo.callback(setattr, cls, "__call__", cls.__call__)
+            cls.__call__ = _whole(cls.__call__)
+        yield
+
+
+def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
+    thread = threading.get_ident()
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        own = getattr(self.fun, "__module__", None) or ""
+        if threading.get_ident() != thread or own.partition(".")[0] in _HOLDERS or not _traces():
+            return original(self, *args, **kwargs)
+        return _bound(CUSTOM, lambda _, *given, **named: original(self, *given, **named), (self, *args), kwargs)
+
+    return call
+
+
+def _replace(scope: dict[str, Any], replacements: dict[int, Any], undo: ExitStack) -> None:
+    for key, item in list(scope.items()):
+        known = replacements.get(id(item))
+        if known is not None and known[0] is item:
+            undo.callback(scope.__setitem__, key, item)
+            scope[key] = known[1]
+
+
+def _found(name: str) -> Any:
+    try:
+        holder, short = holder_of(name)
+    except AttributeError:  # this version of JAX has no such function
+        return None
+    return getattr(holder, short)
+
+
+def _replace_method(name: str, undo: ExitStack) -> None:
+    holder, short = jax.core.ShapedArray, f"_{name.removeprefix(METHOD).strip('_')}"
+    kept = vars(holder).get(short) or vars(holder).get(short[1:])
+    if kept is None:
+        return
+    short = short if short in vars(holder) else short[1:]
+    original = kept.__func__ if isinstance(kept, staticmethod) else kept.fun
+    undo.callback(setattr, holder, short, kept)
+    setattr(holder, short, type(kept)(_named(name, original)))
+
+
+def _named(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    thread = threading.get_ident()
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() != thread or not _traces():
+            return original(*args, **kwargs)
+        return _bound(name, original, args, kwargs)
+
+    call.__name__ = getattr(original, "__name__", name)
+    call.__wrapped__ = original  # type: ignore[attr-defined]
+    for attribute in ("at", "reduce", "accumulate", "outer"):  # of ufuncs
+        if hasattr(original, attribute):
+            setattr(call, attribute, getattr(original, attribute))
+    return call
+
+
+def _traces() -> bool:
+    return not getattr(_thread, "quiet", False) and isinstance(jax.numpy.zeros(()), jax.core.Tracer)
+
+
+def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    leaves, tree = flatten((args, kwargs), is_array, lambda item: False)
+    if not all(_is_static(item) for item in _statics(tree)):
+        return original(*args, **kwargs)
+    results: list[Tree] = []
+
+    def body(*arrays: Any, tree: Tree = tree) -> Any:
+        again_args, again_kwargs = unflatten(tree, arrays)
+        found, result = flatten(original(*again_args, **again_kwargs), is_array)
+        results.append(result)
+        return found
+
+    types, program = _rehearsed(name, body, tree, leaves), None
+    if types is None:
+        program = _traced(body, leaves)
+        types = tuple(program.out_avals)
+    found = call_p.bind(*leaves, call=Call(name, tree, results[-1], body, types, program))
+    return unflatten(results[-1], found)
+
+
+def _rehearsed(name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]) -> tuple[Any, ...] | None:
+    """The types of what a call gives, by the row of the function; None where that does not take it."""
+    from .raising.rehearsal import rehearse
+
+    recording = current()
+    before, _thread.quiet = getattr(_thread, "quiet", False), True
+    now = _with_numbers(tree)
+    try:
+        seen = jax.eval_shape(lambda *arrays: body(*arrays, tree=now), *(_type(leaf, hints(leaf.shape)) for leaf in leaves))
+    except Exception:  # sizes among the arguments, or an error of the user's that the traced body shows as it is
+        return None
+    finally:
+        _thread.quiet = before
+    values = [Value("x", ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype))) for leaf in leaves]
+    args, kwargs = map_structure(expression_of, unflatten(tree, values))
+    specs = tuple(ArraySpec(tuple(item.shape), dtype_name(item.dtype)) for item in seen)
+    found = rehearse(name, args, kwargs, specs, recording.knows)
+    if found is None:
+        return None
+    for condition in found[1]:
+        recording.decide(condition)
+    shapes = (tuple(map(symbolic, spec.shape)) for spec in found[0])
+    return tuple(jax.core.ShapedArray(shape, item.dtype, weak_type=item.weak_type) for shape, item in zip(shapes, seen))
+
+
+def _with_numbers(tree: Tree) -> Tree:
+    """The same arguments with sizes as they are at the moment."""
+    if isinstance(tree, Static):
+        return Static(map_structure(lambda item: hint_of(expression_of(item)), tree.value))
+    return replace(tree, children=tuple(map(_with_numbers, tree.children))) if isinstance(tree, Branch) else tree
+
+
+def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
+    return jax.ShapeDtypeStruct(shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
+
+
+def _traced(body: Callable[..., Any], leaves: list[Any]) -> ClosedJaxpr:
+    try:
+        return jax.make_jaxpr(body)(*(_type(leaf, leaf.shape) for leaf in leaves))
+    except Exception as problem:
+        if not hasattr(problem, "sizes_asked"):
+            problem.sizes_asked = [dim for leaf in leaves for dim in leaf.shape]  # type: ignore[attr-defined]
+        raise
+
+
+def _statics(tree: Tree) -> Iterator[Any]:
+    if isinstance(tree, Static):
+        yield tree.value
+    elif isinstance(tree, Branch):
+        for child in tree.children:
+            yield from _statics(child)
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), slice, type(Ellipsis), np.generic, np.dtype, type)
+
+
+def _is_static(item: Any) -> bool:
+    """Whether an argument may stand in a recorded call: a number, a text, a dtype; no function."""
+    if isinstance(item, (tuple, list, dict)):
+        return not item
+    if isinstance(item, slice):
+        return not any(is_array(part) for part in (item.start, item.stop, item.step))
+    return (
+        isinstance(item, (*_PLAIN, jax.custom_jvp, jax.custom_vjp))
+        or is_symbolic(item)
+        or hasattr(item, "dtype")
+        or isinstance(item, (jax.lax.Precision, frozenset))
+    )
+
+
+__all__ = ["Call", "call_p", "is_array", "seen"]

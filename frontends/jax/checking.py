@@ -1,0 +1,106 @@
+"""The original function as a reference: fresh inputs for it, and what its calls give on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...ir.graph import Graph, Value
+from ...trees import Branch, Leaf, flatten
+from . import recording
+from .parameters import Weights
+
+COPY = "jax.numpy.copy"
+RANDOM_STATE = ("", "")  # JAX holds no generator
+Range = tuple[float, float]
+
+
+def is_array(item: Any) -> bool:
+    """Whether this is an array of any framework."""
+    return recording.is_array(item)
+
+
+def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arrays in the arguments as JAX arrays."""
+    return [jax.numpy.asarray(_plain(leaf)) for leaf in flatten((args, kwargs), recording.is_array, recording.opens)[0]]
+
+
+def _plain(leaf: Any) -> Any:
+    return leaf.detach().cpu().numpy() if hasattr(leaf, "detach") else leaf
+
+
+def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
+    """The least and the greatest element of every array in the arguments."""
+    return tuple(map(_range, leaves(args, kwargs)))
+
+
+def _range(array: Any) -> Range:
+    if (
+        isinstance(array, jax.core.Tracer)
+        or array.size == 0
+        or jax.dtypes.issubdtype(array.dtype, np.complexfloating)
+        or jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended)
+    ):
+        return (0.0, 0.0)
+    plain = to_numpy(array).astype(np.float64)
+    return (float(plain.min()), float(plain.max()))
+
+
+def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
+    """A random array like one that was seen: ints and varied floats from the range seen, of constant floats the neighbourhood.
+
+    >>> fresh((2,), "int32", (3.0, 3.0), seed=0)
+    Array([3, 3], dtype=int32)
+    """
+    draw, (least, greatest) = np.random.default_rng(seed), seen
+    if dtype == "bool":
+        drawn: Any = draw.random(tuple(shape)) > 0.5
+    elif dtype.startswith("complex"):
+        drawn = draw.standard_normal(tuple(shape)) + 1j * draw.standard_normal(tuple(shape))
+    elif "float" not in dtype:
+        drawn = draw.integers(int(least), int(greatest) + 1, tuple(shape))
+    else:
+        unit = draw.random(tuple(shape))
+        constant = least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30)
+        drawn = (unit + 0.5 if least > 0 else unit * 4 - 2) if constant else least + unit * (greatest - least)
+    return jax.numpy.asarray(drawn).astype(dtype)
+
+
+def copied(leaves: Sequence[Any]) -> list[Any]:
+    """JAX arrays never change."""
+    return list(leaves)
+
+
+def to_numpy(array: Any) -> Any:
+    """The elements as a numpy array; bfloat16, which numpy lacks, as float32."""
+    return np.asarray(array.astype(jax.numpy.float32) if array.dtype == jax.numpy.bfloat16 else array)
+
+
+def random_kept() -> AbstractContextManager[None]:
+    """JAX holds no generator; what is computed inside is computed at once, also where JAX is tracing."""
+    computed_at_once: AbstractContextManager[None] = jax.ensure_compile_time_eval()
+    return computed_at_once
+
+
+@contextmanager
+def undone(weights: Weights, seed: int) -> Iterator[None]:
+    """Afterwards the variables of the module are as before."""
+    with weights.holding(weights.arrays()):
+        yield
+
+
+def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+    """Nothing: calls of JAX are seen in a traced program only, not in a run."""
+    function(*args, **kwargs)
+    return []
+
+
+def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
+    """A recorded graph that returns what every node gives, and the values that these are."""
+    made = [value for node in graph.nodes for value in node.outputs]
+    tree = Branch(tuple, tuple(range(len(made))), (Leaf(),) * len(made))
+    return graph.derive(outputs=list(made), output_tree=tree, guards=[]), made

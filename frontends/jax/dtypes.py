@@ -1,0 +1,31 @@
+"""JAX data types and their names in the vocabulary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...ops.dtypes import NARROWED
+
+
+def dtype_name(dtype: Any) -> str:
+    """``jnp.float32`` -> ``"float32"``; as JAX has it without 64-bit types where they are off.
+
+    >>> dtype_name(np.dtype("int32")), dtype_name(float), dtype_name("complex64")
+    ('int32', 'float32', 'complex64')
+    """
+    if jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+        return str(dtype)
+    return narrowed(str(np.dtype(dtype)))
+
+
+def narrowed(name: str) -> str:
+    """The type that JAX has for this one."""
+    return name if jax.config.jax_enable_x64 else NARROWED.get(name, name)
+
+
+def index_dtype() -> str:
+    """The type of indices that JAX gives: of ``argmax``, ``nonzero``."""
+    return narrowed("int64")

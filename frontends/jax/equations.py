@@ -1,0 +1,293 @@
+"""Reads a traced program (a *jaxpr*) into a recorded graph: one node for each public call and each primitive, what is called inside inlined."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jaxlib
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
+
+from ... import errors
+from ...errors import UnsupportedOperation
+from ...ir.graph import Node, Origin, Value
+from ...ops.registry import ArraySpec
+from ...sizes import hint_of
+from ...trees import Tree, map_structure, unflatten
+from .dtypes import dtype_name
+from .names import PRIMITIVE
+from .sizes import expression_of
+
+# primitives that only call a program; the name of the parameter that holds it
+_INLINED = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "remat": "jaxpr",
+    "remat2": "jaxpr",
+    "checkpoint": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "custom_lin": "call_jaxpr",
+}
+_LOOPS = {"scan": "lax.scan or lax.fori_loop", "while": "lax.while_loop or lax.fori_loop", "cond": "lax.cond or lax.switch"}
+_MOST_EQUATIONS = 2000  # of an unrolled loop
+_CALLBACKS = frozenset({"debug_callback", "io_callback", "pure_callback", "debug_print", "outside_call"})
+_SOLVES = frozenset({"linear_solve", "custom_linear_solve"})
+_PASSES_ON = frozenset({"copy_p", "copy", "sharding_constraint", "optimization_barrier", "pvary"})
+_NAMES = {
+    "dot_general_p": "product",
+    "convert_element_type_p": "converted",
+    "broadcast_in_dim_p": "wide",
+    "select_n_p": "chosen",
+    "reduce_sum_p": "total",
+}
+_RENAMED = {"add_any": "add"}  # of transformations; the same
+_WEAK = {"b": (bool,), "i": (int,), "f": (float,), "c": (complex,)}  # kinds of numbers that are weak as Python writes them
+NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimensionNumbers")
+
+
+class Reader:
+    """Appends the equations of programs to ``nodes``. ``here`` tells where in the user's code an equation was made."""
+
+    def __init__(self, nodes: list[Node], constant: Callable[[Any], Value]) -> None:
+        self.nodes, self.constant = nodes, constant
+        self.around = Origin()  # of the call that is read at the moment
+
+    def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
+        """The results of a program of these values (or numbers)."""
+        held: dict[Any, Any] = dict(zip(program.jaxpr.invars, arguments))
+        held.update((var, self.constant(array)) for var, array in zip(program.jaxpr.constvars, program.consts))
+        for equation in program.jaxpr.eqns:
+            found = self._equation(equation, [_held(held, atom) for atom in equation.invars])
+            held.update(zip(equation.outvars, found))
+        return [_held(held, atom) for atom in program.jaxpr.outvars]
+
+    def _equation(self, equation: Any, operands: list[Any]) -> list[Any]:
+        name, params = _RENAMED.get(equation.primitive.name, equation.primitive.name), equation.params
+        if name == "public_call":
+            return self._call(equation, params["call"], operands)
+        if name in _INLINED and _INLINED[name] in params:
+            return self._inlined(equation, params[_INLINED[name]], operands)
+        if name in _PASSES_ON:
+            return operands
+        if name == "size":
+            return [self._size(equation, params["size"])]
+        if name in _SOLVES:
+            return self._solve(params, operands)
+        origin = self._origin(equation, f"lax.{name}")
+        if name in _UNROLLED and (straight := _UNROLLED[name](params)) is not None:
+            return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
+        if name in _LOOPS:
+            raise UnsupportedOperation(
+                f"{_LOOPS[name]}: loops whose steps are not known and few cannot be recorded yet; write it with array operations\n    {origin}"
+            )
+        if name in _CALLBACKS:
+            raise UnsupportedOperation(f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}")
+        if any(hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES for item in params.values()):
+            whole = {"primitive": Whole(equation.primitive, params)}
+            return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), {}, origin, equation, whole)
+        kept = {key: item for key, item in params.items() if not (name.startswith("scatter") and key in ("update_jaxpr", "update_consts"))}
+        return self._node(
+            f"{PRIMITIVE}{name.replace('-', '_')}_p", tuple(operands), kept, origin, equation, {"primitive": equation.primitive}
+        )
+
+    def _inlined(self, equation: Any, inner: Any, operands: list[Any]) -> list[Any]:
+        around, self.around = self.around, self._origin(equation, "")
+        results = self.read(inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ()), operands)
+        self.around = around
+        return results
+
+    def _origin(self, equation: Any, call: str) -> Origin:
+        """Where in the user's code an equation was made, or what it stands in."""
+        found = origin_of(equation, call)
+        return found if found.file else Origin(self.around.file, self.around.line, "", call)
+
+    def _solve(self, params: dict[str, Any], operands: list[Any]) -> list[Any]:
+        """``lax.custom_linear_solve``: the program that solves, on its constants and the right-hand sides."""
+        lengths, programs = params["const_lengths"], params["jaxprs"]
+        before = lengths.matvec + lengths.vecmat
+        constants, right = operands[before : before + lengths.solve], operands[sum(lengths) :]
+        return self.read(programs.solve, [*constants, *right])
+
+    def _call(self, equation: Any, call: Any, operands: list[Any]) -> list[Any]:
+        args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
+        args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
+        origin = self._origin(equation, call.name)
+        facts = {} if call.body is None else {"body": call.body, "operands": tuple(operands)}
+        made = self._node(call.name, args, kwargs, origin, equation, facts)
+        made[0].node.facts["result"] = _structure(call.result, made)
+        return made
+
+    def _size(self, equation: Any, size: Any) -> Value:
+        origin = self._origin(equation, "shape")
+        return self._node("jax.numpy.asarray", (size,), {}, origin, equation, {})[0]
+
+    def _node(
+        self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, equation: Any, facts: dict[str, Any]
+    ) -> list[Any]:
+        key = op.rpartition(".")[2]
+        facts["key"] = key
+        node = Node(op, map_structure(expression_of, inputs), {name: _parameter(item) for name, item in params.items()}, origin, facts)
+        wish = _NAMES.get(key, key.removesuffix("_p").strip("_"))
+        node.outputs = tuple(Value(wish, spec_of(var.aval), node, i) for i, var in enumerate(equation.outvars))
+        facts["result"] = node.outputs if equation.primitive.multiple_results else node.outputs[0]
+        self.nodes.append(node)
+        return list(node.outputs)
+
+
+# ------------------------------------------------------------------------------------- loops and branches written out
+def _scan(params: dict[str, Any]) -> Callable[..., Any] | None:
+    """All steps of a scan one after the other; None where they are too many, or not known."""
+    length, constants, carried = params["length"], params["num_consts"], params["num_carry"]
+    if not isinstance(length, int) or length * len(params["jaxpr"].jaxpr.eqns) > _MOST_EQUATIONS or length == 0:
+        return None
+    step = jaxpr_as_fun(params["jaxpr"])
+
+    def straight(*operands: Any) -> Any:
+        held, state, sequences = operands[:constants], list(operands[constants : constants + carried]), operands[constants + carried :]
+        outputs: list[Any] = [None] * length
+        for place in range(length - 1, -1, -1) if params["reverse"] else range(length):
+            found = step(*held, *state, *(jax.lax.index_in_dim(sequence, place, keepdims=False) for sequence in sequences))
+            state, outputs[place] = found[:carried], found[carried:]
+        return [*state, *(jax.numpy.stack(parts) for parts in zip(*outputs))]
+
+    return straight
+
+
+def _cond(params: dict[str, Any]) -> Callable[..., Any] | None:
+    """All branches, and the results of the one that is taken: programs of JAX have no side effects."""
+    branches = [jaxpr_as_fun(branch) for branch in params["branches"]]
+    if any(branch.effects for branch in params["branches"]):
+        return None
+
+    def straight(index: Any, *operands: Any) -> Any:
+        index = jax.lax.clamp(0, index.astype("int32"), len(branches) - 1)
+        return [_chosen(index, results) for results in zip(*(branch(*operands) for branch in branches))]
+
+    return straight
+
+
+def _chosen(index: Any, results: tuple[Any, ...]) -> Any:
+    chosen = results[-1]
+    for place in range(len(results) - 2, -1, -1):
+        chosen = jax.numpy.where(index == place, results[place], chosen)
+    return chosen
+
+
+_UNROLLED = {"scan": _scan, "cond": _cond}
+
+
+def _type(aval: Any) -> Any:
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+class Shared:
+    """An operand on its way through :func:`unflatten`, which would open nothing of it."""
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+
+
+def _plain(item: Any) -> Any:
+    return item.item if isinstance(item, Shared) else item
+
+
+def _structure(tree: Tree, made: list[Any]) -> Any:
+    """The results of a call as it returned them."""
+    return map_structure(_plain, unflatten(tree, [Shared(item) for item in made]))
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """One of JAX's named tuples of axes (``GatherDimensionNumbers`` ...), which must not be taken for a tuple of arguments."""
+
+    name: str
+    fields: tuple[tuple[str, tuple[int, ...]], ...]
+
+    def __getattr__(self, name: str) -> tuple[int, ...]:
+        try:
+            return dict(self.fields)[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A primitive with its parameters, where these cannot be written."""
+
+    primitive: Any
+    params: dict[str, Any]
+
+    def __call__(self, *operands: Any) -> Any:
+        return self.primitive.bind(*operands, **self.params)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A member of one of JAX's enumerations, which may be a number besides."""
+
+    kind: str
+    name: str
+
+
+def _parameter(item: Any) -> Any:
+    if hasattr(jax.lax, type(item).__name__) and hasattr(item, "name") and hasattr(item, "value"):
+        return Choice(type(item).__name__, item.name)
+    if hasattr(item, "_fields") and type(item).__name__ in NAMED_TUPLES:
+        fields = tuple((name, tuple(map(int, getattr(item, name)))) for name in item._fields)
+        return Numbers(type(item).__name__, fields)
+    return map_structure(_plain_number, item)
+
+
+def _plain_number(item: Any) -> Any:
+    return int(item) if isinstance(item, np.integer) else expression_of(item)
+
+
+def _held(held: dict[Any, Any], atom: Any) -> Any:
+    if not isinstance(atom, Literal):
+        return held[atom]
+    value = np.asarray(atom.val).astype(atom.aval.dtype)[()]
+    return value.item() if getattr(atom.aval, "weak_type", False) and type(value.item()) in _WEAK.get(value.dtype.kind, ()) else value
+
+
+def spec_of(aval: Any) -> ArraySpec:
+    """Shape (as it is now) and dtype of a traced array."""
+    return ArraySpec(tuple(int(hint_of(expression_of(dim))) for dim in aval.shape), dtype_name(aval.dtype))
+
+
+# ------------------------------------------------------------------------------------- where equations come from
+def _folder(module: Any) -> str:
+    return str(Path(module.__file__).resolve().parent)
+
+
+_OWN = str(Path(__file__).resolve().parent)
+_INTERNAL = tuple(f"{folder}{os.sep}" for folder in (_folder(jax), _folder(jaxlib), _OWN, str(Path(errors.__file__).resolve().parent)))
+_LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("flax", "optax"))
+
+
+def is_users(file: str) -> bool:
+    """Whether a file is the user's: none of JAX, of libraries upon it, or of this package."""
+    return not (file.startswith((*_INTERNAL, "<frozen")) or any(library in file for library in _LIBRARIES) or Path(file).name in _PYTHONS)
+
+
+_PYTHONS = ("contextlib.py", "functools.py")
+
+
+def origin_of(equation: Any, call: str) -> Origin:
+    """The innermost line outside of JAX, and of the libraries upon it, that led to an equation."""
+    traceback = getattr(equation.source_info, "traceback", None)
+    for frame in getattr(traceback, "frames", ()):
+        if is_users(frame.file_name):
+            return Origin(frame.file_name, frame.line_num, "", call)
+    return Origin(call=call)
+
+
+__all__ = ["Reader", "is_users", "origin_of", "spec_of"]

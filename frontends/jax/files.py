@@ -1,0 +1,71 @@
+"""Which JAX calls and objects a saved graph may hold: public functions that have a row, primitives, and plain data of both."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+
+from ...errors import InvalidFile
+from ...ir.graph import Graph
+from .equations import Choice, Numbers
+from .names import METHOD, is_primitive, primitive
+from .source import JaxCalls
+
+_DTYPE = re.compile(r'jnp\.dtype\("(\w+)"\)')
+_NUMBER = re.compile(r'jnp\.dtype\("(\w+)"\)\.type\("?([\w.+\-()]+)"?\)')
+_ENUM = re.compile(r"lax\.(GatherScatterMode|Precision|RandomAlgorithm|FftType|AccuracyMode|RoundingMethod)\.(\w+)")
+_DATA = re.compile(r"lax\.(GatherDimensionNumbers|ScatterDimensionNumbers|ConvDimensionNumbers)\(([\w=(), ]*)\)")
+_PRIMITIVE = re.compile(r"lax\.(\w+_p)")
+_FIELD = re.compile(r"(\w+)=\(([\d, ]*)\)")
+
+
+def spell(item: Any) -> str | None:
+    """See :meth:`JaxCalls.spell`."""
+    return JaxCalls().spell(item)
+
+
+def read(text: str) -> Any:
+    """The object that :func:`spell` wrote.
+
+    >>> read('jnp.dtype("float32")')
+    dtype('float32')
+    """
+    dtype, number, enum, data, known = (pattern.fullmatch(text) for pattern in (_DTYPE, _NUMBER, _ENUM, _DATA, _PRIMITIVE))
+    try:
+        if dtype:
+            return jax.numpy.dtype(dtype[1])
+        if number:
+            return np.asarray(_python(number[2])).astype(jax.numpy.dtype(number[1]))[()]
+        if enum:
+            return Choice(enum[1], getattr(getattr(jax.lax, enum[1]), enum[2]).name)
+        if data:
+            fields = ((name, tuple(int(n) for n in items.split(",") if n.strip())) for name, items in _FIELD.findall(data[2]))
+            return Numbers(data[1], tuple(fields))
+        if known and isinstance(found := primitive(known[1]), Primitive):
+            return found
+    except (TypeError, KeyError, ValueError, AttributeError) as problem:
+        raise InvalidFile(f"{text!r:.80} is no object of JAX: {problem}") from problem
+    raise InvalidFile(f"{text!r:.80} is no object that a saved JAX graph may hold")
+
+
+def _python(text: str) -> Any:
+    if text in ("True", "False"):
+        return text == "True"
+    return complex(text) if "j" in text else float(text) if not re.fullmatch(r"-?\d+", text) else int(text)
+
+
+def check(graph: Graph) -> None:
+    """``InvalidFile`` where a node calls what is no primitive and no public function that can be recorded."""
+    from .raising.driver import rows
+
+    for node in graph.nodes:
+        key = node.op.rpartition(".")[2]
+        known = primitive(key) is not None and key.isidentifier() if is_primitive(node.op) else rows.get(node.op) is not None
+        if not known:
+            raise InvalidFile(f"a saved JAX graph may not call {node.op!r:.80}")
+        if node.op.startswith(METHOD) and not node.inputs:
+            raise InvalidFile(f"{node.op} is called without its array")

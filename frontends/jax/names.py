@@ -1,0 +1,47 @@
+"""What the public functions of JAX are called, and where they stand."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import jax
+
+PRIMITIVE = "jax.lax."
+METHOD = "jax.Array."
+CUSTOM = "jax.custom"  # a call of the user's function, with derivatives of its own, which is the first argument
+
+
+def resolve(name: str) -> Any:
+    """The function that a dotted public name stands for.
+
+    >>> resolve("jax.nn.softmax").__name__
+    'softmax'
+    """
+    holder, short = holder_of(name)
+    return getattr(holder, short)
+
+
+def holder_of(name: str) -> tuple[Any, str]:
+    """The module that a public function stands in, and its name there. ``AttributeError`` where this version of JAX has none.
+
+    >>> holder_of("jax.numpy.sum")[0].__name__
+    'jax.numpy'
+    """
+    path, _, short = name.rpartition(".")
+    try:
+        module: Any = importlib.import_module(path)
+    except ModuleNotFoundError:
+        raise AttributeError(name) from None
+    getattr(module, short)
+    return module, short
+
+
+def is_primitive(op: str) -> bool:
+    """Whether a recorded call is that of a primitive: ``jax.lax.add_p``."""
+    return op.startswith(PRIMITIVE) and op.endswith("_p")
+
+
+def primitive(name: str) -> Any:
+    """The primitive of a name (``add_p``), where ``jax.lax`` shows it; None where it does not."""
+    return getattr(jax.lax, name, None) or getattr(jax.lax.linalg, name, None)

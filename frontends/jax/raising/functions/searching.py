@@ -1,0 +1,54 @@
+"""Searching, sorting and counting in ``jax.numpy``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from .....ir import Value
+from ...dtypes import dtype_name
+from ..table import JaxBuilder, rows
+
+
+@rows.row("jax.numpy.searchsorted")
+def searchsorted(b: JaxBuilder, a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: Any = None) -> Any:
+    """jax.numpy.searchsorted in a vector."""
+    if a.ndim != 1:
+        raise NotImplementedError
+    v = b.array(v, a.dtype)
+    kind = dtype_name(jax.numpy.promote_types(a.dtype, v.dtype))
+    found = b.searchsorted(b.astype(a, dtype=kind), b.astype(v, dtype=kind), sorter, side=side)
+    return b.astype(found, dtype=b.result.dtype)
+
+
+@rows.row("jax.numpy.take")
+def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = None) -> Any:
+    """jax.numpy.take along an axis."""
+    if not isinstance(axis, int) or not isinstance(indices, Value) or mode is not None or indices.dtype == "bool":
+        raise NotImplementedError
+    return b.take(a, indices, axis=axis % a.ndim)
+
+
+@rows.row("jax.numpy.take_along_axis")
+def take_along_axis(b: JaxBuilder, arr: Any, indices: Any, axis: Any = -1, *, mode: Any = None) -> Any:
+    """jax.numpy.take_along_axis."""
+    if not isinstance(axis, int) or mode is not None or arr.ndim != indices.ndim:
+        raise NotImplementedError
+    return b.take_along_axis(arr, indices, axis=axis % arr.ndim)
+
+
+@rows.row("jax.numpy.sort")
+def sort(b: JaxBuilder, a: Any, axis: Any = -1, *, stable: bool = True, descending: bool = False) -> Any:
+    """jax.numpy.sort along an axis."""
+    if not isinstance(axis, int) or a.dtype.startswith("complex"):
+        raise NotImplementedError
+    return b.sort(a, axis=axis % a.ndim, descending=bool(descending), stable=True)
+
+
+@rows.row("jax.numpy.argsort")
+def argsort(b: JaxBuilder, a: Any, axis: Any = -1, *, stable: bool = True, descending: bool = False) -> Any:
+    """jax.numpy.argsort along an axis."""
+    if not isinstance(axis, int) or a.dtype.startswith("complex"):
+        raise NotImplementedError
+    return b.astype(b.argsort(a, axis=axis % a.ndim, descending=bool(descending), stable=True), dtype=b.result.dtype)

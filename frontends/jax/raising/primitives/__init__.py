@@ -1,0 +1,14 @@
+"""Rows of the primitives of ``jax.lax``: arrays first, then the parameters of the primitive by their names."""
+
+from . import convolution as convolution
+from . import creation as creation
+from . import elementwise as elementwise
+from . import fft as fft
+from . import gathering as gathering
+from . import linear_algebra as linear_algebra
+from . import pooling as pooling
+from . import reductions as reductions
+from . import scattering as scattering
+from . import shapes as shapes
+from . import slicing as slicing
+from . import sorting as sorting

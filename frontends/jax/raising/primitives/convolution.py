@@ -1,0 +1,64 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....ops.layouts import CHANNELS_FIRST, CHANNELS_LAST
+from ..table import JaxBuilder, rows, tupled
+from .shapes import spaced
+
+
+@rows.row("conv_general_dilated_p")
+def conv_general_dilated(
+    b: JaxBuilder,
+    x: Any,
+    weight: Any,
+    *,
+    window_strides: Any,
+    padding: Any,
+    lhs_dilation: Any,
+    rhs_dilation: Any,
+    dimension_numbers: Any,
+    feature_group_count: int,
+    batch_group_count: int,
+    **_: Any,
+) -> Any:
+    """Axes in any order: batch and channels of ``x``, output and input channels of the weight, then space."""
+    given, kernel, made = (tupled(spec) for spec in (dimension_numbers.lhs_spec, dimension_numbers.rhs_spec, dimension_numbers.out_spec))
+    if b.fix(batch_group_count) != 1:
+        raise NotImplementedError("a convolution with groups of the batch")
+    dtype = b.result.dtype
+    x, weight = b.astype(x, dtype=dtype), b.astype(weight, dtype=dtype)
+    last = (0, x.ndim - 1, *range(1, x.ndim - 1))
+    layout = CHANNELS_LAST if given == made == last else CHANNELS_FIRST
+    if layout == CHANNELS_FIRST:
+        x = b.permute_dims(x, axes=given)
+    space = range(1, x.ndim - 1) if layout == CHANNELS_LAST else range(2, x.ndim)
+    x, pads = _ready(b, x, list(space), tupled(lhs_dilation), tuple(padding))
+    result = b.conv(
+        x,
+        b.permute_dims(weight, axes=kernel),
+        strides=tupled(window_strides),
+        padding=pads,
+        dilation=tupled(rhs_dilation),
+        groups=b.fix(feature_group_count),
+        layout=layout,
+    )
+    return result if layout == CHANNELS_LAST else b.permute_dims(result, axes=tuple(made.index(axis) for axis in range(x.ndim)))
+
+
+def _ready(b: JaxBuilder, x: Any, space: list[int], dilation: tuple[int, ...], padding: tuple[Any, ...]) -> tuple[Any, Any]:
+    """``x`` with zeros between its elements, and cut where padding is negative; the padding that is left."""
+    gaps, pads = [0] * x.ndim, [(0, 0)] * x.ndim
+    for axis, gap, pair in zip(space, dilation, padding):
+        gaps[axis], pads[axis] = gap - 1, pair
+    x = spaced(b, x, 0, tuple(gaps))
+    cut = tuple(tuple(map(_cut, pair)) for pair in pads)
+    x = b.pad(x, padding=cut)
+    return x, tuple(tuple(side - _cut(side) for side in pads[axis]) for axis in space)
+
+
+def _cut(side: Any) -> int:
+    """Padding as far as it is negative."""
+    return min(side, 0) if isinstance(side, int) else 0

@@ -1,0 +1,232 @@
+"""Element-wise primitives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .....ir import Value
+from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact
+from ..table import JaxBuilder, rows
+
+_UNARY = {
+    "abs": "abs", "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh", "bessel_i0e": "i0e",
+    "bessel_i1e": "i1e", "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv",
+    "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "imag": "imag", "is_finite": "isfinite", "lgamma": "lgamma",
+    "log": "log", "log1p": "log1p", "logistic": "sigmoid", "neg": "negative", "real": "real", "rsqrt": "rsqrt", "sign": "sign", "sin": "sin",
+    "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stop_gradient": "stop_gradient", "tan": "tan", "tanh": "tanh",
+}  # fmt: skip
+_BINARY = {
+    "add": "add", "atan2": "atan2", "complex": "complex", "eq": "equal", "ge": "greater_equal", "gt": "greater", "igamma": "gammainc",
+    "igammac": "gammaincc", "le": "less_equal", "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
+    "nextafter": "nextafter", "pow": "pow", "rem": "fmod", "shift_left": "bitwise_left_shift", "shift_right_arithmetic": "bitwise_right_shift",
+    "sub": "subtract", "zeta": "zeta",
+}  # fmt: skip
+
+
+def together(b: JaxBuilder, *operands: Any) -> list[Any]:
+    """Operands of one shape, without the broadcasting that the operation does by itself."""
+    return [_narrow(item, [other for other in operands if other is not item]) for item in operands]
+
+
+def _narrow(item: Any, others: list[Any]) -> Any:
+    if not isinstance(item, Value) or item.node is None or item.node.op != "broadcast_to":
+        return item
+    wide = any(isinstance(other, Value) and other.shape == item.shape and _is_own(other) for other in others)
+    return item.node.inputs[0] if wide else item
+
+
+def _is_own(other: Value) -> bool:
+    return other.node is None or other.node.op != "broadcast_to"
+
+
+def _unary(name: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, **_: Any) -> Any:
+        return getattr(b, name)(x)
+
+    row.__doc__ = f"``{name}``; how exact it is to be is not asked."
+    return row
+
+
+def _binary(name: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, y: Any, **_: Any) -> Any:
+        return getattr(b, name)(*together(b, x, y))
+
+    row.__doc__ = f"``{name}``."
+    return row
+
+
+for _primitive, _name in _UNARY.items():
+    rows.row(f"{_primitive}_p")(_unary(_name))
+for _primitive, _name in _BINARY.items():
+    if _primitive != "pow":
+        rows.row(f"{_primitive}_p")(_binary(_name))
+
+
+def _logical(name: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, y: Any) -> Any:
+        kind = "logical" if "bool" in (getattr(x, "dtype", None), getattr(y, "dtype", None)) else "bitwise"
+        return getattr(b, f"{kind}_{name}")(*together(b, x, y))
+
+    row.__doc__ = f"``{name}`` of bools or bits."
+    return row
+
+
+for _name in ("and", "or", "xor"):
+    rows.row(f"{_name}_p")(_logical(_name))
+
+
+# ------------------------------------------------------------------------------------- the total order of floats
+def _before(b: JaxBuilder, x: Any, y: Any) -> Any:
+    """``x < y`` where -0.0 is before 0.0, and NaN after all numbers."""
+    x, y = b.array(x, getattr(y, "dtype", None)), b.array(y, getattr(x, "dtype", None))
+    if not is_floating(x.dtype):
+        return b.less(x, y)
+    zeros = b.logical_and(b.equal(x, y), b.logical_and(b.signbit(x), b.logical_not(b.signbit(y))))
+    last = b.logical_and(b.logical_not(b.isnan(x)), b.isnan(y))
+    return b.logical_or(b.less(x, y), b.logical_or(zeros, last))
+
+
+@rows.row("lt_to_p")
+def lt_to(b: JaxBuilder, x: Any, y: Any) -> Any:
+    """Less, in the total order."""
+    return _before(b, x, y)
+
+
+@rows.row("le_to_p")
+def le_to(b: JaxBuilder, x: Any, y: Any) -> Any:
+    """Not after, in the total order."""
+    return b.logical_not(_before(b, y, x))
+
+
+@rows.row("eq_to_p")
+def eq_to(b: JaxBuilder, x: Any, y: Any) -> Any:
+    """Neither before nor after, in the total order."""
+    return b.logical_not(b.logical_or(_before(b, x, y), _before(b, y, x)))
+
+
+@rows.row("not_p")
+def not_(b: JaxBuilder, x: Any) -> Any:
+    """Logical, or of every bit."""
+    return b.logical_not(x) if x.dtype == "bool" else b.bitwise_invert(x)
+
+
+@rows.row("div_p")
+def div(b: JaxBuilder, x: Any, y: Any) -> Any:
+    """Of integers rounded towards 0."""
+    return (b.divide if is_inexact(b.result.dtype) else b.trunc_divide)(*together(b, x, y))
+
+
+@rows.row("pow_p")
+def pow_(b: JaxBuilder, x: Any, y: Any) -> Any:
+    """The exponent may be an integer beside floats."""
+    return b.pow(*together(b, *(b.operand(item, b.result.dtype) for item in (x, y))))
+
+
+@rows.row("integer_pow_p")
+def integer_pow(b: JaxBuilder, x: Any, *, y: int) -> Any:
+    """A power known beforehand."""
+    if y == 2:
+        return b.square(x)
+    if y == -1 and is_inexact(x.dtype):
+        return b.reciprocal(x)
+    return b.pow(x, b.operand(y, x.dtype))
+
+
+@rows.row("cbrt_p")
+def cbrt(b: JaxBuilder, x: Any, **_: Any) -> Any:
+    """The cube root, of negative numbers too."""
+    return b.multiply(b.sign(x), b.pow(b.abs(x), 1 / 3))
+
+
+@rows.row("round_p")
+def round_(b: JaxBuilder, x: Any, *, rounding_method: Any) -> Any:
+    """Halves away from zero, or to the even number."""
+    if rounding_method.name == "TO_NEAREST_EVEN":
+        return b.round(x)
+    whole = b.trunc(x)
+    return b.where(b.greater_equal(b.abs(b.subtract(x, whole)), 0.5), b.add(whole, b.sign(x)), whole)
+
+
+@rows.row("shift_right_logical_p")
+def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
+    """Zeros come in."""
+    bits = 8 * ITEMSIZE[x.dtype]
+    signed = x.dtype.removeprefix("u")
+    x, y = b.bitcast(x, dtype=signed), b.array(y, signed)
+    zeros = b.bitwise_left_shift(b.full(shape=(), fill_value=-2, dtype=signed), b.subtract(bits - 1, y))  # the bits that came in
+    moved = b.bitwise_and(b.bitwise_right_shift(x, y), b.bitwise_invert(zeros))
+    return b.bitcast(b.where(b.greater_equal(y, bits), 0, moved), dtype=b.result.dtype)
+
+
+@rows.row("clamp_p")
+def clamp(b: JaxBuilder, low: Any, x: Any, high: Any) -> Any:
+    """``low`` and ``high`` are numbers, 0-d arrays or of the shape of ``x``."""
+    return b.clip(b.as_result(x), *(known_number(item) for item in (low, high)))
+
+
+@rows.row("select_n_p")
+def select_n(b: JaxBuilder, which: Any, *cases: Any) -> Any:
+    """Of two, the second where it is true; of several, the one of that number."""
+    if not any(isinstance(case, Value) for case in cases):
+        cases = (b.as_result(cases[0]), *cases[1:])
+    which = b.array(which)
+    if which.dtype == "bool":
+        return b.where(*together(b, which, cases[1], cases[0])) if len(cases) > 1 else cases[0]
+    chosen = cases[-1]
+    for number in range(len(cases) - 2, -1, -1):
+        chosen = b.where(b.less_equal(which, number), cases[number], chosen)
+    return chosen
+
+
+@rows.row("convert_element_type_p")
+def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
+    """As the recorded type."""
+    if is_complex(x.dtype) and not is_complex(b.result.dtype) and b.result.dtype != "bool":
+        x = b.real(x)
+    return b.astype(x, dtype=b.result.dtype)
+
+
+@rows.row("bitcast_convert_type_p")
+def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
+    """Bytes read as another type; parts of an element, or elements of which one is made, stand along a last axis."""
+    dtype = b.result.dtype
+    have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
+    if have == want:
+        return b.bitcast(x, dtype=dtype)
+    if have > want:
+        return b.bitcast(b.reshape(x, shape=(*x.shape, 1)), dtype=dtype)
+    return b.reshape(b.bitcast(x, dtype=dtype), shape=x.shape[:-1])
+
+
+@rows.row("polygamma_p")
+def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
+    """Of a degree known beforehand."""
+    degree = known_number(n)
+    if isinstance(degree, Value):
+        raise NotImplementedError("polygamma of a degree that is known only at run time")
+    return b.polygamma(x, n=int(degree))
+
+
+@rows.row("copy_p", "copy_p_p")
+def copy(b: JaxBuilder, x: Any) -> Any:
+    """Arrays of JAX never change."""
+    return x
+
+
+@rows.row("reduce_precision_p")
+def reduce_precision(b: JaxBuilder, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Through the type that has these bits."""
+    bits = {(5, 10): "float16", (8, 7): "bfloat16", (8, 23): "float32", (11, 52): "float64"}.get((exponent_bits, mantissa_bits))
+    if bits is None:
+        raise NotImplementedError(f"no data type has {exponent_bits} bits of exponent and {mantissa_bits} of mantissa")
+    return b.astype(b.astype(x, dtype=bits), dtype=x.dtype)
+
+
+def known_number(x: Any) -> Any:
+    """The number that an array was filled with, where that is known; otherwise the array."""
+    while isinstance(x, Value) and x.node is not None and x.node.op in ("broadcast_to", "reshape", "stop_gradient"):
+        x = x.node.inputs[0]
+    if isinstance(x, Value) and x.node is not None and x.node.op == "full":
+        return x.node.params["fill_value"]
+    return x

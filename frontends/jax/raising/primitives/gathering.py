@@ -1,0 +1,220 @@
+"""``gather``: slices of one size, at places that an array of indices tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....ir import Value
+from .....ops.dtypes import UNSIGNED, is_inexact, is_integer
+from ....slicing import holds
+from ..table import JaxBuilder, rows, tupled
+
+
+class Places:
+    """Index arrays for the axes of ``x`` of which slices begin at computed places, or that are not taken whole.
+
+    The arrays have the axes of the batch of ``indices``, then one axis for each indexed axis that is kept (a window).
+    """
+
+    def __init__(
+        self,
+        b: JaxBuilder,
+        x: Value,
+        indices: Value,
+        sizes: tuple[Any, ...],
+        started: Any,
+        gone: Any,
+        batched: Any,
+        batch_of: Any,
+        reads: bool = True,
+    ) -> None:
+        indices = b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices  # no target's own type of indices
+        self.b, self.x, self.sizes = b, x, sizes
+        self.batch = indices.shape[:-1]
+        self.started, self.gone, self.batched = tupled(started), tupled(gone), tupled(batched)
+        self.axes = [axis for axis in range(x.ndim) if axis in self.batched or axis in self.gone or not self._is_whole(axis)]
+        self.windows = [axis for axis in self.axes if axis not in self.gone and axis not in self.batched]
+        self.whole = [axis for axis in range(x.ndim) if axis not in self.axes]
+        self.rank = len(self.batch) + len(self.windows)
+        self.reads = reads  # where it only reads, an index that a user gave may stand as it is: targets refuse what lies outside
+        self.inside: list[Value] = []  # whether each slice lies inside, where that is not known
+        self.batch_of = dict(zip(self.batched, tupled(batch_of)))
+        self.starts = {axis: pick_last(b, indices, place) for place, axis in enumerate(self.started)}
+
+    def _is_whole(self, axis: int) -> bool:
+        return bool(self.sizes[axis] == self.x.shape[axis])
+
+    def arrays(self, clip: bool) -> list[Value]:
+        """The index array of each indexed axis; ``clip`` moves slices inside, otherwise :attr:`inside` tells which are."""
+        dtype = next(iter(self.starts.values())).dtype if self.starts else "int32"
+        return [self._array(axis, dtype, clip) for axis in self.axes]
+
+    def _array(self, axis: int, dtype: str, clip: bool) -> Value:
+        b = self.b
+        if axis in self.batch_of:
+            place = self.batch_of[axis]
+            return self._reshaped(b.arange(stop=self.batch[place], dtype=dtype), place)
+        start = self._start(axis, clip)
+        if start is not None:
+            start = b.reshape(start, shape=(*start.shape, *(1,) * len(self.windows)))
+        if axis not in self.windows:
+            return start if start is not None else b.zeros(shape=(1,) * self.rank, dtype=dtype)
+        steps = self._reshaped(b.arange(stop=self.sizes[axis], dtype=dtype), len(self.batch) + self.windows.index(axis))
+        return steps if start is None else b.add(start, steps)
+
+    def _start(self, axis: int, clip: bool) -> Any:
+        """Where slices of an axis begin; None for 0."""
+        start = self.starts.get(axis)
+        if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.gone:
+            return None
+        number = known_start(start)
+        if isinstance(number, int) and (known := self._known(number, axis)) is not None:
+            return known
+        raw = as_given(start, self.x.shape[axis]) if clip and self.sizes[axis] == 1 and self.reads else None
+        if raw is not None:
+            return raw
+        b, last = self.b, self.x.shape[axis] - self.sizes[axis]
+        top = last if isinstance(last, int) else b.full(shape=(), fill_value=last, dtype=start.dtype)
+        if not clip:
+            self.inside.append(b.logical_and(b.greater_equal(start, 0), b.less_equal(start, top)))
+        return b.clip(start, 0, top)
+
+    def _known(self, number: int, axis: int) -> Any:
+        """A start known beforehand, where it lies inside; from here on it is taken to."""
+        if number < 0 or not holds(self.b, number + self.sizes[axis], self.x.shape[axis]):
+            return None
+        return self.b.full(shape=self.batch, fill_value=number, dtype=self.starts[axis].dtype)
+
+    def _reshaped(self, vector: Value, place: int) -> Value:
+        return self.b.reshape(vector, shape=tuple(vector.shape[0] if i == place else 1 for i in range(self.rank)))
+
+    def placed(self) -> list[tuple[str, int]]:
+        """What the axes of ``gather_nd`` are: ("batch", i) and ("axis", of x), in the order that it gives them."""
+        found: list[tuple[str, int]] = [("batch", i) for i in range(len(self.batch))] + [("axis", axis) for axis in self.windows]
+        rest: list[tuple[str, int]] = [("axis", axis) for axis in self.whole]
+        together = self.axes[-1] - self.axes[0] + 1 == len(self.axes)
+        place = self.axes[0] if together else 0
+        return [*rest[:place], *found, *rest[place:]]
+
+
+def pick_last(b: JaxBuilder, indices: Value, place: int) -> Value:
+    """One part of the index vectors along the last axis."""
+    found: Value = b.getitem(indices, key=(*((None, None, 1),) * (indices.ndim - 1), place))
+    return found
+
+
+def known_start(start: Any) -> Any:
+    """The number that all starts are, where that is known."""
+    while isinstance(start, Value) and start.node is not None and start.node.op in _SAME_NUMBER:
+        start = start.node.inputs[0]
+    return filled_with(start)
+
+
+def filled_with(x: Any) -> Any:
+    """The number that an array was filled with, or None."""
+    node = x.node if isinstance(x, Value) else None
+    return node.params["fill_value"] if node is not None and node.op == "full" else None
+
+
+def as_given(start: Value, size: Any) -> Value | None:
+    """The index that a user gave, where JAX has made negative ones count from the end: every target does that, and checks it, by itself."""
+    start = _source(start)
+    if start.node is None or start.node.op != "where":
+        return None
+    condition, shifted, index = start.node.inputs
+    if not all(isinstance(part, Value) and part.node is not None for part in (condition, shifted)):
+        return None
+    compares = condition.node.op == "less" and condition.node.inputs[0] is index and condition.node.inputs[1] == 0
+    adds = shifted.node.op == "add" and shifted.node.inputs[0] is index and _number(shifted.node.inputs[1]) == size
+    return index if compares and adds else None
+
+
+def _source(value: Value) -> Value:
+    """The array before a last axis of size 1 was added and taken away again."""
+    node = value.node
+    if node is not None and node.op == "getitem" and isinstance(node.inputs[0], Value) and node.params["key"][-1] == 0:
+        inner = node.inputs[0]
+        if (
+            inner.shape[-1] == 1
+            and inner.node is not None
+            and inner.node.op in ("reshape", "broadcast_to")
+            and inner.node.inputs[0].shape == value.shape
+        ):
+            return inner.node.inputs[0]
+    return value
+
+
+def _number(item: Any) -> Any:
+    while isinstance(item, Value) and item.node is not None and item.node.op in ("astype", "broadcast_to"):
+        item = item.node.inputs[0]
+    number = filled_with(item)
+    return item if number is None else number
+
+
+_SAME_NUMBER = ("getitem", "astype", "reshape", "broadcast_to")
+
+
+@rows.row("gather_p")
+def gather(
+    b: JaxBuilder, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any = None, **_: Any
+) -> Any:
+    """See XLA's Gather. Out of range, a slice is moved inside, or, where the mode says so, is filled."""
+    d = dimension_numbers
+    places = Places(
+        b, x, indices, tuple(slice_sizes), d.start_index_map, d.collapsed_slice_dims, d.operand_batching_dims, d.start_indices_batching_dims
+    )
+    if not places.axes:
+        return _without_index(b, x, places, tupled(d.offset_dims))
+    fills = mode_name(mode) == "FILL_OR_DROP"
+    arrays = places.arrays(clip=not fills)
+    shape = b.result.hints
+    found = b.take(x, arrays[0], axis=places.axes[0]) if len(arrays) == 1 else b.gather_nd(x, *arrays, axes=tuple(places.axes))
+    order = _order(places, tupled(d.offset_dims), len(shape))
+    found = b.permute_dims(found, axes=order)
+    return _filled(b, found, places, tupled(d.offset_dims), fill_value) if places.inside else found
+
+
+def _order(places: Places, offset_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """The axes of the gathered array in the order of the result."""
+    have = places.placed()
+    kept = [axis for axis in range(places.x.ndim) if axis not in places.gone and axis not in places.batched]
+    windows = dict(zip(offset_dims, kept))
+    batch = iter(range(len(places.batch)))
+    wanted = [("axis", windows[i]) if i in windows else ("batch", next(batch)) for i in range(rank)]
+    return tuple(have.index(item) for item in wanted)
+
+
+def _without_index(b: JaxBuilder, x: Value, places: Places, offset_dims: tuple[int, ...]) -> Any:
+    """Every slice is the whole array."""
+    rank = x.ndim + len(places.batch)
+    shape: list[Any] = [None] * rank
+    for axis, place in enumerate(offset_dims):
+        shape[place] = x.shape[axis]
+    batch = iter(places.batch)
+    whole = tuple(next(batch) if size is None else size for size in shape)
+    spread = tuple(size if i in offset_dims else 1 for i, size in enumerate(whole))
+    return b.broadcast_to(b.reshape(x, shape=spread), shape=whole)
+
+
+def _filled(b: JaxBuilder, found: Value, places: Places, offset_dims: tuple[int, ...], fill_value: Any) -> Any:
+    inside = places.inside[0]
+    for more in places.inside[1:]:
+        inside = b.logical_and(inside, more)
+    batch = iter(places.batch)
+    mask = b.reshape(inside, shape=tuple(1 if i in offset_dims else next(batch) for i in range(found.ndim)))
+    return b.where(mask, found, default_fill(found.dtype) if fill_value is None else fill_value)
+
+
+def default_fill(dtype: str) -> Any:
+    """NaN, the smallest signed or the largest unsigned integer, or True (``jax.lax.gather``)."""
+    if is_inexact(dtype):
+        return float("nan")
+    if not is_integer(dtype):
+        return True
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    return 2**bits - 1 if dtype.startswith("u") else -(2 ** (bits - 1))
+
+
+def mode_name(mode: Any) -> str:
+    """``CLIP``, ``FILL_OR_DROP``, ``PROMISE_IN_BOUNDS``."""
+    return str(getattr(mode, "name", mode))

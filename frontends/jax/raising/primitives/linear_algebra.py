@@ -1,0 +1,110 @@
+"""Products and decompositions of matrices."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from .....ops.dtypes import is_complex
+from .....sizes import hint_of
+from ..table import JaxBuilder, rows, tupled
+
+
+@rows.row("dot_general_p")
+def dot_general(b: JaxBuilder, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> Any:
+    """Contracted and batched axes of both; the result has the batch first, then what remains of each."""
+    (left, right), (left_batch, right_batch) = (tuple(map(tupled, pair)) for pair in dimension_numbers)
+    dtype = b.result.dtype
+    x, y = b.astype(x, dtype=dtype), b.astype(y, dtype=dtype)
+    batch = len(left_batch)
+    if left_batch == right_batch == tuple(range(batch)) and len(left) == 1 and left == (x.ndim - 1,) and _is_matrix(x, y, batch):
+        if right == (batch,):
+            return b.matmul(x, y)
+        if y.ndim == batch + 2:
+            return b.matmul(x, b.permute_dims(y, axes=(*range(batch), batch + 1, batch)))
+    return b.einsum(x, y, equation=_equation(x.ndim, y.ndim, (left, right), (left_batch, right_batch)))
+
+
+def _is_matrix(x: Any, y: Any, batch: int) -> bool:
+    """Whether a matrix product does it: with a batch, both are matrices; without one, the right operand is a matrix or vector."""
+    if batch:
+        return x.ndim == y.ndim == batch + 2
+    return x.ndim >= 1 and y.ndim in (1, 2)
+
+
+def _equation(left_rank: int, right_rank: int, contracted: Any, batched: Any) -> str:
+    letters = iter(string.ascii_letters)
+    left = [next(letters) for _ in range(left_rank)]
+    right = [next(letters) for _ in range(right_rank)]
+    for pairs in (contracted, batched):
+        for i, j in zip(*pairs):
+            right[j] = left[i]
+    free_left = [letter for i, letter in enumerate(left) if i not in contracted[0] and i not in batched[0]]
+    free_right = [letter for j, letter in enumerate(right) if j not in contracted[1] and j not in batched[1]]
+    result = [left[i] for i in batched[0]] + free_left + free_right
+    return f"{''.join(left)},{''.join(right)}->{''.join(result)}"
+
+
+@rows.row("cholesky_p")
+def cholesky(b: JaxBuilder, x: Any, **_: Any) -> Any:
+    """The lower factor."""
+    return b.cholesky(x)
+
+
+@rows.row("eigh_p")
+def eigh(b: JaxBuilder, x: Any, *, lower: bool = True, subset_by_index: Any = None, **_: Any) -> Any:
+    """Eigenvectors, then eigenvalues."""
+    if subset_by_index is not None and tuple(subset_by_index) != (0, hint_of(x.shape[-1])):
+        raise NotImplementedError("eigh of a part of the eigenvalues")
+    values, vectors = b.eigh(x, upper=not lower)
+    return vectors, values
+
+
+@rows.row("eig_p")
+def eig(b: JaxBuilder, x: Any, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any) -> Any:
+    """Eigenvalues, and right eigenvectors where they are wanted."""
+    if compute_left_eigenvectors:
+        raise NotImplementedError("left eigenvectors")
+    return b.eig(x) if compute_right_eigenvectors else (b.eigvals(x),)
+
+
+@rows.row("qr_p")
+def qr(b: JaxBuilder, x: Any, *, full_matrices: bool, pivoting: bool = False, **_: Any) -> Any:
+    """Q and R."""
+    if pivoting:
+        raise NotImplementedError("qr with pivoting")
+    return b.qr(x, mode="complete" if full_matrices else "reduced")
+
+
+@rows.row("svd_p")
+def svd(b: JaxBuilder, x: Any, *, full_matrices: bool, compute_uv: bool, subset_by_index: Any = None, **_: Any) -> Any:
+    """Singular values, then U and V^H."""
+    if subset_by_index is not None:
+        raise NotImplementedError("svd of a part of the singular values")
+    if not compute_uv:
+        return (b.svdvals(x),)
+    left, values, right = b.svd(x, full_matrices=bool(full_matrices))
+    return values, left, right
+
+
+@rows.row("lu_p")
+def lu(b: JaxBuilder, x: Any) -> Any:
+    """L and U in one matrix, the swapped rows counted from 0, and the permutation that they make."""
+    packed, pivots = b.lu_factor(x)
+    exchange, _, _ = b.lu_unpack(packed, pivots)
+    return packed, b.subtract(pivots, 1), b.astype(b.argmax(exchange, axis=x.ndim - 2), dtype="int32")
+
+
+@rows.row("triangular_solve_p")
+def triangular_solve(
+    b: JaxBuilder, a: Any, y: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool
+) -> Any:
+    """``a @ x == y`` or ``x @ a == y``."""
+    a = b.conj(a) if conjugate_a and is_complex(a.dtype) else a
+    return b.solve_triangular(a, y, upper=not lower, left=bool(left_side), transpose=bool(transpose_a), unit_diagonal=bool(unit_diagonal))
+
+
+@rows.row("householder_product_p")
+def householder_product(b: JaxBuilder, x: Any, tau: Any) -> Any:
+    """Q out of its reflections."""
+    return b.householder_product(x, tau)

@@ -1,0 +1,84 @@
+"""Reductions over windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....ir import Value
+from .....ops.dtypes import is_inexact
+from .....sizes import product
+from ..table import JaxBuilder, rows, tupled
+
+
+class _Windows:
+    """The axes that have windows, brought to the end."""
+
+    def __init__(self, x: Value, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
+        moved = [axis for axis in range(x.ndim) if not (window[axis] == 1 and strides[axis] == 1 and tuple(padding[axis]) == (0, 0))] or [
+            x.ndim - 1
+        ]
+        self.order = (*(axis for axis in range(x.ndim) if axis not in moved), *moved)
+        self.back = tuple(self.order.index(axis) for axis in range(x.ndim))
+        self.kernel, self.strides, self.dilation = (tuple(int(of[axis]) for axis in moved) for of in (window, strides, dilation))
+        self.padding = tuple(tuple(padding[axis]) for axis in moved)
+
+    def params(self) -> dict[str, Any]:
+        """As pooling takes them."""
+        return {"kernel": self.kernel, "strides": self.strides, "padding": self.padding}
+
+
+def _windows(b: JaxBuilder, x: Value, params: dict[str, Any]) -> _Windows:
+    ones = (1,) * x.ndim
+    if tuple(params.get("base_dilation") or ones) != ones:
+        raise NotImplementedError("windows over an array with gaps between its elements")
+    windows = _Windows(x, params["window_dimensions"], params["window_strides"], params["padding"], params.get("window_dilation") or ones)
+    if len(windows.kernel) > 3:
+        raise NotImplementedError("windows over more than three axes")
+    return windows
+
+
+@rows.row("reduce_window_max_p")
+def reduce_window_max(b: JaxBuilder, x: Any, **params: Any) -> Any:
+    """The largest element of each window."""
+    windows = _windows(b, x, params)
+    pooled = b.max_pool(b.permute_dims(x, axes=windows.order), **windows.params(), dilation=windows.dilation)
+    return b.permute_dims(pooled, axes=windows.back)
+
+
+@rows.row("reduce_window_min_p")
+def reduce_window_min(b: JaxBuilder, x: Any, **params: Any) -> Any:
+    """The smallest element of each window."""
+    return b.negative(reduce_window_max(b, b.negative(x), **params))
+
+
+@rows.row("reduce_window_sum_p")
+def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
+    """The sum of each window."""
+    windows = _windows(b, x, params)
+    if any(gap != 1 for gap in windows.dilation) or not is_inexact(x.dtype):
+        raise NotImplementedError("sums over windows with gaps, or of integers")
+    moved = b.permute_dims(x, axes=windows.order)
+    count = len(windows.kernel)
+    outside = tuple((0, 0) for _ in range(x.ndim - count))
+    moved = b.pad(moved, padding=(*outside, *windows.padding))
+    nothing = ((0, 0),) * count
+    pooled = b.avg_pool(moved, kernel=windows.kernel, strides=windows.strides, padding=nothing, divisor_override=1)
+    return b.permute_dims(pooled, axes=windows.back)
+
+
+@rows.row("select_and_scatter_add_p")
+def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
+    """``source`` added up where the extreme of each window of ``x`` stands: the gradient of pooling."""
+    windows = _windows(b, x, params)
+    seen = b.negative(x) if select_prim.name == "le" else x
+    moved, given = b.permute_dims(seen, axes=windows.order), b.permute_dims(source, axes=windows.order)
+    _, places = b.max_pool_with_indices(moved, **windows.params(), dilation=windows.dilation)
+    rank = len(windows.kernel)
+    front = moved.shape[: moved.ndim - rank]
+    flat = b.zeros(shape=(*front, product(moved.shape[moved.ndim - rank :])), dtype=x.dtype)
+    parts = (b.reshape(part, shape=(*front, product(given.shape[given.ndim - rank :]))) for part in (places, given))
+    summed = b.scatter(flat, *parts, axis=flat.ndim - 1, reduce="sum")
+    return b.permute_dims(b.reshape(summed, shape=moved.shape), axes=windows.back)
+
+
+__all__ = ["tupled"]

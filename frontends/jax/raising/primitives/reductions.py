@@ -1,0 +1,85 @@
+"""Reductions and running statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .....ops.dtypes import is_integer
+from ..table import JaxBuilder, rows, tupled
+
+
+def over(axes: Any) -> Any:
+    """Axes as the vocabulary has them: an int where there is one."""
+    axes = tupled(axes)
+    return axes[0] if len(axes) == 1 else axes
+
+
+def _accumulate(name: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
+        if not tuple(axes):
+            return x
+        return getattr(b, name)(x, axis=over(axes), dtype=x.dtype if is_integer(x.dtype) else None)
+
+    row.__doc__ = f"The {name} over ``axes``, in the type of ``x``."
+    return row
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
+        if not tuple(axes):
+            return x
+        if x.dtype == "bool":
+            return (b.any if name == "max" else b.all)(x, axis=over(axes))
+        return getattr(b, name)(x, axis=over(axes))
+
+    row.__doc__ = f"The {name} over ``axes``."
+    return row
+
+
+def _truth(name: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
+        if x.dtype != "bool":
+            raise NotImplementedError(f"{name} of the bits of {x.dtype}")
+        return getattr(b, name)(x, axis=over(axes)) if tuple(axes) else x
+
+    row.__doc__ = f"Whether {name} are true."
+    return row
+
+
+def _index(name: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, *, axes: Any, index_dtype: Any) -> Any:
+        values = b.astype(x, dtype="uint8") if x.dtype == "bool" else x
+        return b.astype(getattr(b, name)(values, axis=over(axes)), dtype=b.result.dtype)
+
+    row.__doc__ = f"``{name}`` along one axis."
+    return row
+
+
+def _running(name: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, *, axis: int, reverse: bool) -> Any:
+        x = b.flip(x, axis=int(axis)) if reverse else x
+        if name.startswith("cumulative"):
+            result = getattr(b, name)(x, axis=int(axis), dtype=x.dtype if is_integer(x.dtype) else None)
+        else:
+            result = getattr(b, name)(x, axis=int(axis))
+        result = result[0] if isinstance(result, tuple) else result
+        return b.flip(result, axis=int(axis)) if reverse else result
+
+    row.__doc__ = f"``{name}`` from either end."
+    return row
+
+
+rows.row("reduce_sum_p")(_accumulate("sum"))
+rows.row("reduce_prod_p")(_accumulate("prod"))
+rows.row("reduce_max_p")(_extreme("max"))
+rows.row("reduce_min_p")(_extreme("min"))
+rows.row("reduce_or_p")(_truth("any"))
+rows.row("reduce_and_p")(_truth("all"))
+rows.row("argmax_p")(_index("argmax"))
+rows.row("argmin_p")(_index("argmin"))
+rows.row("cumsum_p")(_running("cumulative_sum"))
+rows.row("cumprod_p")(_running("cumulative_prod"))
+rows.row("cummax_p")(_running("cummax"))
+rows.row("cummin_p")(_running("cummin"))
+rows.row("cumlogsumexp_p")(_running("logcumsumexp"))

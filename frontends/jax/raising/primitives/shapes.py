@@ -1,0 +1,134 @@
+"""Shapes: broadcasting, reshaping, joining, padding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....ir import Value
+from .....sizes import hint_of
+from ..table import JaxBuilder, rows, tupled
+from .elementwise import known_number
+
+
+@rows.row("broadcast_in_dim_p")
+def broadcast_in_dim(b: JaxBuilder, x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
+    """Axis ``i`` of ``x`` becomes axis ``broadcast_dimensions[i]``."""
+    shape, places = tuple(shape), tupled(broadcast_dimensions)
+    number = known_number(x)
+    if not isinstance(number, Value) and x.ndim == 0:
+        return b.full(shape=shape, fill_value=number, dtype=x.dtype)
+    if places != tuple(range(len(shape) - len(places), len(shape))):
+        x = b.reshape(x, shape=spread(x.shape, places, len(shape), skip_leading=True))
+    return b.broadcast_to(x, shape=shape)
+
+
+def spread(sizes: tuple[Any, ...], places: tuple[int, ...], rank: int, skip_leading: bool = False) -> tuple[Any, ...]:
+    """A shape of ``rank`` axes with ``sizes`` at ``places`` and 1 elsewhere; leading ones may be left to broadcasting."""
+    known = dict(zip(places, sizes))
+    first = min(places, default=rank) if skip_leading else 0
+    return tuple(known.get(axis, 1) for axis in range(first, rank))
+
+
+@rows.row("reshape_p")
+def reshape(b: JaxBuilder, x: Any, *, new_sizes: Any, dimensions: Any, **_: Any) -> Any:
+    """In row-major order."""
+    return b.reshape(x if dimensions is None else b.permute_dims(x, axes=tupled(dimensions)), shape=tuple(new_sizes))
+
+
+@rows.row("squeeze_p")
+def squeeze(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
+    """Without axes of size 1."""
+    gone = {int(axis) % x.ndim for axis in dimensions}
+    return b.reshape(x, shape=tuple(size for axis, size in enumerate(x.shape) if axis not in gone))
+
+
+@rows.row("expand_dims_p")
+def expand_dims(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
+    """With axes of size 1."""
+    new = {int(axis) % (x.ndim + len(dimensions)) for axis in dimensions}
+    sizes = iter(x.shape)
+    return b.reshape(x, shape=tuple(1 if axis in new else next(sizes) for axis in range(x.ndim + len(new))))
+
+
+@rows.row("transpose_p")
+def transpose(b: JaxBuilder, x: Any, *, permutation: Any) -> Any:
+    """Axes in another order."""
+    return b.permute_dims(x, axes=tupled(permutation))
+
+
+@rows.row("concatenate_p")
+def concatenate(b: JaxBuilder, *arrays: Any, dimension: int) -> Any:
+    """One after the other."""
+    return b.concat(*(b.as_result(array) for array in arrays), axis=int(dimension))
+
+
+@rows.row("stack_p")
+def stack(b: JaxBuilder, *arrays: Any, axis: int, **_: Any) -> Any:
+    """Along a new axis."""
+    return b.stack(*(b.as_result(array) for array in arrays), axis=int(axis))
+
+
+@rows.row("unstack_p")
+def unstack(b: JaxBuilder, x: Any, *, axis: int, **_: Any) -> Any:
+    """The slices along an axis."""
+    if len(b.recorded) == 1:
+        return (b.getitem(x, key=(*((None, None, 1),) * int(axis), 0)),)
+    return b.unstack(x, axis=int(axis), count=len(b.recorded))
+
+
+@rows.row("split_p")
+def split(b: JaxBuilder, x: Any, *, sizes: Any, axis: int) -> Any:
+    """Parts of these sizes."""
+    if len(sizes) == 1:
+        return (x,)
+    return b.split(x, sizes=tuple(sizes), axis=int(axis))
+
+
+@rows.row("rev_p")
+def rev(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
+    """In reverse order."""
+    return b.flip(x, axis=tupled(dimensions))
+
+
+@rows.row("tile_p")
+def tile(b: JaxBuilder, x: Any, *, reps: Any) -> Any:
+    """Side by side."""
+    return b.tile(x, repetitions=tuple(reps))
+
+
+@rows.row("pad_p")
+def pad(b: JaxBuilder, x: Any, value: Any, *, padding_config: Any) -> Any:
+    """(before, after, between) of each axis, negative ones cut; the value may be an array."""
+    x, value = b.as_result(x), known_number(value)
+    if all(between == 0 for _, _, between in padding_config) and not isinstance(value, Value):
+        return b.pad(x, padding=tuple((low, high) for low, high, _ in padding_config), value=value)
+    x = spaced(b, x, value, tuple(int(between) for _, _, between in padding_config))
+    if isinstance(value, Value):
+        return _framed(b, x, value, padding_config)
+    return b.pad(x, padding=tuple((low, high) for low, high, _ in padding_config), value=value)
+
+
+def spaced(b: JaxBuilder, x: Any, value: Any, between: tuple[int, ...]) -> Any:
+    """``x`` with so many elements of ``value`` between its own."""
+    if not any(between):
+        return x
+    shape = tuple(size if not gap else (size - 1) * (gap + 1) + 1 for size, gap in zip(x.shape, between))
+    key = tuple((None, None, gap + 1) for gap in between)
+    return b.setitem(filled(b, value, shape, x.dtype), x, key=key)
+
+
+def filled(b: JaxBuilder, value: Any, shape: tuple[Any, ...], dtype: str) -> Any:
+    """An array of one number or 0-d array."""
+    if isinstance(value, Value):
+        return b.broadcast_to(value, shape=shape)
+    return b.full(shape=shape, fill_value=b.operand(value, dtype), dtype=dtype)
+
+
+def _framed(b: JaxBuilder, x: Any, value: Value, config: Any) -> Any:
+    """Padding by an array: cut first, then put into the middle."""
+    cut = tuple((min(hint_of(low), 0), min(hint_of(high), 0)) for low, high, _ in config)
+    x = b.pad(x, padding=cut)
+    grown = [(max(hint_of(low), 0), max(hint_of(high), 0)) for low, high, _ in config]
+    shape = tuple(size + low + high for size, (low, high) in zip(x.shape, grown))
+    key = tuple((low, low + size, 1) for size, (low, _) in zip(x.shape, grown))
+    return b.setitem(filled(b, value, shape, x.dtype), x, key=key)

@@ -1,0 +1,74 @@
+"""Slices: of places known beforehand, and of such that are computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .....ir import Value
+from .....sizes import apply, hint_of
+from ..table import JaxBuilder, rows
+from .elementwise import known_number
+
+_WHOLE = (None, None, 1)
+
+
+@rows.row("slice_p")
+def slice_(b: JaxBuilder, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+    """``x[start:limit:stride]`` of every axis."""
+    steps = strides or (1,) * x.ndim
+    return b.getitem(x, key=tuple(_item(*bounds) for bounds in zip(start_indices, limit_indices, steps, x.shape)))
+
+
+def _item(start: Any, stop: Any, step: Any, size: Any) -> Any:
+    return (None if start == 0 else start, None if stop == size else stop, int(step))
+
+
+def starts_inside(b: JaxBuilder, x: Value, starts: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
+    """Where slices of these sizes begin: JAX moves them inside. 0 where the slice is the whole axis."""
+    return [_start(b, known_number(start), have, size) for start, have, size in zip(starts, x.shape, sizes)]
+
+
+def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:
+    if have == size:
+        return 0
+    last = have - size
+    if isinstance(start, Value):
+        top = last if isinstance(last, int) else b.full(shape=(), fill_value=last, dtype=start.dtype)
+        return b.clip(start, 0, top)
+    if hint_of(last) >= hint_of(start) >= 0:
+        if not isinstance(last, int) or not isinstance(start, int):
+            b.guard(apply("le", start, last))
+        return start
+    return apply("max", apply("min", start, last), 0)
+
+
+@rows.row("dynamic_slice_p")
+def dynamic_slice(b: JaxBuilder, x: Any, *starts: Any, slice_sizes: Any) -> Any:
+    """A slice of each axis; those whose start is an array are picked by index."""
+    sizes = tuple(slice_sizes)
+    begin = starts_inside(b, x, starts, sizes)
+    key = tuple(_WHOLE if isinstance(at, Value) or have == size else (at, at + size, 1) for at, size, have in zip(begin, sizes, x.shape))
+    found = b.getitem(x, key=key)
+    for axis, (at, size) in enumerate(zip(begin, sizes)):
+        if isinstance(at, Value):
+            found = b.take(found, b.add(at, b.arange(stop=size, dtype=at.dtype)), axis=axis)
+    return found
+
+
+@rows.row("dynamic_update_slice_p")
+def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> Any:
+    """A slice written to."""
+    begin = starts_inside(b, x, starts, update.shape)
+    if not any(isinstance(at, Value) for at in begin):
+        return b.setitem(x, update, key=tuple((at, at + size, 1) for at, size in zip(begin, update.shape)))
+    dtype = next(at.dtype for at in begin if isinstance(at, Value))
+    places = [_places(b, at, size, axis, x.ndim, dtype) for axis, (at, size) in enumerate(zip(begin, update.shape))]
+    return b.scatter_nd(x, update, *places, axes=tuple(range(x.ndim)))
+
+
+def _places(b: JaxBuilder, start: Any, size: Any, axis: int, rank: int, dtype: str) -> Any:
+    """The indices of a slice along one axis, shaped to broadcast with those of the others."""
+    indices = b.arange(stop=size, dtype=dtype)
+    if isinstance(start, Value) or start != 0:
+        indices = b.add(indices, start)
+    return b.reshape(indices, shape=tuple(size if i == axis else 1 for i in range(rank)))

@@ -1,0 +1,40 @@
+"""The one table that the files beside this one fill, and the builder its rows write with.
+
+A row for a public function bears its dotted name (``jax.nn.softmax``, ``jax.Array.__getitem__``), one for a primitive its name with ``_p``
+(``dot_general_p``). Numbers among the operands of a primitive come as Python's, but where no operand is an array, the first one is made one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....ir import Value
+from ....ops.registry import ArraySpec
+from ...building import RaisingBuilder
+from ...rows import Rows
+from ..dtypes import dtype_name
+
+rows = Rows("jax")
+
+
+class JaxBuilder(RaisingBuilder):
+    """A builder with JAX's rules for types: primitives take equal types, and what a call gave is known."""
+
+    def result_type(self, *operands: Any) -> str:
+        """The dtype of the arrays, which are of one; that of Python's numbers where there are only such."""
+        found = [item.dtype for item in operands if isinstance(item, Value)]
+        return found[0] if found else dtype_name(type(operands[0]))
+
+    @property
+    def result(self) -> ArraySpec:
+        """What the call gave, or the first of it."""
+        return self.recorded[0]
+
+    def as_result(self, x: Any) -> Any:
+        """``x`` in the type of the result: JAX converts operands before it computes."""
+        return self.array(x, self.result.dtype)
+
+
+def tupled(axes: Any) -> tuple[int, ...]:
+    """Axes as plain ints."""
+    return tuple(int(axis) for axis in axes)

@@ -1,0 +1,307 @@
+"""One recording of a function, from its arguments to a graph."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...errors import TracingError
+from ...ir.graph import Graph, Node, Origin, Value
+from ...naming import legal
+from ...ops.registry import ArraySpec
+from ...sizes import Size, Symbol, apply
+from ...tracing import Locator, Recorder, Surroundings
+from ...tracing.escapes import refuse_escapes
+from ...tracing.overlap import NO_ARRAY
+from ...tracing.places import Place
+from ...tracing.stateful import Stateful
+from ...trees import Path, Tree, call_of, flatten, paths, statics
+from .calls import custom_rules_kept, seen
+from .dtypes import dtype_name, narrowed
+from .equations import Reader, is_users
+from .outside import outside_of
+from .parameters import Weights, is_module
+from .sizes import deciding, expression_of, is_symbolic, symbolic
+
+_NOTHING_STATEFUL = Stateful()
+_alone = threading.RLock()  # the public functions are replaced for the whole process: one thread records at a time
+_MOST_ATTEMPTS = 8
+_INTERNAL = ("jax", "jaxlib", "flax", "optax", "numpy", "functools", "contextlib")
+
+
+@dataclass
+class Recording:
+    """A recorded graph with what is needed to run it beside the original."""
+
+    graph: Graph
+    weights: Weights
+    surroundings: Surroundings
+    places: tuple[Place, ...] = ()
+
+
+def is_array(item: Any) -> bool:
+    """Whether this is an array of any framework; numpy's scalars count as Python's."""
+    if isinstance(item, (jax.Array, np.ndarray)):
+        return True
+    if isinstance(item, (np.generic, type)) or is_symbolic(item):
+        return False
+    return hasattr(item, "dtype") and hasattr(item, "shape") and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
+
+
+def opens(item: Any) -> bool:
+    """Whether a plain object may be taken apart into its attributes: not modules, which are split by ``nnx``."""
+    return not is_module(item) and not type(item).__module__.startswith(("flax.", "jax."))
+
+
+def record(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+    for_jax: bool = True,
+    places: Sequence[Place] = (),
+    stateful: Stateful = _NOTHING_STATEFUL,
+    numbers: bool = True,
+    draws: bool = True,
+) -> Recording:
+    """Traces ``function(*args, **kwargs)``. Sizes are symbols; those of which JAX needs the number are fixed, and it is traced again.
+
+    ``for_jax``: whether the graph will run in JAX. A function of JAX keeps no state but in the variables of ``nnx`` modules.
+    """
+    assumed = Assumed()
+    with _alone:
+        for _ in range(_MOST_ATTEMPTS):
+            attempt = _Attempt(function, args, kwargs, name, for_jax, assumed)
+            try:
+                return attempt.run()
+            except Exception as problem:
+                more = attempt.more_assumed(problem)
+                if more == assumed:
+                    raise
+                assumed = more
+    raise TracingError(f"{name} could not be traced with symbolic sizes, nor with those of the call")
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What a tracing assumes of sizes, under guards: that those which are equal now always are, and the sizes of ``fixed`` axes (input, axis)."""
+
+    equal: bool = False
+    fixed: frozenset[tuple[int, int]] = frozenset()
+
+
+class _Attempt:
+    """One tracing."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, for_jax: bool, assumed: Assumed
+    ) -> None:
+        self.function, self.for_jax, self.assumed = function, for_jax, assumed
+        self.first: dict[int, Size] = {}  # size now -> the symbol of the first axis that has it
+        self.leaves, self.tree = flatten((args, kwargs), is_array, opens)
+        self.names = _input_names(function, args, self.tree)
+        self.recorder, self.weights = Recorder(name, "jax"), Weights(function)
+        self.locator = Locator(_INTERNAL)
+        self.before = self._surroundings()
+        self.types: list[Any] = []
+        self.result: tuple[list[Any], Tree] | None = None
+
+    # ------------------------------------------------------------------------------ tracing
+    def run(self) -> Recording:
+        """The recording."""
+        graph = self.recorder.graph
+        values = [self._input(index, leaf) for index, leaf in enumerate(self.leaves)]
+        held = self.weights.arrays()
+        for name, array in held.items():
+            self.recorder.add_parameter(name, array, ArraySpec(tuple(array.shape), dtype_name(array.dtype)))
+        types = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in held.values()]
+        with (
+            deciding(self),
+            seen(_names(), self._scopes()) as replaced,
+            custom_rules_kept() if self.for_jax else nullcontext(),
+            _errors(graph.name),
+        ):
+            self.replaced = replaced
+            program = jax.make_jaxpr(self._traced)(self.types, types)
+            found = Reader(graph.nodes, self._constant).read(program, [*map(self._narrowed, values), *graph.parameters.values()])
+        return self._finished(found, list(held))
+
+    def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:
+        args, kwargs = call_of(self.tree, arrays)
+        names = list(self.recorder.graph.parameters)
+        called, held = self.weights.called_with(dict(zip(names, parameters)))
+        called = self.replaced(called)
+        leaves, tree = flatten(called(*args, **kwargs), lambda item: is_array(item) or is_symbolic(item), opens)
+        after = held()
+        self.result = leaves, tree
+        self.changed = [name for name, before in zip(names, parameters) if after[name] is not before]
+        arrays_returned = [leaf for leaf in leaves if not is_symbolic(leaf)]
+        return arrays_returned, [after[name] for name in self.changed]
+
+    def _scopes(self) -> list[dict[str, Any]]:
+        """Where the user's code may hold public functions by names of its own."""
+        plain = inspect.unwrap(getattr(self.function, "__func__", self.function))
+        return [plain.__globals__] if hasattr(plain, "__globals__") else []
+
+    def _input(self, index: int, leaf: Any) -> Value:
+        given = dtype_name_of(leaf)
+        dtype = narrowed(given) if self.for_jax else given
+        value = self.recorder.add_input(self.names[index], leaf, ArraySpec(tuple(leaf.shape), dtype))
+        shape = tuple(symbolic(self._size(value, index, axis)) for axis in range(value.ndim))
+        weak = self.for_jax and bool(getattr(leaf, "weak_type", False))
+        self.types.append(jax.ShapeDtypeStruct(shape, jax.numpy.dtype(narrowed(given)), weak_type=weak))
+        return value
+
+    def _size(self, value: Value, index: int, axis: int) -> Any:
+        size = Size.of(Symbol(value, axis, int(value.spec.shape[axis])))
+        if (index, axis) in self.assumed.fixed:
+            return self.decide(size)
+        first = self.first.setdefault(size.hint, size) if self.assumed.equal and size.hint > 1 else size
+        if first is not size:
+            self.decide(apply("eq", first, size))
+        return first
+
+    def _narrowed(self, value: Value) -> Value:
+        """JAX takes 64-bit arrays as 32-bit ones where the wide types are off."""
+        dtype = narrowed(value.dtype)
+        if dtype == value.dtype:
+            return value
+        node = Node(
+            "jax.lax.convert_element_type_p", (value,), {"new_dtype": np.dtype(dtype)}, Origin(call="the argument"), {"key": "asarray"}
+        )
+        node.outputs = (Value(value.name, ArraySpec(value.spec.shape, dtype), node),)
+        node.facts["result"] = node.outputs[0]
+        self.recorder.graph.nodes.append(node)
+        return node.outputs[0]
+
+    def _constant(self, array: Any) -> Value:
+        if isinstance(array, jax.core.Tracer):
+            raise TracingError(
+                f"{self.recorder.graph.name} refers to an array of a transformation around it (jit, grad, vmap), which is not known here; "
+                "pass it as an argument"
+            )
+        known = self.recorder.find(array) if isinstance(array, jax.Array) else None
+        return known or self.recorder.add_constant("constant", array, ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype)))
+
+    def decide(self, size: Any) -> Any:
+        """The number of a size, as a guard."""
+        return self.recorder.decide_size(size, self.locator.locate("a size", 3))
+
+    def knows(self, size: Any) -> bool:
+        """Whether all of a size comes from the inputs of this recording."""
+        return all(symbol.source in self.recorder.graph.inputs for symbol in size.symbols())
+
+    def more_assumed(self, problem: Exception) -> Assumed:
+        """What to assume besides, given what JAX said: first that sizes are equal, then those of the call that failed, then all."""
+        sizes = [size for leaf in self.leaves for size in leaf.shape if size > 1]
+        if isinstance(problem, TracingError):
+            return self.assumed
+        if not self.assumed.equal and len(set(sizes)) < len(sizes):
+            return Assumed(equal=True)
+        every = frozenset((index, axis) for index, leaf in enumerate(self.leaves) for axis in range(len(leaf.shape)))
+        wanted = [expression_of(dim) for dim in getattr(problem, "sizes_asked", ())]
+        inputs = self.recorder.graph.inputs
+        found = frozenset(
+            (inputs.index(symbol.source), symbol.axis) for size in wanted if isinstance(size, Size) for symbol in size.symbols()
+        )
+        return Assumed(True, self.assumed.fixed | found if found - self.assumed.fixed else every)
+
+    # ------------------------------------------------------------------------------ the graph
+    def _finished(self, found: list[Any], names: list[str]) -> Recording:
+        from ...ir.graph import Effect
+
+        graph = self.recorder.graph
+        assert self.result is not None
+        leaves, output_tree = self.result
+        refuse_escapes(graph.name, output_tree, self.tree, _is_traced)
+        arrays = iter(found)
+        graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self._output(next(arrays)) for leaf in leaves]
+        graph.effects = [Effect("buffer", name, self._output(value)) for name, value in zip(self.changed, arrays)]
+        graph.input_tree, graph.output_tree = self.tree, output_tree
+        graph.notes["same_inputs"] = [NO_ARRAY] * len(self.leaves)  # arrays that never change may be one or two
+        if self.for_jax and any(getattr(leaf, "weak_type", False) for leaf in self.leaves):
+            graph.notes["input_facts"] = {"weak_type": [bool(getattr(leaf, "weak_type", False)) for leaf in self.leaves]}
+        self.recorder.forget_arrays()
+        return Recording(graph, self.weights, self._unchanged())
+
+    def _surroundings(self) -> Surroundings:
+        return Surroundings(outside_of((self.function, *statics(self.tree)), self.weights.module))
+
+    def _unchanged(self) -> Surroundings:
+        """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
+        if not self.before.holds():
+            raise TracingError(
+                f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps no state. "
+                "Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
+            )
+        return self._surroundings()
+
+    def _output(self, value: Any) -> Value:
+        if isinstance(value, Value):
+            return value
+        return self._constant(jax.numpy.asarray(value))
+
+
+def _is_traced(item: Any) -> bool:
+    return isinstance(item, jax.core.Tracer) or is_symbolic(item)
+
+
+def _names() -> list[str]:
+    from .raising.driver import rows
+
+    return [name for name in rows.names() if "." in name]
+
+
+def dtype_name_of(array: Any) -> str:
+    """The name of the dtype of an array of any framework."""
+    return str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
+
+
+@contextmanager
+def _errors(name: str) -> Iterator[None]:
+    """What JAX says of elements that Python asked for, with the line."""
+    try:
+        yield
+    except jax.errors.ConcretizationTypeError as problem:
+        raise _concrete(name, problem) from problem
+    except (
+        jax.errors.TracerArrayConversionError,
+        jax.errors.TracerIntegerConversionError,
+        jax.errors.NonConcreteBooleanIndexError,
+    ) as problem:
+        raise _concrete(name, problem) from problem
+
+
+def _concrete(name: str, problem: Exception) -> TracingError:
+    own = [frame for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
+    place = f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
+    return TracingError(
+        f"{place}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), which JAX cannot trace either. "
+        "Use jnp.where for branches on elements, or pass the number as a Python argument"
+    )
+
+
+def _input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:
+    """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
+    positional = named[: len(args)] + [f"{rest}_{i}" for i in range(len(args) - len(named))]
+    return [_name(path, positional) for path in paths(tree)]
+
+
+def _name(path: Path, positional: list[str]) -> str:
+    where, first, *rest = path
+    head = positional[first] if where == 0 else str(first)
+    return legal("_".join([head, *map(str, rest)]))

@@ -1,0 +1,379 @@
+"""Sizes of arrays as JAX and the user's code see them while recording.
+
+JAX calls whatever has ``dimension_as_value`` a symbolic dimension and computes with it by its operators. This one computes with
+:class:`graph_compiler.sizes.Size`; where JAX or the user's code needs an answer (``==``, ``<``, ``int``), it is the answer of the moment, and a
+guard of the recording. It is an ``int`` to the user's code, which may ask ``isinstance``; JAX itself must not take it for one.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, Protocol
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+
+from ...errors import TracingError
+from ...ops.bounds import nonnegative
+from ...sizes import Size, apply, hint_of
+from .asking import compares, is_jax, wants_answer
+
+_recording = threading.local()  # .now: the recording of this thread
+
+
+class Recording(Protocol):
+    """What sizes ask of a recording."""
+
+    def decide(self, size: Size) -> Any:
+        """The number of a size, as a guard."""
+
+    def knows(self, size: Size) -> bool:
+        """Whether a size is one of this recording, not of an earlier one that some table of JAX has kept."""
+
+
+@contextmanager
+def deciding(recording: Recording) -> Iterator[None]:
+    """Inside of the block, sizes that must be numbers are asked of the recording."""
+    before, _recording.now = getattr(_recording, "now", None), recording
+    try:
+        yield
+    finally:
+        _recording.now = before
+
+
+def decided(size: Any) -> Any:
+    """The number of a size, from here on assumed."""
+    if not isinstance(size, Size):
+        return size
+    recording = getattr(_recording, "now", None)
+    if recording is None:
+        raise TracingError(f"the size {size!r} was kept from a recording that is over; return it from the function instead")
+    return recording.decide(size)
+
+
+def current() -> Recording:
+    """The recording of this thread."""
+    recording: Recording | None = getattr(_recording, "now", None)
+    if recording is None:
+        raise TracingError("a public function of JAX was kept from a recording that is over")
+    return recording
+
+
+def symbolic(size: Any) -> Any:
+    """An expression as the user's code holds it: a plain number where it is one."""
+    if not isinstance(size, Size):
+        return size
+    if size.type is bool:
+        return decided(size)
+    return Dimension(size) if size.type is int else SymbolicFloat(size)
+
+
+def expression_of(item: Any) -> Any:
+    """The expression behind a symbolic number; anything else as it is."""
+    return item.expression if type(item) in (Dimension, SymbolicFloat) else item
+
+
+def is_symbolic(item: Any) -> bool:
+    """Whether this is a symbolic number."""
+    return type(item) in (Dimension, SymbolicFloat)
+
+
+# functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version lacks costs a guard, nothing else
+_TAKE_SYMBOLS = frozenset(
+    {"is_constant_dim", "_canonicalize_dimension", "convert_to_index", "canonicalize_axis", "is_dim", "to_dynamic_slice"}
+)
+
+
+def _asked_by_jax() -> bool:
+    """Whether the code that asks is JAX's own."""
+    return is_jax(sys._getframe(2))
+
+
+def _operand(other: Any) -> Any:
+    """An operand as an expression; None for what is no number."""
+    if is_symbolic(other):
+        return other.expression
+    if isinstance(other, (bool, int, float)):
+        return other
+    return other.item() if isinstance(other, (np.integer, np.floating)) else None
+
+
+def _binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is None:
+            return NotImplemented
+        pair = (operand, self.expression) if reflected else (self.expression, operand)
+        return symbolic(_combine[function](*pair))
+
+    return method
+
+
+def _truediv(left: Any, right: Any) -> Any:
+    return left / right
+
+
+_combine: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "mod": lambda a, b: a % b,
+    "truediv": _truediv,
+    "pow": lambda a, b: a**b,
+    "max": lambda a, b: _extreme("max", a, b),
+    "min": lambda a, b: _extreme("min", a, b),
+}
+
+
+def _extreme(name: str, left: Any, right: Any) -> Any:
+    """The larger or smaller of two: the one that it is now, under a guard where that is not sure. So sizes stay simple."""
+    first = _at_least(left, right)
+    first = decided(apply("ge", left, right)) if first is None else first
+    return left if first == (name == "max") else right
+
+
+def _compared(function: str, known: Callable[[Any, Any], bool | None]) -> Callable[[Any, Any], Any]:
+    def method(self: Any, other: Any) -> Any:
+        operand = _operand(other)
+        if operand is None:
+            return NotImplemented
+        sure = known(self.expression, operand)
+        if sure is not None:
+            return sure
+        condition = apply(function, self.expression, operand)
+        if function in ("eq", "ne") and _leaves_open(condition, sys._getframe(1)):
+            return function == "ne"
+        return decided(condition)
+
+    return method
+
+
+def _at_least(left: Any, right: Any) -> bool | None:
+    if type(hint_of(right)) is float or type(hint_of(left)) is float:
+        return None
+    return True if nonnegative(left - right) else False if nonnegative(right - left - 1) else None
+
+
+def _negated(answer: bool | None) -> bool | None:
+    return None if answer is None else not answer
+
+
+def _equal(left: Any, right: Any) -> bool | None:
+    """Whether two are equal, as far as it is the same at every call."""
+    if type(hint_of(right)) is float or type(hint_of(left)) is float:
+        return True if left == right else None
+    difference = left - right
+    if not isinstance(difference, Size):
+        return bool(difference == 0)
+    return False if nonnegative(difference - 1) or nonnegative(-difference - 1) else None
+
+
+# ------------------------------------------------------------------------------------- who asks whether sizes are equal
+_CHECKS_LATER = frozenset({"filter_singleton_dims"})  # take what is 1 apart, and compare the others with each other afterwards
+_BROADCASTS = ("ds", "dlist")  # variables of JAX's broadcasting that hold the sizes beside the one that is compared with 1
+
+
+def _leaves_open(condition: Any, frame: FrameType) -> bool:
+    """Whether "not known to be equal" is all that has to be said: to tables of JAX that look for a key, and where an axis is broadcast."""
+    recording = getattr(_recording, "now", None)
+    if recording is None or not recording.knows(condition):
+        return True
+    if is_jax(frame):
+        return not compares(frame) or _is_broadcast(condition, frame)
+    return not wants_answer(frame)
+
+
+def _key(size: Size, frame: FrameType) -> int:
+    """The hash of a size: where the user's code looks it up, that of the number."""
+    recording = getattr(_recording, "now", None)
+    wanted = recording is not None and recording.knows(size) and wants_answer(frame)
+    return hash(decided(size) if wanted else size)
+
+
+def _is_broadcast(condition: Any, frame: FrameType) -> bool:
+    """Whether a size is compared with 1 where broadcasting goes right without the answer, since all others are 1 or equal."""
+    (atom,) = condition.atoms()
+    if frame.f_code.co_name != "definitely_equal":
+        return False
+    if type(atom.arguments[1]) is not int or atom.arguments[1] != 1:
+        return False
+    caller: FrameType | None = frame
+    for _ in range(4):
+        caller = caller.f_back if caller is not None else None
+        if caller is not None and is_jax(caller):
+            if caller.f_code.co_name in _CHECKS_LATER and atom.arguments[0].hint != 1:
+                return True
+            beside = next((caller.f_locals[name] for name in _BROADCASTS if name in caller.f_locals), None)
+            if beside is not None:
+                own = atom.arguments[0]
+                return own.hint != 1 or all(expression_of(size) == own or hint_of(expression_of(size)) == 1 for size in beside)
+    return False
+
+
+class SymbolicFloat:
+    """A float computed from sizes."""
+
+    __slots__ = ("expression",)
+
+    def __init__(self, expression: Size) -> None:
+        self.expression = expression
+
+    __add__, __radd__ = _binary("add"), _binary("add", reflected=True)
+    __sub__, __rsub__ = _binary("sub"), _binary("sub", reflected=True)
+    __mul__, __rmul__ = _binary("mul"), _binary("mul", reflected=True)
+    __truediv__, __rtruediv__ = _binary("truediv"), _binary("truediv", reflected=True)
+    __floordiv__, __rfloordiv__ = _binary("floordiv"), _binary("floordiv", reflected=True)
+    __mod__, __rmod__ = _binary("mod"), _binary("mod", reflected=True)
+    __pow__, __rpow__ = _binary("pow"), _binary("pow", reflected=True)
+    __ge__ = _compared("ge", _at_least)
+    __lt__ = _compared("lt", lambda a, b: _negated(_at_least(a, b)))
+    __le__ = _compared("le", lambda a, b: _at_least(b, a))
+    __gt__ = _compared("gt", lambda a, b: _negated(_at_least(b, a)))
+    __eq__ = _compared("eq", _equal)
+    __ne__ = _compared("ne", lambda a, b: _negated(_equal(a, b)))
+
+    def __hash__(self) -> int:
+        return _key(self.expression, sys._getframe(1))
+
+    def __neg__(self) -> Any:
+        return symbolic(-self.expression)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return self if self >= 0 else -self
+
+    def __float__(self) -> float:
+        return float(decided(self.expression))
+
+    def __int__(self) -> int:
+        return int(decided(self.expression))
+
+    def __bool__(self) -> bool:
+        sure = _equal(self.expression, 0)
+        return bool(decided(apply("ne", self.expression, 0))) if sure is None else not sure
+
+    # numpy makes object arrays of these numbers, and calls their methods: np.sqrt(size), np.prod(x.shape)
+    def sqrt(self) -> Any:
+        """``np.sqrt``; likewise below."""
+        return symbolic(apply("sqrt", self.expression))
+
+    def exp(self) -> Any:
+        """``np.exp``."""
+        return symbolic(apply("exp", self.expression))
+
+    def log(self) -> Any:
+        """``np.log``."""
+        return symbolic(apply("log", self.expression))
+
+    def log2(self) -> Any:
+        """``np.log2``."""
+        return symbolic(apply("log2", self.expression))
+
+    def __jax_array__(self) -> Any:
+        return as_array(self.expression)
+
+    def __repr__(self) -> str:
+        return repr(self.expression)
+
+    def __format__(self, form: str) -> str:
+        return repr(self) if not form else format(decided(self.expression), form)
+
+
+class Dimension(SymbolicFloat):
+    """The size of an axis, or an integer computed from such."""
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return Dimension if _asked_by_jax() else int
+
+    @property
+    def dimension_as_value(self) -> Callable[[], Any]:
+        """What makes it a dimension to JAX."""
+        return self.__jax_array__
+
+    def __hash__(self) -> int:
+        return _key(self.expression, sys._getframe(1))
+
+    def __index__(self) -> int:
+        if sys._getframe(1).f_code.co_name in _TAKE_SYMBOLS and _asked_by_jax():
+            raise TypeError("a symbolic size is no index")
+        return int(decided(self.expression))
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    max, rmax = _binary("max"), _binary("max", reflected=True)
+    min, rmin = _binary("min"), _binary("min", reflected=True)
+
+
+# ------------------------------------------------------------------------------------- as arrays of the program
+size_p = Primitive("size")
+
+
+@size_p.def_abstract_eval
+def _size_type(*, size: Size) -> Any:
+    return jax.core.ShapedArray((), jax.dtypes.canonicalize_dtype(size.type), weak_type=True)
+
+
+@size_p.def_impl
+def _size_now(*, size: Size) -> Any:
+    return jax.numpy.asarray(decided(size))
+
+
+def as_array(size: Any) -> Any:
+    """The number as a 0-d array of the program, of a weak type as Python's numbers have."""
+    return size_p.bind(size=size)
+
+
+def _register(cls: type, python: type) -> None:
+    """Makes JAX take a class for a Python number. It offers no public way; a version without these tables goes by ``__jax_array__``."""
+    from jax._src import core, dtypes
+
+    core.pytype_aval_mappings[cls] = lambda item: jax.core.ShapedArray((), jax.dtypes.canonicalize_dtype(python), weak_type=True)
+    dtypes.register_weak_scalar_type(cls)
+    dtypes.python_scalar_types.add(cls)
+    dtypes.python_scalar_types_to_dtypes[cls] = dtypes.python_scalar_types_to_dtypes[python]
+    dtypes.register_canonicalize_value_handler(cls, None)
+
+
+_register(Dimension, int)
+_register(SymbolicFloat, float)
+
+
+def _register_einsum() -> None:
+    """The order of the products of an einsum is chosen for the sizes of the moment: it changes nothing but the time they take."""
+    from jax._src.numpy import einsum
+
+    handlers = getattr(einsum, "_poly_einsum_handlers", None)
+    if handlers is not None:
+        handlers[Dimension] = _contract_path
+
+
+def _contract_path(*operands: Any, **options: Any) -> Any:
+    from opt_einsum import contract_path  # type: ignore[import-untyped]
+
+    numbers = [np.broadcast_to(np.float32(0), hints(item.shape)) if hasattr(item, "shape") else item for item in operands]
+    _, contractions = contract_path(*numbers, **options)
+    arrays = [item for item in operands if hasattr(item, "shape")]
+    return arrays, contractions
+
+
+def hints(shape: Any) -> tuple[int, ...]:
+    """A shape as it is now."""
+    return tuple(int(hint_of(expression_of(dim))) for dim in shape)
+
+
+_register_einsum()

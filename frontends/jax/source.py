@@ -1,0 +1,125 @@
+"""Recorded JAX calls as source text."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+
+from ...ir.graph import Node
+from ...ops.text import factor
+from ...sizes import Symbol
+from .equations import Choice, Numbers, Whole
+from .names import CUSTOM, METHOD, is_primitive, primitive
+
+_OPERATORS = {"add_p": "{} + {}", "sub_p": "{} - {}", "mul_p": "{} * {}", "neg_p": "-{}"}
+_PUBLIC = frozenset(
+    f"scatter{kind}_p" for kind in ("", "_add", "_sub", "_mul", "_min", "_max")
+)  # whose programs of updates are known by name
+_SHORT = (("jax.numpy.", "jnp."), ("jax.lax.", "lax."))
+
+
+class JaxCalls:
+    """The dialect of recorded JAX graphs."""
+
+    imports: Mapping[str, str] = {
+        "jax": "import jax",
+        "jnp": "import jax.numpy as jnp",
+        "lax": "from jax import lax",
+        "np": "import numpy as np",
+    }
+    prelude = None
+    decorators = ()
+
+    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
+        """The call of a node."""
+        inputs = [text(item) for item in node.inputs]
+        params = [f"{key}={text(item)!r}" for key, item in node.params.items()]
+        key = node.op.rpartition(".")[2]
+        if key == "__getitem__":
+            return f"{factor(repr(inputs[0]))}[{_index(inputs[1])}]"
+        if node.op == CUSTOM:
+            return f"{inputs[0]!r}({', '.join([*map(repr, inputs[1:]), *params])})"
+        if node.op.startswith(METHOD):
+            return f"{factor(repr(inputs[0]))}.{key}({', '.join([*map(repr, inputs[1:]), *params])})"
+        if not is_primitive(node.op):
+            return f"{_shortened(node.op)}({', '.join([*map(repr, inputs), *params])})"
+        if key in _OPERATORS and _alike(node):
+            return _OPERATORS[key].format(*(factor(repr(item)) for item in inputs))
+        if isinstance(whole := node.facts.get("primitive"), Whole):
+            return f"{text(whole)!r}({', '.join(map(repr, inputs))})"
+        if key in _PUBLIC:
+            return f"lax.{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
+        written = _primitive(key) or repr(text(node.facts["primitive"]))
+        return f"{written}.bind({', '.join([*map(repr, inputs), *params])})"
+
+    def size(self, array: str, symbol: Symbol) -> str:
+        """How a size is read."""
+        return f"{array}.shape[{symbol.axis}]"
+
+    def sizes(self, array: str) -> str:
+        """All sizes at once."""
+        return f"{array}.shape"
+
+    def context(self, node: Node) -> str:
+        """Nothing in JAX stands in a context."""
+        return ""
+
+    def spell(self, item: Any) -> str | None:
+        """Text for an object of JAX or numpy that has no literal, or None."""
+        if isinstance(item, np.dtype):
+            return f'jnp.dtype("{item}")'
+        if isinstance(item, type) and hasattr(item, "dtype"):
+            return f'jnp.dtype("{item.dtype}")'
+        if isinstance(item, np.generic):
+            return (
+                f'jnp.dtype("{item.dtype}").type({item.item()!r})'.replace("(inf)", '("inf")')
+                .replace("(-inf)", '("-inf")')
+                .replace("(nan)", '("nan")')
+            )
+        if isinstance(item, Primitive):
+            return _primitive(f"{item.name}_p") or None
+        if isinstance(item, Choice):
+            return f"lax.{item.kind}.{item.name}"
+        if isinstance(item, Numbers):
+            return f"lax.{item.name}({', '.join(f'{name}={axes!r}' for name, axes in item.fields)})"
+        if isinstance(item, enum.Enum) and hasattr(jax.lax, type(item).__name__):
+            return f"lax.{type(item).__name__}.{item.name}"
+        return None
+
+
+def _primitive(name: str) -> str:
+    """How a primitive is written; an empty text where ``jax.lax`` does not show it."""
+    if primitive(name) is None:
+        return ""
+    return f"lax.{name}" if hasattr(jax.lax, name) else f"lax.linalg.{name}"
+
+
+def _alike(node: Node) -> bool:
+    """Whether an operator of arrays does just this: arrays of one dtype and shape, no numbers."""
+    specs = [(value.spec.hints, value.dtype) for value in node.uses]
+    return len(node.uses) == len(set(map(id, node.inputs))) and len(set(specs)) == 1
+
+
+def _shortened(name: str) -> str:
+    for whole, short in _SHORT:
+        if name.startswith(whole):
+            return short + name.removeprefix(whole)
+    return name
+
+
+def _index(index: Any) -> str:
+    if isinstance(index, tuple) and index:
+        return ", ".join(map(_index_part, index)) + ("," if len(index) == 1 else "")
+    return _index_part(index)
+
+
+def _index_part(part: Any) -> str:
+    if isinstance(part, slice):
+        start, stop, step = ("" if item is None else repr(item) for item in (part.start, part.stop, part.step))
+        return f"{start}:{stop}" + (f":{step}" if step else "")
+    return "..." if part is Ellipsis else repr(part)

@@ -1,0 +1,1 @@
+"""Calls of JAX functions as data, one file a section; ``SAMPLES`` of each are run in every target."""

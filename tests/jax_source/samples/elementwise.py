@@ -1,0 +1,131 @@
+"""Element-wise functions and operators."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax, nn
+from jax.scipy import special
+
+from ...support.samples import Array, array, ints
+from .table import (
+    BOOLS,
+    COMPLEX,
+    INTS,
+    OTHER_BOOLS,
+    OTHER_COMPLEX,
+    OTHER_INTS,
+    OTHER_POSITIVE,
+    OTHER_UNIT,
+    POSITIVE,
+    UNIT,
+    X,
+    Y,
+    calls,
+    each,
+)
+
+SAMPLES = [
+    *each(
+        jnp,
+        "abs arctan arcsinh ceil cos cosh deg2rad exp exp2 expm1 fabs floor negative positive rad2deg rint sign sin sinc sinh square tan tanh trunc "
+        "isfinite isinf isnan signbit logical_not nan_to_num cbrt i0",
+        (X,),
+        (Y,),
+    ),
+    *each(jnp, "sqrt log log1p log2 log10 reciprocal", (POSITIVE,), (OTHER_POSITIVE,)),
+    *each(jnp, "arcsin arccos arctanh", (UNIT,), (OTHER_UNIT,)),
+    *each(jnp, "abs negative sign square sqrt exp sin bitwise_not invert logical_not", (ints(3, 4, low=1),), (ints(5, 2, low=1),)),
+    *each(jnp, "abs angle conj real imag exp square", (COMPLEX,), (OTHER_COMPLEX,)),
+    *each(
+        jnp,
+        "add subtract multiply divide maximum minimum fmax fmin arctan2 hypot copysign logaddexp logaddexp2 nextafter heaviside",
+        (X, X),
+        (Y, Y),
+    ),
+    *each(jnp, "floor_divide remainder mod fmod divmod", (X, POSITIVE), (Y, OTHER_POSITIVE)),
+    *each(jnp, "power float_power", (POSITIVE, X), (OTHER_POSITIVE, Y)),
+    *each(jnp, "equal not_equal greater greater_equal less less_equal logical_and logical_or logical_xor isclose", (X, X), (Y, Y)),
+    *each(jnp, "add subtract multiply divide maximum bitwise_and bitwise_or bitwise_xor gcd lcm", (INTS, INTS), (OTHER_INTS, OTHER_INTS)),
+    *each(jnp, "floor_divide remainder fmod power", (INTS, ints(3, 4, low=1)), (OTHER_INTS, ints(5, 2, low=1))),
+    *each(jnp, "left_shift right_shift", (INTS, ints(3, 4, low=0, high=4)), (OTHER_INTS, ints(5, 2, low=0, high=4))),
+    *each(jnp, "add multiply logical_and maximum", (BOOLS, BOOLS), (OTHER_BOOLS, OTHER_BOOLS)),
+    *each(jnp, "add multiply divide", (X, INTS), (Y, OTHER_INTS)),
+    *each(jnp, "add multiply", (Array((3, 4), "bfloat16"), X), (Array((5, 2), "bfloat16"), Y)),
+    *each(jnp, "add multiply maximum", (X, array(4)), (Y, array(2))),
+    *each(lax, "erf erfc lgamma digamma rsqrt cbrt logistic tanh is_finite round", (POSITIVE,), (OTHER_POSITIVE,)),
+    *each(lax, "erf_inv", (UNIT,), (OTHER_UNIT,)),
+    *each(lax, "rem div", (INTS, ints(3, 4, low=1)), (OTHER_INTS, ints(5, 2, low=1))),
+    *each(lax, "rem div pow atan2", (POSITIVE, POSITIVE), (OTHER_POSITIVE, OTHER_POSITIVE)),
+    *each(lax, "shift_right_logical shift_right_arithmetic", (INTS, ints(3, 4, low=0, high=4)), (OTHER_INTS, ints(5, 2, low=0, high=4))),
+    *each(special, "erf erfc gammaln digamma expit log_ndtr ndtr i0 i0e i1 i1e entr", (POSITIVE,), (OTHER_POSITIVE,)),
+    *each(special, "xlogy xlog1py gammainc gammaincc", (POSITIVE, POSITIVE), (OTHER_POSITIVE, OTHER_POSITIVE)),
+    *each(
+        nn,
+        "relu relu6 sigmoid silu swish soft_sign hard_tanh hard_sigmoid hard_silu selu mish log_sigmoid gelu elu celu leaky_relu softplus softmax "
+        "log_softmax logsumexp standardize squareplus glu sparse_plus",
+        (X,),
+        (Y,),
+    ),
+    *calls(
+        [
+            (
+                "operators",
+                lambda x, y: (x + y, x - y, x * y, x / y, -x, abs(x), x**2, 2**x, x**-1, 1 - x, 2 / x),
+                (POSITIVE, X),
+                (OTHER_POSITIVE, Y),
+            ),
+            ("comparisons", lambda x, y: (x < y, x <= 0, x == y, x != y, (x > 0) & (y > 0), ~(x > 0), (x > 0) | (y > 0)), (X, X), (Y, Y)),
+            (
+                "integers",
+                lambda x: (x // 2, x % 3, x / 2, x**2, -x, x << 1, x >> 1, x & 3, x | 1, x ^ 5, ~x, x * 1.5),
+                (INTS,),
+                (OTHER_INTS,),
+            ),
+            (
+                "astype",
+                lambda x: (x.astype(jnp.int32), x.astype(bool), x.astype(jnp.bfloat16), x.astype(jnp.complex64), x.astype(int)),
+                (X,),
+                (Y,),
+            ),
+            ("clip", lambda x: (jnp.clip(x, -0.5, 0.5), jnp.clip(x, None, 0.3), x.clip(0.1), jnp.clip(x, x.mean(), 1)), (X,), (Y,)),
+            ("clip integers", lambda x: jnp.clip(x, -2, 2), (INTS,), (OTHER_INTS,)),
+            ("round", lambda x: (jnp.round(x), jnp.round(x, 1), jnp.around(x * 10, -1), x.round(2)), (X,), (Y,)),
+            ("where", lambda x, y: (jnp.where(x > 0, x, y), jnp.where(x > 0, 1, 0), jnp.where(x > 0, x, 0.0)), (X, X), (Y, Y)),
+            (
+                "where broadcast",
+                lambda c, x: jnp.where(c, x[:, None], x),
+                (Array((4, 4), "bool"), array(4)),
+                (Array((3, 3), "bool"), array(3)),
+            ),
+            ("select", lambda x: jnp.select([x > 1, x > 0], [x, x * 2], -1.0), (X,), (Y,)),
+            ("piecewise", lambda x: lax.select(x > 0, x, -x), (X,), (Y,)),
+            (
+                "select_n",
+                lambda i, x: lax.select_n(i, x, x * 2, x * 3),
+                (ints(3, 4, low=0, high=3, dtype="int32"), X),
+                (ints(5, 2, low=0, high=3, dtype="int32"), Y),
+            ),
+            ("clamp", lambda x: lax.clamp(-0.3, x, 0.3), (X,), (Y,)),
+            ("integer_pow", lambda x: (lax.integer_pow(x, 3), lax.integer_pow(x, -2), x**5), (POSITIVE,), (OTHER_POSITIVE,)),
+            ("complex", lambda x, y: (lax.complex(x, y), jnp.abs(x + 1j * y), (x + 1j * y).real, jnp.conj(x + 1j * y)), (X, X), (Y, Y)),
+            ("stop_gradient", lambda x: lax.stop_gradient(x) * x, (X,), (Y,)),
+            ("reduce_precision", lambda x: lax.reduce_precision(x, 8, 7), (X,), (Y,)),
+            ("bitcast", lambda x: lax.bitcast_convert_type(x, jnp.int32), (X,), (Y,)),
+            ("sizes", lambda x: x / x.shape[0] + x.shape[1] ** 0.5 + x.size, (X,), (Y,)),
+            ("ufunc outer", lambda x, y: jnp.add(x[:, None], y[None, :]), (array(3), array(4)), (array(2), array(5))),
+            (
+                "weak types",
+                lambda x: (x * 2, x * 2.5, x + 1j, jnp.float32(2) * x, x > 1),
+                (Array((3,), "bfloat16"),),
+                (Array((5,), "bfloat16"),),
+            ),
+            ("int8 and floats", lambda x: (x * 2, x * 2.0, x + jnp.int32(3)), (ints(3, dtype="int8"),), (ints(5, dtype="int8"),)),
+            ("polyval", lambda p, x: jnp.polyval(p, x), (array(3), X), (array(3), Y)),
+            ("gelu exact", lambda x: nn.gelu(x, approximate=False), (X,), (Y,)),
+            ("custom_jvp", lambda x: jax.nn.relu(jax.nn.silu(x)), (X,), (Y,)),
+            ("jit inside", lambda x: jax.jit(lambda y: jnp.sin(y) * 2)(x), (X,), (Y,)),
+            ("checkpoint", lambda x: jax.checkpoint(lambda y: jnp.sin(y) * 2)(x), (X,), (Y,)),
+        ]
+    ),
+]

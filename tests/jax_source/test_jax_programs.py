@@ -1,0 +1,53 @@
+"""Programs and flax.nnx modules written in JAX, in every target, at sizes other than those recorded, recorded once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+
+import graph_compiler
+
+from ..support.compare import arrays, assert_no_further, dtype_name
+from ..support.samples import made
+from .programs import MODULES, PROGRAMS
+from .test_jax_samples import TARGETS, as_jax, plain
+
+
+def wide(function: Any, *args: Any) -> Any:
+    """The result in float64: what float32 is compared with."""
+    with jax.enable_x64(True):
+        return function(*jax.tree_util.tree_map(lambda x: x.astype("float64") if x.dtype == jnp.float32 else x, args))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program[0].__name__)
+def test_program(program: Any, to: str) -> None:
+    function, args, other = program[0], *map(as_jax, map(made, program[1:]))
+    graph = graph_compiler.compile(function, to=to, source="jax", args=args)
+    for given in (args, other):
+        actual, expected = graph(*plain(given, to)), function(*given)
+        assert list(map(dtype_name, arrays(actual).values())) == list(map(dtype_name, arrays(expected).values()))
+        assert_no_further(actual, expected, wide(function, *given), factor=4.0)
+    assert len(graph.variants) == 1, graph.explain()
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("case", MODULES, ids=lambda case: case[0].__name__)
+def test_module(case: Any, to: str) -> None:
+    module = case[0](nnx.Rngs(0))
+    args, other = ((as_jax(made(item)),) for item in case[1:])
+    graph = graph_compiler.compile(module, to=to, source="jax", args=args)
+    for given in (args, other):
+        np.testing.assert_allclose(np.asarray(detached(graph(*plain(given, to)))), module(*given), rtol=1e-4, atol=1e-5)
+    assert len(graph.variants) == 1, graph.explain()
+    paths = {".".join(map(str, path)) for path, _ in nnx.to_flat_state(nnx.state(module, nnx.Param))}
+    assert paths <= graph.parameters.keys()
+
+
+def detached(array: Any) -> Any:
+    return array.detach() if hasattr(array, "detach") else array
