@@ -89,9 +89,9 @@ def in_full_width(target: str) -> Any:
     return jax.enable_x64(True)
 
 
-# JAX compiles each call: all of them only with -m slow, each sixth always.
+# JAX compiles each call: all of them only with -m slow, each twelfth always.
 CASES = [
-    pytest.param(name, target, marks=[pytest.mark.slow] if target == "jax" and place % 6 else [])
+    pytest.param(name, target, marks=[pytest.mark.slow] if target == "jax" and place % 12 else [])
     for place, name in enumerate(SLICE)
     for target in TARGETS
 ]

@@ -46,28 +46,46 @@ def plain(structure: Any, to: str) -> Any:
     return map_structure(lambda item: jnp.asarray(item).__array__() if isinstance(item, jax.Array) else item, structure)
 
 
-def check(sample: Sample, to: str) -> int:
-    """How many variants the two calls took."""
-    args = as_jax(made(sample.args))
-    graph = graph_compiler.compile(sample.function, to=to, source="jax", args=args, kwargs=sample.kwargs)
-    assert_same(graph(*plain(args, to), **sample.kwargs), sample.function(*args, **sample.kwargs))
-    if sample.other is not None:
-        other = as_jax(made(sample.other, seed=2))
-        assert_same(graph(*plain(other, to), **sample.kwargs), sample.function(*other, **sample.kwargs))
+def recorded(sample: Sample, to: str) -> Any:
+    """The sample recorded for a target."""
+    return graph_compiler.compile(sample.function, to=to, source="jax", args=as_jax(made(sample.args)), kwargs=sample.kwargs)
+
+
+def calls_of(sample: Sample) -> list[tuple[Any, Any]]:
+    """Arguments and what JAX gives for them: those that are recorded, and others."""
+    given = [as_jax(made(sample.args))] + ([] if sample.other is None else [as_jax(made(sample.other, seed=2))])
+    return [(args, sample.function(*args, **sample.kwargs)) for args in given]
+
+
+def check(graph: Any, to: str, calls: list[tuple[Any, Any]], kwargs: Any) -> int:
+    """How many variants the calls took."""
+    for args, expected in calls:
+        assert_same(graph(*plain(args, to), **kwargs), expected)
     return len(graph.variants)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-def test_sample(name: str) -> None:
-    targets = [to for to in TARGETS if (name, to) not in UNSUPPORTED]
-    counts = {check(SAMPLES[name], to) for to in targets}
+# Always in one other framework in turn, each second one in JAX too, which compiles each call; in all of them with -m slow.
+CASES = [
+    *((name, (*TARGETS[: (place + 1) % 2], TARGETS[1 + place % 3])) for place, name in enumerate(SAMPLES)),
+    *(pytest.param(name, TARGETS, marks=pytest.mark.slow) for name in SAMPLES),
+]
+
+
+@pytest.mark.parametrize(("name", "targets"), CASES)
+def test_sample(name: str, targets: tuple[str, ...]) -> None:
+    """It is traced once for JAX and once for the other frameworks, of which the later ones are written from the graph of the first."""
+    sample, calls, counts, first = SAMPLES[name], calls_of(SAMPLES[name]), {1}, None
+    for to in (to for to in targets if (name, to) not in UNSUPPORTED):
+        graph = recorded(sample, to) if first is None else first.to(to)
+        first = first or (None if to == "jax" else graph.to(to))  # before calls record more
+        counts.add(check(graph, to, calls, sample.kwargs))
     assert (max(counts) > 1) == (name in RECORDED_AGAIN), f"recorded {max(counts)} times"
 
 
 @pytest.mark.parametrize(("name", "to"), UNSUPPORTED)
 def test_limit(name: str, to: str) -> None:
     with pytest.raises(UNSUPPORTED[name, to][0], match=UNSUPPORTED[name, to][1]):
-        check(SAMPLES[name], to)
+        check(recorded(SAMPLES[name], to), to, calls_of(SAMPLES[name]), SAMPLES[name].kwargs)
 
 
 def test_names_are_unique() -> None:

@@ -6,12 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import graph_compiler
+from graph_compiler.runtime.pipeline import Pipeline
+from graph_compiler.runtime.unsettled import UnsettledPipeline
 
 
 def raised(graph: Any) -> Any:
     """A lazy graph that will be raised and lowered, whatever its target is."""
-    graph.pipeline.same_framework = False
+    pipeline = graph.pipeline
+    if isinstance(pipeline, UnsettledPipeline):
+        settle = pipeline.settle
+        pipeline.settle = lambda args, kwargs: _raising(settle(args, kwargs))
+    else:
+        _raising(pipeline)
     return graph
+
+
+def _raising(pipeline: Pipeline) -> Pipeline:
+    pipeline.same_framework = False
+    return pipeline
 
 
 def through_canonical(
