@@ -15,7 +15,6 @@ import numpy as np
 
 from ...errors import TracingError
 from ...ir.graph import Graph, Node, Origin, Value
-from ...naming import legal
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
 from ...tracing import Locator, Recorder, Surroundings
@@ -23,7 +22,8 @@ from ...tracing.escapes import refuse_escapes
 from ...tracing.overlap import NO_ARRAY
 from ...tracing.places import Place
 from ...tracing.stateful import Stateful
-from ...trees import Path, Tree, call_of, flatten, paths, statics
+from ...trees import Tree, call_of, flatten, statics
+from ..signatures import input_names
 from .calls import custom_rules_kept, seen
 from .dtypes import dtype_name, narrowed
 from .equations import Reader, is_users
@@ -107,7 +107,7 @@ class _Attempt:
         self.function, self.for_jax, self.assumed = function, for_jax, assumed
         self.first: dict[int, Size] = {}  # size now -> the symbol of the first axis that has it
         self.leaves, self.tree = flatten((args, kwargs), is_array, opens)
-        self.names = _input_names(function, args, self.tree)
+        self.names = input_names(function, args, self.tree)
         self.recorder, self.weights = Recorder(name, "jax"), Weights(function)
         self.locator = Locator(_INTERNAL)
         self.before = self._surroundings()
@@ -287,21 +287,3 @@ def _concrete(name: str, problem: Exception) -> TracingError:
         f"{place}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), which JAX cannot trace either. "
         "Use jnp.where for branches on elements, or pass the number as a Python argument"
     )
-
-
-def _input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:
-    """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
-    positional = named[: len(args)] + [f"{rest}_{i}" for i in range(len(args) - len(named))]
-    return [_name(path, positional) for path in paths(tree)]
-
-
-def _name(path: Path, positional: list[str]) -> str:
-    where, first, *rest = path
-    head = positional[first] if where == 0 else str(first)
-    return legal("_".join([head, *map(str, rest)]))

@@ -13,6 +13,7 @@ from jax.extend.core import Primitive
 from ...ir.graph import Node
 from ...ops.text import factor
 from ...sizes import Symbol
+from ..index_text import index_text
 from .equations import Choice, Numbers, Whole
 from .names import CUSTOM, METHOD, is_primitive, primitive
 
@@ -41,7 +42,7 @@ class JaxCalls:
         params = [f"{key}={text(item)!r}" for key, item in node.params.items()]
         key = node.op.rpartition(".")[2]
         if key == "__getitem__":
-            return f"{factor(repr(inputs[0]))}[{_index(inputs[1])}]"
+            return f"{factor(repr(inputs[0]))}[{index_text(inputs[1])}]"
         if node.op == CUSTOM:
             return f"{inputs[0]!r}({', '.join([*map(repr, inputs[1:]), *params])})"
         if node.op.startswith(METHOD):
@@ -110,16 +111,3 @@ def _shortened(name: str) -> str:
         if name.startswith(whole):
             return short + name.removeprefix(whole)
     return name
-
-
-def _index(index: Any) -> str:
-    if isinstance(index, tuple) and index:
-        return ", ".join(map(_index_part, index)) + ("," if len(index) == 1 else "")
-    return _index_part(index)
-
-
-def _index_part(part: Any) -> str:
-    if isinstance(part, slice):
-        start, stop, step = ("" if item is None else repr(item) for item in (part.start, part.stop, part.step))
-        return f"{start}:{stop}" + (f":{step}" if step else "")
-    return "..." if part is Ellipsis else repr(part)

@@ -11,6 +11,7 @@ import numpy as np
 from ...ir.graph import Node
 from ...ops.text import factor
 from ...sizes import Symbol
+from ..index_text import index_text
 from .names import METHOD
 
 _OPERATORS = {
@@ -41,9 +42,9 @@ class NumpyCalls:
             return _call(re.sub(r"^scipy\.", "", re.sub(r"^numpy\.", "np.", name)), inputs, params)
         name = node.op.removeprefix(METHOD)
         if name == "__getitem__":
-            return f"{factor(repr(inputs[0]))}[{_index(inputs[1])}]"
+            return f"{factor(repr(inputs[0]))}[{index_text(inputs[1])}]"
         if name == "__setitem__":
-            return f"{inputs[0]!r}[{_index(inputs[1])}] = {inputs[2]!r}"
+            return f"{inputs[0]!r}[{index_text(inputs[1])}] = {inputs[2]!r}"
         if name.endswith(".__get__"):
             return f"{factor(repr(inputs[0]))}.{name.removesuffix('.__get__')}"
         if name in _OPERATORS:
@@ -74,16 +75,3 @@ class NumpyCalls:
 
 def _call(name: str, inputs: list[Any], params: dict[str, Any]) -> str:
     return f"{name}({', '.join([*map(repr, inputs), *(f'{key}={value!r}' for key, value in params.items())])})"
-
-
-def _index(index: Any) -> str:
-    if isinstance(index, tuple) and index:
-        return ", ".join(map(_index_part, index)) + ("," if len(index) == 1 else "")
-    return _index_part(index)
-
-
-def _index_part(part: Any) -> str:
-    if isinstance(part, slice):
-        start, stop, step = ("" if item is None else repr(item) for item in (part.start, part.stop, part.step))
-        return f"{start}:{stop}" + (f":{step}" if step else "")
-    return "..." if part is Ellipsis else repr(part)

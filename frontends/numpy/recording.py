@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,6 @@ import numpy as np
 
 from ...errors import TracingError
 from ...ir.graph import Effect, Graph
-from ...naming import legal
 from ...passes.aliases import Aliases
 from ...tracing import Reach, Recorder, Surroundings, facts_outside, refuse_escapes
 from ...tracing.conjunction import Fact
@@ -21,7 +19,8 @@ from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place
 from ...tracing.stateful import Stateful
 from ...tracing.updates import Containers
-from ...trees import Branch, Item, Leaf, Path, Tree, call_of, flatten, paths, statics
+from ...trees import Branch, Item, Leaf, Tree, call_of, flatten, statics
+from ..signatures import input_names
 from .capture import Capture
 from .kept_numbers import KeptNumbers
 from .parameters import Weights
@@ -166,23 +165,6 @@ def _typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
         leaf = next(leaves)
         return Item(type(leaf)) if isinstance(leaf, np.generic) else tree
     return Branch(tree.type, tree.keys, tuple(_typed(child, leaves) for child in tree.children)) if isinstance(tree, Branch) else tree
-
-
-def input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:
-    """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
-    positional = names[: len(args)] + [f"{rest}_{i}" for i in range(len(args) - len(names))]
-    return [_name(path, positional) for path in paths(tree)]
-
-
-def _name(path: Path, positional: list[str]) -> str:
-    where, first, *rest = path
-    return legal("_".join([positional[first] if where == 0 else str(first), *map(str, rest)]))
 
 
 # ------------------------------------------------------------------------------------- the graph

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 import torch
 
 from ...errors import TracingError
-from ...naming import legal
-from ...trees import Path, Tree, paths, static_paths
+from ...trees import Tree, static_paths
+from .. import signatures
 from .sizes import is_symbolic
 
 
@@ -50,34 +49,20 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def input_names(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], tree: Tree) -> list[str]:
+def input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:
     """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
-    positional = _positional_names(function, len(args))
-    return [_name(path, positional) for path in paths(tree)]
+    return signatures.input_names(_called(function), args, tree)
+
+
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function.forward if isinstance(function, torch.nn.Module) else function
 
 
 def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
     """The modules, functions and other objects in the arguments that are not taken apart, by name."""
-    positional = _positional_names(function, len(args))
+    positional = signatures.positional_names(_called(function), len(args))
     return [
-        (_name(path, positional), item)
+        (signatures.name_at(path, positional), item)
         for path, item in static_paths(tree)
         if len(path) > 1 and (callable(item) or hasattr(item, "__dict__"))
     ]
-
-
-def _name(path: Path, positional: list[str]) -> str:
-    where, first, *rest = path
-    head = positional[first] if where == 0 else str(first)
-    return legal("_".join([head, *map(str, rest)]))
-
-
-def _positional_names(function: Callable[..., Any], count: int) -> list[str]:
-    called = function.forward if isinstance(function, torch.nn.Module) else function
-    try:
-        parameters = list(inspect.signature(called).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
-    return names[:count] + [f"{rest}_{i}" for i in range(count - len(names))]

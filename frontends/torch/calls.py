@@ -12,6 +12,7 @@ import torch
 from ...ir.graph import Node
 from ...ops.text import factor
 from ...sizes import Symbol
+from ..index_text import index_text
 from .names import row_key
 
 _OPERATORS = {
@@ -41,9 +42,9 @@ class TorchCalls:
         params = {key: text(item) for key, item in node.params.items()}
         key = row_key(node.op)
         if key == "__getitem__":
-            return f"{inputs[0]!r}[{_index(inputs[1])}]"
+            return f"{inputs[0]!r}[{index_text(inputs[1])}]"
         if key == "__setitem__":
-            return f"{inputs[0]!r}[{_index(inputs[1])}] = {inputs[2]!r}"
+            return f"{inputs[0]!r}[{index_text(inputs[1])}] = {inputs[2]!r}"
         if node.op.endswith(".__get__"):
             return f"{inputs[0]!r}.{key}"
         if node.op.startswith(_METHOD) and not params and _ARITY.get(key) == len(inputs):
@@ -81,16 +82,3 @@ class TorchCalls:
 
 def _factor(item: Any) -> str:
     return factor(repr(item))
-
-
-def _index(index: Any) -> str:
-    if isinstance(index, tuple) and index:
-        return ", ".join(map(_index_part, index)) + ("," if len(index) == 1 else "")
-    return _index_part(index)
-
-
-def _index_part(part: Any) -> str:
-    if isinstance(part, slice):
-        start, stop, step = ("" if item is None else repr(item) for item in (part.start, part.stop, part.step))
-        return f"{start}:{stop}" + (f":{step}" if step else "")
-    return "..." if part is Ellipsis else repr(part)

@@ -130,7 +130,7 @@ def _attempt(
     weights = Weights(function, given_objects(function, args, tree))
     with alone, weights.exclusive():
         capture = Capture(Recorder(name, "torch"), weights, for_torch, draws, keys)
-        for leaf_name, tensor in zip(input_names(function, args, kwargs, tree), tensors):
+        for leaf_name, tensor in zip(input_names(function, args, tree), tensors):
             capture.add_input(leaf_name, tensor)
         capture.count_call_inputs, capture.arrays = len(tensors), arrays
         again_args, again_kwargs = call_of(tree, tensors)
