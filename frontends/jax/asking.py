@@ -2,7 +2,8 @@
 
 JAX keeps what it has traced in tables whose keys hold sizes, and looks into them from C, so that the frame is that of whoever called it: of the
 user's code too. There a comparison must say "not known to be equal" and assume nothing. A comparison written in Python, a set, a dict or
-a method of a tuple wants to know; told apart by the instruction that runs and, where that is a call, by what is called.
+a method of a tuple wants to know; told apart by the instruction that runs and, where that is a call, by what is called. A method that
+compares two objects by their parts, such as that of a dataclass, asks on behalf of whoever compares the objects.
 """
 
 from __future__ import annotations
@@ -20,8 +21,18 @@ _CALLS = frozenset(code for name, code in dis.opmap.items() if name.startswith("
 _CONTAINERS = frozenset({
     "set", "frozenset", "dict", "Counter", "OrderedDict", "defaultdict", "fromkeys", "count", "index", "get", "pop", "remove", "discard", "add", "update",
     "setdefault", "isdisjoint", "issubset", "issuperset", "union", "intersection", "difference", "symmetric_difference", "__contains__", "__getitem__",
-    "hash", "eq", "ne", "contains", "countOf", "indexOf", "unique", "",
+    "hash", "eq", "ne", "contains", "countOf", "indexOf", "unique", "list", "tuple", "next", "sum", "any", "all", "",
 })  # fmt: skip
+
+
+_PARTS = frozenset({"__eq__", "__ne__", "__hash__"})  # methods that ask their parts what they are asked
+
+
+def asker(frame: FrameType) -> FrameType:
+    """The frame of whoever compares or looks up, behind methods of objects that hold sizes."""
+    while frame.f_code.co_name in _PARTS and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
 
 
 def is_jax(frame: FrameType) -> bool:

@@ -21,7 +21,7 @@ from jax.extend.core import Primitive
 from ...errors import TracingError
 from ...ops.bounds import nonnegative
 from ...sizes import Size, apply, hint_of
-from .asking import compares, is_jax, wants_answer
+from .asking import asker, compares, is_jax, wants_answer
 
 _recording = threading.local()  # .now: the recording of this thread
 
@@ -184,15 +184,16 @@ def _leaves_open(condition: Any, frame: FrameType) -> bool:
     recording = getattr(_recording, "now", None)
     if recording is None or not recording.knows(condition):
         return True
-    if is_jax(frame):
-        return not compares(frame) or _is_broadcast(condition, frame)
-    return not wants_answer(frame)
+    asking = asker(frame)
+    if is_jax(asking):
+        return not compares(asking) or _is_broadcast(condition, frame)
+    return not wants_answer(asking)
 
 
 def _key(size: Size, frame: FrameType) -> int:
     """The hash of a size: where the user's code looks it up, that of the number."""
     recording = getattr(_recording, "now", None)
-    wanted = recording is not None and recording.knows(size) and wants_answer(frame)
+    wanted = recording is not None and recording.knows(size) and wants_answer(asker(frame))
     return hash(decided(size) if wanted else size)
 
 

@@ -14,7 +14,4 @@ RECORDED_AGAIN = {
     "shapes-take wrap": _BY_HAND,
 }  # samples that need another recording at their other sizes
 
-# Samples that are recorded once or twice: tables that JAX keeps of functions it has traced compare sizes, and what is in them depends on what ran before.
-SOMETIMES_AGAIN = {"shapes-vmap dynamic_slice"}
-
 UNSUPPORTED: dict[tuple[str, str], tuple[type[Exception], str]] = {}  # (sample, target): the error and its words

@@ -17,7 +17,7 @@ from ..support.compare import assert_same, to_numpy
 from ..support.samples import Sample, made
 from ..support.tolerance import NARROWER
 from . import samples
-from .limits import RECORDED_AGAIN, SOMETIMES_AGAIN, UNSUPPORTED
+from .limits import RECORDED_AGAIN, UNSUPPORTED
 
 TARGETS = ("jax", "torch", "tensorflow", "numpy")
 MODULES = [
@@ -79,7 +79,7 @@ def test_sample(name: str, targets: tuple[str, ...]) -> None:
         graph = recorded(sample, to) if first is None else first.to(to)
         first = first or (None if to == "jax" else graph.to(to))  # before calls record more
         counts.add(check(graph, to, calls, sample.kwargs))
-    assert max(counts) == 1 or name in (*RECORDED_AGAIN, *SOMETIMES_AGAIN), f"recorded {max(counts)} times"
+    assert max(counts) == 1 or name in RECORDED_AGAIN, f"recorded {max(counts)} times"
     assert max(counts) > 1 or name not in RECORDED_AGAIN or targets != TARGETS, "recorded once"
 
 
@@ -94,4 +94,4 @@ def test_names_are_unique() -> None:
 
 
 def test_limits_name_samples() -> None:
-    assert {*RECORDED_AGAIN, *SOMETIMES_AGAIN, *(name for name, _ in UNSUPPORTED)} <= SAMPLES.keys()
+    assert {*RECORDED_AGAIN, *(name for name, _ in UNSUPPORTED)} <= SAMPLES.keys()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +171,16 @@ def test_sizes_that_decide_are_guards() -> None:
     assert len(graph.variants) == 2
 
 
+@dataclass(frozen=True)
+class Rows:
+    """An object that compares its sizes; all have one hash, so that each table has to compare them."""
+
+    number: int
+
+    def __hash__(self) -> int:
+        return 1
+
+
 LOOKED_UP: list[Any] = [
     lambda x: x * (2 if x.shape[0] in {2, 5} else 3),
     lambda x: x * {2: 5, 3: 7, 4: 9}.get(x.shape[0], 1),
@@ -183,6 +196,9 @@ LOOKED_UP: list[Any] = [
     lambda x: x * (2 if x.shape[0] % 2 else 3),
     lambda x: x * (5 if not x.shape[0] - 3 else 7),
     lambda x: jnp.zeros(x.shape[0] - 2).sum() + x.shape[0] // 2,
+    lambda x: x * len(list(itertools.groupby(x.shape))),
+    lambda x: x * (2 if Rows(x.shape[0]) == Rows(3) else 3),
+    lambda x: x * {Rows(2): 5, Rows(3): 7}.get(Rows(x.shape[0]), 1),
 ]
 
 
@@ -191,6 +207,21 @@ def test_sizes_that_are_looked_up(function: Any) -> None:
     graph = graph_compiler.compile(function, args=(jnp.ones((2, 3)),), source="jax", to="numpy")
     for rows in (2, 3, 4, 5):
         assert_same(graph(np.ones((rows, 3), np.float32)), function(jnp.ones((rows, 3))))
+
+
+def test_tables_of_functions_assume_no_sizes() -> None:
+    """What is looked up for other rows says nothing of these: such tables, JAX's own too, hold whatever ran before."""
+
+    @functools.lru_cache
+    def as_float(rows: Rows) -> Any:
+        return rows.number * 1.0
+
+    function = lambda x: x * as_float(Rows(x.shape[0]))  # noqa: E731
+    assert as_float(Rows(5)) == 5.0
+    graph = graph_compiler.compile(function, args=(X,), to="numpy")
+    for rows in (2, 5, 7):
+        assert_same(graph(np.ones((rows, 3), np.float32)), function(jnp.ones((rows, 3))))
+    assert len(graph.variants) == 1
 
 
 def test_loops_over_sizes() -> None:
