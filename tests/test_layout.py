@@ -341,6 +341,15 @@ IMAGES = torch.linspace(-1, 1, 2 * 3 * 24 * 20).sin().reshape(2, 3, 24, 20)
 OTHERS = torch.linspace(-1, 1, 3 * 3 * 18 * 26).cos().reshape(3, 3, 18, 26)
 
 
+@pytest.mark.parametrize(("kernel", "stride", "padding"), [((4, 4), (4, 4), 0), ((3, 2), (3, 2), 1), ((3, 3), (2, 2), (0, 2)), ((5, 1), (5, 1), (3, 0))])
+def test_patches(kernel: tuple[int, int], stride: tuple[int, int], padding: int | tuple[int, int]) -> None:
+    """A weight that is larger than all windows together, as that of a vision transformer: windows side by side, overlapping, at the edges, cut off."""
+    layer = nn.Conv2d(3, 200, kernel, stride, padding).requires_grad_(False)
+    graph = graph_compiler.compile(lambda x: layer(x).flatten(2).transpose(1, 2), args=(IMAGES[:1],), to="jax")
+    for images in (IMAGES[:1], OTHERS[:2, :, :11, :13]):
+        np.testing.assert_allclose(graph(images), layer(images).flatten(2).transpose(1, 2), atol=1e-5)
+
+
 @pytest.mark.parametrize(("to", "expected"), [("jax", 2), ("tensorflow", 2), ("numpy", 2)])
 def test_a_network_is_permuted_at_its_edges(network: Network, to: str, expected: int) -> None:
     """Channels last: the image going in and the features coming out. Channels first: the two permutations that the user wrote."""

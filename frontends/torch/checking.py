@@ -79,9 +79,9 @@ def random_kept() -> Iterator[None]:
 
 
 @contextmanager
-def undone(weights: Weights, seed: int) -> Iterator[None]:
-    """Inside of the block torch's generator starts from ``seed``; afterwards it and all buffers are as before."""
-    state = State(weights)
+def undone(weights: Weights, seed: int, state: State | None = None) -> Iterator[None]:
+    """Inside of the block torch's generator starts from ``seed``; afterwards it, all buffers and the ``state`` (all that is within reach) are as before."""
+    state = state or State(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
     try:
         with random_kept():

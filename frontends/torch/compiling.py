@@ -12,7 +12,7 @@ from ...ir.graph import Graph
 from ...passes.aliases import Aliases
 from ...trees import iterate_structure
 from .checking import undone
-from .parameters import Weights
+from .state import State
 
 _CLOSE = {2: 5e-2, 4: 1e-3}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
 
@@ -49,15 +49,15 @@ def kept(result: Any) -> list[torch.Tensor]:
 
 
 def differs_outside(
-    graph: Graph, weights: Weights, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seen: list[torch.Tensor]
+    graph: Graph, state: State, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seen: list[torch.Tensor]
 ) -> bool:
     """Whether the function gives something else than what was ``seen`` when it is not told that it is being compiled.
 
-    Functions that draw random numbers, write to what they are given or keep state are not asked.
+    ``state`` is what the function can reach; it is put back. Functions that draw random numbers, write to what they are given or keep state are not asked.
     """
     if not _is_pure(graph):
         return False
-    with undone(weights, seed=0):
+    with undone(state.weights, seed=0, state=state):
         try:
             plain = kept(function(*args, **kwargs))
         except Exception:

@@ -153,7 +153,7 @@ def _attempt(
         finally:
             state.restore()
             capture.forget_arrays()
-        other = claim.asked and not found and differs_outside(graph, weights, function, *call_of(tree, tensors), seen)
+        other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
     facts = surroundings_of(weights, graph, asked.modules(), only_without_grad)
     facts += outside_of((function, *statics(tree)), state.free(containers))

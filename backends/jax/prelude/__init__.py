@@ -46,6 +46,7 @@ from .convolution import depthwise_conv as depthwise_conv
 from .convolution import im2col as im2col
 from .convolution import plus_bias as plus_bias
 from .convolution import shifted as shifted
+from .convolution import tiles as tiles
 from .convolution import window_counts as window_counts
 from .creation import linspace as linspace
 from .elementwise import absolute as absolute

@@ -88,11 +88,31 @@ def depthwise_conv(x: jax.Array, weight: jax.Array, *shape: Any) -> jax.Array:
     return sum(part * tap for part, tap in zip(parts, taps)).astype(x.dtype)
 
 
-def conv_of_columns(x: jax.Array, weight: jax.Array, *shape: Any) -> jax.Array:
+def conv_of_columns(
+    x: jax.Array,
+    weight: jax.Array,
+    strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    dilation: tuple[int, ...],
+) -> jax.Array:
     """Convolution of ``x[batch, *space, channels]`` as the product of its windows with the weight as it is."""
-    parts = shifted(x, weight.shape[2:], *shape)
-    columns = jnp.stack(parts, axis=-1).reshape(*parts[0].shape[:-1], math.prod(weight.shape[1:]))
+    kernel = weight.shape[2:]
+    if tuple(strides) == kernel and all(step == 1 for step in dilation):
+        columns = tiles(x, kernel, padding)
+    else:
+        columns = jnp.stack(shifted(x, kernel, strides, padding, dilation), axis=-1)
+    columns = columns.reshape(*columns.shape[: x.ndim - 1], math.prod(weight.shape[1:]))
     return jnp.inner(columns, weight.reshape(weight.shape[0], -1))
+
+
+def tiles(x: jax.Array, kernel: tuple[int, ...], padding: tuple[tuple[int, int], ...]) -> jax.Array:
+    """The windows of ``x[batch, *space, channels]`` that lie side by side, as [batch, *windows, channels, *kernel]."""
+    rank = len(kernel)
+    counts = window_counts(x, kernel, kernel, padding, (1,) * rank)
+    padded = lax.pad(x, np.zeros((), x.dtype), [(0, 0, 0), *((*pair, 0) for pair in padding), (0, 0, 0)])
+    whole = padded[(slice(None), *(slice(n * k) for n, k in zip(counts, kernel)))]
+    parts = whole.reshape(x.shape[0], *(size for pair in zip(counts, kernel) for size in pair), x.shape[-1])
+    return parts.transpose(0, *range(1, 2 * rank, 2), 2 * rank + 1, *range(2, 2 * rank + 1, 2))
 
 
 def conv_transpose(
