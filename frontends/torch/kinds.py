@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-CREATES = frozenset({"arange", "zeros", "ones", "full", "empty", "eye", "linspace"})
+CREATES = frozenset(
+    {
+        "arange",
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "eye",
+        "linspace",
+        "logspace",
+        "rand",
+        "randn",
+        "randperm",
+        "hann_window",
+        "hamming_window",
+    }
+)
 TAKES_SIZES = CREATES | {
     "split", "split_with_sizes", "tensor_split", "chunk", "view", "reshape", "expand", "repeat", "narrow", "new_zeros", "new_ones", "new_full",
-    "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu", "as_strided",
+    "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu", "as_strided", "interpolate", "upsample", "unfold", "fold", "select", "diag",
+    "diagonal", "diagflat", "diag_embed", "one_hot", "rot90", "flip", "kthvalue", "pixel_shuffle", "pixel_unshuffle", "vander",
+    "flatten", "unsqueeze", "squeeze", "transpose", "permute", "movedim", "swapaxes", "unbind", "hsplit", "vsplit", "dsplit", "broadcast_to",
+    "cat", "stack", "cumsum", "cumprod", "softmax", "log_softmax", "group_norm", "histc",
+    *(f"{kind}_pool{rank}d" for kind in ("adaptive_avg", "adaptive_max", "avg", "max", "lp") for rank in (1, 2, 3)),
 }  # fmt: skip
 DATA_SIZED = frozenset(
     {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.nn import functional
 
 from .table import ELSEWHERE, TARGETS, Program
 
@@ -474,3 +475,18 @@ PROGRAMS += [
     Program(f.__name__, lambda f=f: f, tuple(lambda x=x: (torch.tensor(x),) for x in _CONTAINING), variants=2)
     for f in (number_is_contained, tensor_is_contained)
 ]
+
+_TAKEN_AS_NUMBERS: dict[str, Any] = {
+    "interpolate": lambda x, n: functional.interpolate(x[None, None], size=(n[0], n[1] + 1), mode="bilinear"),
+    "adaptive_pool": lambda x, n: functional.adaptive_avg_pool2d(x[None], (n[0], n[1])),
+    "max_pool": lambda x, n: functional.max_pool2d(x[None], n[0], stride=n[1]),
+    "unfold": lambda x, n: x.unfold(0, n[0], 1),
+    "diag": lambda x, n: torch.diag(x, n[0] - 1),
+    "cat_axis": lambda x, n: torch.cat([x, x], n[0] - 2),
+    "one_hot": lambda x, n: functional.one_hot(n, n[0] + 2) * x.sum(),
+}
+_COUNTS = tuple(
+    lambda n=n, size=size: (torch.arange(float(size * 5)).reshape(size, 5), torch.tensor(n))
+    for n, size in (([2, 3], 5), ([2, 3], 4), ([3, 2], 5))
+)
+PROGRAMS += [Program(f"number_for_{name}", lambda f=f: f, _COUNTS, variants=2) for name, f in _TAKEN_AS_NUMBERS.items()]
