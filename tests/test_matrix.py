@@ -16,7 +16,7 @@ from graph_compiler import ops
 from graph_compiler.api import FRONTENDS
 from graph_compiler.ir import Graph
 from graph_compiler.passes import prune
-from graph_compiler.tracing import recording
+from graph_compiler.tracing import Request, recording
 
 from .limits import TARGETS
 from .support.one_call import raise_call
@@ -79,7 +79,7 @@ def raised(sample: Sample) -> Graph:
     """The canonical graph of a sample's call."""
     frontend = importlib.import_module("graph_compiler.frontends.torch")
     with recording():
-        recorded = frontend.record(sample.function, made(sample.args), made(sample.kwargs, seed=1), "sample", False)
+        recorded = frontend.record(Request(sample.function, made(sample.args), made(sample.kwargs, seed=1), "sample", same_framework=False))
     graph: Graph = frontend.raise_graph(prune(recorded.graph)[0])
     return graph
 

@@ -8,7 +8,6 @@ from typing import Any
 from ...ir.graph import Graph
 from . import checking as checking
 from . import files as files
-from .recording import Recording as Recording
 from .recording import record as record
 from .source import JaxCalls
 

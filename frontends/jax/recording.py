@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +14,12 @@ import jax
 import numpy as np
 
 from ...errors import TracingError
-from ...ir.graph import Graph, Node, Origin, Value
+from ...ir.graph import Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
-from ...tracing import Locator, Recorder, Surroundings
+from ...tracing import Locator, Recorder, Recording, Request, Surroundings
 from ...tracing.escapes import refuse_escapes
 from ...tracing.overlap import NO_ARRAY
-from ...tracing.places import Place
-from ...tracing.stateful import Stateful
 from ...trees import Tree, call_of, flatten, statics
 from ..signatures import input_names
 from .calls import custom_rules_kept, seen
@@ -31,20 +29,9 @@ from .outside import outside_of
 from .parameters import Weights, is_module
 from .sizes import deciding, expression_of, is_symbolic, symbolic
 
-_NOTHING_STATEFUL = Stateful()
 _alone = threading.RLock()  # the public functions are replaced for the whole process: one thread records at a time
 _MOST_ATTEMPTS = 8
 _INTERNAL = ("jax", "jaxlib", "flax", "optax", "numpy", "functools", "contextlib")
-
-
-@dataclass
-class Recording:
-    """A recorded graph with what is needed to run it beside the original."""
-
-    graph: Graph
-    weights: Weights
-    surroundings: Surroundings
-    places: tuple[Place, ...] = ()
 
 
 def is_array(item: Any) -> bool:
@@ -61,25 +48,15 @@ def opens(item: Any) -> bool:
     return not is_module(item) and not type(item).__module__.startswith(("flax.", "jax."))
 
 
-def record(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    name: str,
-    for_jax: bool = True,
-    places: Sequence[Place] = (),
-    stateful: Stateful = _NOTHING_STATEFUL,
-    numbers: bool = True,
-    draws: bool = True,
-) -> Recording:
-    """Traces ``function(*args, **kwargs)``. Sizes are symbols; those of which JAX needs the number are fixed, and it is traced again.
+def record(request: Request) -> Recording:
+    """Traces the function. Sizes are symbols; those of which JAX needs the number are fixed, and it is traced again.
 
-    ``for_jax``: whether the graph will run in JAX. A function of JAX keeps no state but in the variables of ``nnx`` modules.
+    A function of JAX keeps no state but in the variables of ``nnx`` modules.
     """
     assumed = Assumed()
     with _alone:
         for _ in range(_MOST_ATTEMPTS):
-            attempt = _Attempt(function, args, kwargs, name, for_jax, assumed)
+            attempt = _Attempt(request, assumed)
             try:
                 return attempt.run()
             except Exception as problem:
@@ -87,7 +64,7 @@ def record(
                 if more == assumed:
                     raise
                 assumed = more
-    raise TracingError(f"{name} could not be traced with symbolic sizes, nor with those of the call")
+    raise TracingError(f"{request.name} could not be traced with symbolic sizes, nor with those of the call")
 
 
 @dataclass(frozen=True)
@@ -101,14 +78,12 @@ class Assumed:
 class _Attempt:
     """One tracing."""
 
-    def __init__(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, for_jax: bool, assumed: Assumed
-    ) -> None:
-        self.function, self.for_jax, self.assumed = function, for_jax, assumed
+    def __init__(self, request: Request, assumed: Assumed) -> None:
+        self.function, self.for_jax, self.assumed = request.function, request.same_framework, assumed
         self.first: dict[int, Size] = {}  # size now -> the symbol of the first axis that has it
-        self.leaves, self.tree = flatten((args, kwargs), is_array, opens)
-        self.names = input_names(function, args, self.tree)
-        self.recorder, self.weights = Recorder(name, "jax"), Weights(function)
+        self.leaves, self.tree = flatten((request.args, request.kwargs), is_array, opens)
+        self.names = input_names(self.function, request.args, self.tree)
+        self.recorder, self.weights = Recorder(request.name, "jax"), Weights(self.function)
         self.locator = Locator(_INTERNAL)
         self.before = self._surroundings()
         self.types: list[Any] = []

@@ -9,7 +9,6 @@ from . import checking as checking
 from . import files as files
 from .calls import NumpyCalls
 from .patches import unrecorded as unrecorded
-from .recording import Recording as Recording
 from .recording import record as record
 
 name = "numpy"

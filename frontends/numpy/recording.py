@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,11 @@ import numpy as np
 from ...errors import TracingError
 from ...ir.graph import Effect, Graph
 from ...passes.aliases import Aliases
-from ...tracing import Reach, Recorder, Surroundings, facts_outside, refuse_escapes
+from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
 from ...tracing.conjunction import Fact
 from ...tracing.host_random import host_state, restore_host_state, same_host_state
 from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place
-from ...tracing.stateful import Stateful
 from ...tracing.updates import Containers
 from ...trees import Branch, Item, Leaf, Tree, call_of, flatten, statics
 from ..signatures import input_names
@@ -28,57 +26,36 @@ from .patches import replaced
 from .sizes import expression_of, is_symbolic
 from .traced import is_traced
 
-_NOTHING_STATEFUL = Stateful()
 _INTERNAL = ("numpy", "scipy", "torch", "jax", "jaxlib", "tensorflow", "graph_compiler")
 _alone = threading.RLock()  # the functions that are replaced belong to the whole process: one thread records at a time
 
 
-@dataclass
-class Recording:
-    """A recorded graph with what is needed to run it beside the original."""
-
-    graph: Graph
-    weights: Weights
-    surroundings: Surroundings
-    places: tuple[Place, ...] = ()
-
-
-def record(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    name: str,
-    same_framework: bool = True,
-    places: Sequence[Place] = (),
-    stateful: Stateful = _NOTHING_STATEFUL,
-    numbers: bool = True,
-    draws: bool = True,
-) -> Recording:
-    """Runs ``function(*args, **kwargs)`` and records it; see :class:`graph_compiler.runtime.source_framework.SourceFramework`.
+def record(request: Request) -> Recording:
+    """Runs the function and records it; see :class:`graph_compiler.runtime.source_framework.SourceFramework`.
 
     Arrays that the function keeps outside of its arguments are parameters, and may be replaced or written to; other state is an error.
     """
-    known = list(places)
+    known = list(request.places)
     for _ in range(_MOST_ROUNDS):
-        recording, found = _attempt(function, args, kwargs, name, known, stateful)
+        recording, found = _attempt(request, known)
         if not found:
             return recording
         known += found
-    raise TracingError(f"{name} changes other numbers each time it is recorded: {', '.join(place.name for place in known[-5:])}")
+    places = ", ".join(place.name for place in known[-5:])
+    raise TracingError(f"{request.name} changes other numbers each time it is recorded: {places}")
 
 
 _MOST_ROUNDS = 5
 
 
-def _attempt(
-    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str, places: Sequence[Place], stateful: Stateful
-) -> tuple[Recording, list[Place]]:
+def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list[Place]]:
     """A recording, and the places of numbers that it shows to change although they are not among ``places``."""
+    function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = flatten((args, kwargs), is_array)
     tree = _typed(tree, iter(leaves))
     with _alone:
         code = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
-        capture, weights = Capture(Recorder(name, "numpy")), Weights(function, code.functions, stateful.objects)
+        capture, weights = Capture(Recorder(request.name, "numpy")), Weights(function, code.functions, stateful.objects)
         before, numbers = Surroundings(facts_outside(code, contents=_elements)), KeptNumbers(places)
         known: dict[int, Any] = {}
         names = input_names(function, args, tree)
@@ -96,7 +73,9 @@ def _attempt(
             weights.restore()
             capture.forget_arrays()
         if what := before.reason():
-            raise TracingError(f"{name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead")
+            raise TracingError(
+                f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead"
+            )
     surroundings = _surroundings(function, tree, graph, weights, containers, numbers)
     return Recording(graph, weights, surroundings, numbers.places), found
 

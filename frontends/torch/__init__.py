@@ -8,7 +8,6 @@ from . import files as files
 from .calls import TorchCalls
 from .capture import unrecorded as unrecorded
 from .examples import example_inputs as example_inputs
-from .recording import Recording as Recording
 from .recording import record as record
 
 name = "torch"

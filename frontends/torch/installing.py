@@ -5,17 +5,17 @@ A hook is a part of the program, not of its state: what is to be recorded is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
 
-from ...ir.graph import Graph
 from ...ir.sameness import same_program
+from ...tracing import Recording
 from ...tracing.places import Place
 
 if TYPE_CHECKING:
-    from .recording import Recording
+    from .recording import Attempt
 
 _HOOKS = tuple(name for name in vars(torch.nn.Module()) if "forward" in name and "hooks" in name)
 
@@ -25,22 +25,23 @@ def is_hook(place: Place) -> bool:
     return any(f"{name}[" in place.name for name in _HOOKS)
 
 
-def as_installed(graph: Graph, left: Mapping[Place, Any], attempt: Callable[[], tuple[Recording, dict[Place, Any]]]) -> Recording | None:
-    """The function recorded again with what its first recording has ``left``, where that changes nothing any more and the graph is the same.
+def as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
+    """The function recorded again with what its ``first`` recording has left, where that changes nothing any more and the graph is the same.
 
     What was left then stays, as after the first call of the original; otherwise it is taken back, and None is given.
     """
-    before = {place: place.read() for place in left}
-    for place, item in left.items():
+    before = {place: place.read() for place in first.left}
+    for place, item in first.left.items():
         place.write(item)
-    again = None
+    again: Recording | None = None
     try:
-        again, more = attempt()
-        again = again if not (more or again.is_other_code) and same_program(graph, again.graph) else None
+        made = attempt()
+        if not (made.left or made.is_other_code) and same_program(first.recording.graph, made.recording.graph):
+            again = made.recording
     except Exception:  # reported where it is recorded with state
-        again = None
+        pass
     finally:
         if again is None:
-            for place in left:
-                place.write(before[place])
+            for place, item in before.items():
+                place.write(item)
     return again

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from ...errors import TracingError
-from ...ir.graph import Graph
-from ...tracing import Recorder, Surroundings
+from ...tracing import Recorder, Recording, Request, Surroundings
 from ...tracing.caches import Caches
 from ...tracing.places import Place, together
-from ...tracing.stateful import Stateful
 from ...tracing.updates import Containers
 from ...trees import call_of, flatten, iterate_structure, statics
 from .arguments import given_objects, input_names, is_array, opens, to_tensor
@@ -33,94 +31,64 @@ from .training import TrainingReads
 from .typed import typed
 from .versions import dict_version
 
-_NOTHING_STATEFUL = Stateful()
-
-
-@dataclass
-class Recording:
-    """A recorded graph with what is needed to run it beside the original: where the parameters live, and what it relies on."""
-
-    graph: Graph
-    weights: Weights
-    surroundings: Surroundings
-    places: tuple[Place, ...] = ()
-    is_other_code: bool = False  # the function does something else when it is not told that it is being compiled
-
-
 _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
 
 
-def record(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    name: str,
-    for_torch: bool = True,
-    places: Sequence[Place] = (),
-    stateful: Stateful = _NOTHING_STATEFUL,
-    numbers: bool = True,
-    draws: bool = True,
-) -> Recording:
-    """Runs ``function(*args, **kwargs)`` and records it; ``for_torch`` is whether the graph will run in torch.
+@dataclass
+class Attempt:
+    """A recording, and what it has shown that was not known before.
 
-    ``places`` are known to be state; where others turn out to be, it is recorded again. ``stateful`` are objects to look into beside
-    those that the function reaches. ``numbers``: whether Python numbers in places become symbols; ``draws``: whether
-    those that Python and numpy draw do, instead of constants.
+    ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the function does something else when
+    it is not told that it is being compiled.
     """
-    known, keys, caches, rounds, compiled = list(places), KeySizes(), Caches(), 0, not for_torch
 
-    def attempt() -> tuple[Recording, dict[Place, Any]]:
+    recording: Recording
+    left: dict[Place, Any]
+    is_other_code: bool
+
+
+def record(request: Request) -> Recording:
+    """Runs the function and records it: again where places turn out to be state that were not known to be."""
+    known, keys, caches, rounds, compiled = list(request.places), KeySizes(), Caches(), 0, not request.same_framework
+
+    def attempt() -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
-        return context.run(
-            _attempt, function, args, kwargs, name, for_torch, _outermost(known), stateful, numbers, draws, keys, caches, compiled
-        )
+        return context.run(_attempt, replace(request, places=_outermost(known)), keys, caches, compiled)
 
     while rounds < _MOST_ROUNDS:
         try:
-            recording, found = attempt()
+            made = attempt()
         except Exception:
             if keys.next_attempt():
                 continue
-            if not (numbers and known):
+            if not (request.numbers and known):
                 raise
-            numbers = False  # symbols in their place may have been what failed
+            request = replace(request, numbers=False)  # symbols in their place may have been what failed
             continue
-        if not found and not recording.is_other_code:
-            return recording
-        if any(map(is_hook, found)) and (again := as_installed(recording.graph, found, attempt)):
+        if not made.left and not made.is_other_code:
+            return made.recording
+        if any(map(is_hook, made.left)) and (again := as_installed(made, attempt)):
             return again
-        compiled = compiled and not recording.is_other_code
+        compiled = compiled and not made.is_other_code
         keys.give_up()
-        known = [*places, *together(known[len(places) :], found)]
+        known = [*request.places, *together(known[len(request.places) :], list(made.left))]
         rounds += 1
-    raise TracingError(f"{name} keeps its state in other places each time it is recorded: {', '.join(place.name for place in known[-5:])}")
+    places = ", ".join(place.name for place in known[-5:])
+    raise TracingError(f"{request.name} keeps its state in other places each time it is recorded: {places}")
 
 
-def _outermost(places: Sequence[Place]) -> list[Place]:
+def _outermost(places: Sequence[Place]) -> tuple[Place, ...]:
     """Without the places inside of what another place holds, which is looked at as a whole."""
     inside = Containers(((), {}, tuple(place.read() for place in places)), is_array)
-    return [place for place in places if not inside.holds(place.held.item) or place.whole and inside.is_outer(place.held.item)]
+    return tuple(place for place in places if not inside.holds(place.held.item) or place.whole and inside.is_outer(place.held.item))
 
 
-def _attempt(
-    function: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    name: str,
-    for_torch: bool,
-    places: Sequence[Place],
-    stateful: Stateful,
-    numbers: bool,
-    draws: bool,
-    keys: KeySizes,
-    caches: Caches,
-    compiled: bool,
-) -> tuple[Recording, dict[Place, Any]]:
-    """A recording, and the places that it shows to be state although they are not among ``places``, with what it leaves there."""
+def _attempt(request: Request, keys: KeySizes, caches: Caches, compiled: bool) -> Attempt:
+    function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     opened = stateful.arguments(args, kwargs)
     leaves, tree = flatten(
         (args, kwargs),
-        lambda item: is_array(item) or for_torch and is_generator(item),
+        lambda item: is_array(item) or request.same_framework and is_generator(item),
         opens,
         lambda item: any(item is one for one in opened),
     )
@@ -129,12 +97,12 @@ def _attempt(
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
     with alone, weights.exclusive():
-        capture = Capture(Recorder(name, "torch"), weights, for_torch, draws, keys)
+        capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys)
         for leaf_name, tensor in zip(input_names(function, args, tree), tensors):
             capture.add_input(leaf_name, tensor)
         capture.count_call_inputs, capture.arrays = len(tensors), arrays
         again_args, again_kwargs = call_of(tree, tensors)
-        state = State(weights, places, stateful.objects, numbers)
+        state = State(weights, request.places, stateful.objects, request.numbers)
         caches.begin(state.world.caches)
         capture.generators = Generators(
             capture, (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs))))
@@ -144,7 +112,7 @@ def _attempt(
             containers = Containers(
                 (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
             )
-            with refusing(name), capture.isolated(), TrainingReads() as asked, compiling(compiled) as claim:
+            with refusing(request.name), capture.isolated(), TrainingReads() as asked, compiling(compiled) as claim:
                 result = function(*again_args, **again_kwargs)
                 seen = capture._quietly(kept, result) if claim.asked else []
             found = state.finish(capture, containers)
@@ -157,7 +125,7 @@ def _attempt(
     only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
     facts = surroundings_of(weights, graph, asked.modules(), only_without_grad)
     facts += outside_of((function, *statics(tree)), state.free(containers))
-    return Recording(graph, weights, Surroundings(facts, dict_version), state.places, other), left
+    return Attempt(Recording(graph, weights, Surroundings(facts, dict_version), state.places), left, other)
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:

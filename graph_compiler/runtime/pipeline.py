@@ -17,7 +17,7 @@ from ..errors import TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, layout, pointwise, prune, repeat_draws, share
-from ..tracing import Surroundings
+from ..tracing import Request, Surroundings
 from ..tracing import recording as open_recording
 from ..tracing.places import Place
 from ..tracing.stateful import Stateful
@@ -75,16 +75,19 @@ class Pipeline:
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
         with open_recording(), self._state():
+            options = self.options
             recording = self.frontend.record(
-                self.function,
-                args,
-                kwargs,
-                self.name,
-                self.same_framework,
-                self._places,
-                self.options.stateful,
-                numbers,
-                self.options.include_generators,
+                Request(
+                    self.function,
+                    args,
+                    kwargs,
+                    self.name,
+                    self.same_framework,
+                    self._places,
+                    options.stateful,
+                    numbers,
+                    options.include_generators,
+                )
             )
         self._note_places(recording.places)
         recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)

@@ -8,9 +8,7 @@ from typing import Any, Protocol
 
 from ..codegen.source import Dialect
 from ..ir.graph import Graph, Node, Value
-from ..tracing import Surroundings
-from ..tracing.places import Place
-from ..tracing.stateful import Stateful
+from ..tracing import Recording, Request
 
 
 class Weights(Protocol):
@@ -30,15 +28,6 @@ class Weights(Protocol):
 
     def is_trained(self, name: str) -> bool:
         """Whether an optimizer may change it: not a buffer."""
-
-
-class Recording(Protocol):
-    """What ``record`` gives: a graph, in the framework's own calls or canonical already, and what it relies on."""
-
-    graph: Graph
-    weights: Any
-    surroundings: Surroundings
-    places: tuple[Place, ...]
 
 
 class Reference(Protocol):
@@ -99,23 +88,8 @@ class SourceFramework(Protocol):
     checking: Reference
     files: SavedCalls
 
-    def record(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        name: str,
-        same_framework: bool,
-        places: Sequence[Place],
-        stateful: Stateful,
-        numbers: bool,
-        draws: bool,
-    ) -> Recording:
-        """Runs the function and records it. A frontend that records canonical graphs at once has nothing to raise.
-
-        ``same_framework`` is whether the graph will run in this framework; ``places`` are known to hold state, ``stateful`` objects are
-        looked into besides; ``numbers``: whether Python numbers in places become symbols; ``draws``: whether random numbers do, instead of constants.
-        """
+    def record(self, request: Request) -> Recording:
+        """Runs the function and records it. A frontend that records canonical graphs at once has nothing to raise."""
 
     def raise_graph(self, graph: Graph) -> Graph:
         """The canonical graph of one in the framework's own calls."""

@@ -7,4 +7,6 @@ from .outside import facts_outside as facts_outside
 from .provenance import Locator as Locator
 from .reach import Reach as Reach
 from .recorder import Recorder as Recorder
+from .request import Recording as Recording
+from .request import Request as Request
 from .surroundings import Surroundings as Surroundings

@@ -1,0 +1,42 @@
+"""What a frontend is asked to record, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.graph import Graph
+from .places import Place
+from .stateful import Stateful
+from .surroundings import Surroundings
+
+
+@dataclass(frozen=True)
+class Request:
+    """One call to be recorded, under a ``name``, and what the recording is for.
+
+    ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to hold state; ``stateful`` objects
+    are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places become symbols; ``draws``: whether
+    random numbers that Python and numpy draw do, instead of constants.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = field(default_factory=dict)
+    name: str = "function"
+    same_framework: bool = True
+    places: tuple[Place, ...] = ()
+    stateful: Stateful = field(default_factory=Stateful)
+    numbers: bool = True
+    draws: bool = True
+
+
+@dataclass
+class Recording:
+    """A recorded graph with what is needed to run it beside the original: where its arrays live, and what it relies on."""
+
+    graph: Graph
+    weights: Any
+    surroundings: Surroundings
+    places: tuple[Place, ...] = ()
