@@ -129,19 +129,35 @@ def test_other_views_are_written_by_position(chain: Chain, value: str) -> None:
     assert any(node.op == "scatter_nd" for node in graph.nodes)
 
 
-@pytest.mark.parametrize(
-    "view",
-    [
-        lambda x: x.t().as_strided((2, 3), (1, 2)),
-        lambda x: x[:, 1:].as_strided((2, 2), (1, 2), 0),
-        lambda x: x[:1].as_strided((4, 3), (3, 1)),
-    ],
-)
-def test_memory_of_a_view_is_an_error_outside_of_torch(view: Any) -> None:
-    """``as_strided`` counts in memory: right in torch, refused where there is none, and right again on contiguous tensors."""
-    x = torch.arange(12.0).reshape(4, 3)
-    assert torch.equal(graph_compiler.compile(view, args=(x,))(x), view(x))
-    with pytest.raises(graph_compiler.errors.UnsupportedOperation, match="contiguous"):
-        graph_compiler.transpile(view, args=(x,))
-    whole = graph_compiler.transpile(lambda x: x.as_strided((2, 3), (1, 2)), args=(x,))
-    assert whole(x).tolist() == x.as_strided((2, 3), (1, 2)).tolist()
+IN_MEMORY: list[Callable[[Any], Any]] = [
+    lambda x: x.t().as_strided((2, 3), (1, 2)),
+    lambda x: x[:, 1:].as_strided((2, 2), (1, 2), 0),
+    lambda x: x[:, 1:].as_strided((2, 2), (1, 2)),
+    lambda x: x[:1].as_strided((4, 3), (3, 1)),
+    lambda x: (x * 2).t().as_strided((x.shape[1], x.shape[0] - 1), (1, x.shape[1])),
+    lambda x: (y := (x * 2).view(2, -1, 3).transpose(0, 1)).as_strided(y.shape, y.stride()),
+    lambda x: x.as_strided((x.shape[0] - 1, 4), (3, 1)),
+    lambda x: x.as_strided(size=(2, 3), stride=(1, 2), storage_offset=1),
+    lambda x: (y := x.clone(), y[1:].as_strided((2, 2), (1, 2)).mul_(3))[0],
+]
+
+
+@pytest.mark.parametrize("view", IN_MEMORY)
+@pytest.mark.parametrize("to", ["jax", "numpy"])
+def test_places_in_memory_are_those_of_the_tensor_that_owns_it(view: Any, to: str) -> None:
+    graph = graph_compiler.transpile(view, args=(torch.arange(12.0).reshape(4, 3),), to=to)
+    for size in (4, 6):
+        x = torch.arange(3.0 * size).reshape(size, 3) + 1
+        np.testing.assert_array_equal(graph(x), view(x))
+
+
+def test_places_in_memory_of_other_arrays_are_refused_outside_of_torch() -> None:
+    """An array that does not lie in memory as it was recorded, one that is too small, and views of what nobody has recorded."""
+    view = lambda x: x.as_strided((2, 3), (1, 2), 1)  # noqa: E731
+    graph = graph_compiler.transpile(view, args=(torch.arange(12.0).reshape(4, 3),))
+    for x in (torch.arange(12.0).reshape(3, 4).t(), torch.arange(18.0).reshape(6, 3)[2:]):
+        assert torch.equal(graph_compiler.compile(view, args=(x,))(x), view(x))
+        with pytest.raises(graph_compiler.errors.UnsupportedOperation, match="contiguous"):
+            graph(x)
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        graph(torch.arange(6.0).reshape(2, 3))

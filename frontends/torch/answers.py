@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...errors import TracingError
-from ...sizes import Size, Symbol, product
+from ...sizes import Size, product
 from ...trees import map_structure
-from . import reads, reshaping
+from . import reads, reshaping, strides
 from .sizes import own, plain, symbolic
 
 if TYPE_CHECKING:
@@ -50,16 +50,6 @@ def _len(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     length = function(*args)
     size = capture.size(capture.value(args[0]), 0)
     return capture.decide(size) if isinstance(size, Size) else length
-
-
-def _stride(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
-    value, steps = capture.value(args[0]), args[0].stride()
-    capture.depends_on("is_contiguous", args[0])
-    if not capture.recorder.varies(value) or capture.is_weight(value):
-        return function(*args, **kwargs)
-    all_steps = tuple(symbolic(Size.of(Symbol(value, axis, step, "stride")), capture.decide) for axis, step in enumerate(steps))
-    dim = args[1] if len(args) > 1 else kwargs.get("dim")
-    return all_steps if dim is None else all_steps[dim]
 
 
 def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
@@ -193,7 +183,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "nbytes": _nbytes,
     "is_same_size": _is_same_size,
     "__len__": _len,
-    "stride": _stride,
+    "stride": strides.stride,
     reads.GRAD_MODE: _grad_mode,
     "__contains__": _contains,
     "l1_loss": _l1_loss,

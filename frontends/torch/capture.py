@@ -48,6 +48,7 @@ from .settings import settings_kept
 from .sharing import note_sharing
 from .sizes import expression_of, is_symbolic, symbolic
 from .state import State
+from .strides import on_owner
 from .structure import STRUCTURE
 from .tensors import fills_memory, hints, spec_of, storage, version
 from .threads import StartedThreads
@@ -233,6 +234,8 @@ class Capture(TorchFunctionMode):
         self.refusals.check(self.here)
         generators = self._quietly(self.generators.before, (args, kwargs))
         args, kwargs = with_numbers(self, key, args, kwargs)
+        if key == "as_strided" and not self.for_torch:
+            args, kwargs = on_owner(self, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         if device := device_under_autocast(operands):
             return record_cast(self, function, name, key, args, kwargs, device)

@@ -356,4 +356,7 @@ def unfold(b: TorchBuilder, input: Any, dimension: int, size: Any, step: Any) ->
 @rows.row("as_strided", "as_strided_copy")
 def as_strided(b: TorchBuilder, input: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     """torch.as_strided of an array that lies in row-major order without gaps."""
-    return b.as_strided(input, shape=given((size,)), strides=given((stride,)), offset=storage_offset or 0)
+    sizes, steps, offset = given((size,)), given((stride,)), storage_offset or 0
+    if 0 not in map(hint_of, sizes):
+        b.guard(apply("lt", offset + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True)), product(input.shape)))
+    return b.as_strided(input, shape=sizes, strides=steps, offset=offset)
