@@ -261,6 +261,12 @@ def _numbers() -> list[Sample]:
         ),
         Sample(torch.pow, (ints(3), 0.5)),
         Sample(torch.pow, (array(3, dtype="complex64"), 2)),
+        Sample(
+            lambda z: (z * True + False, z / True),
+            (array(3, dtype="complex64"),),
+            other=(array(2, dtype="complex64"),),
+            name="bools beside complex",
+        ),
     ]
     return found
 

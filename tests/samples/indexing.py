@@ -14,6 +14,12 @@ Index = Any
 _ALL = slice(None)
 
 
+def _size_into_mask(mask: torch.Tensor) -> torch.Tensor:
+    mask = mask.clone()
+    mask[:2] = mask.shape[1]
+    return mask
+
+
 def put_into(x: torch.Tensor, index: Index, value: Any) -> torch.Tensor:
     """A copy of ``x`` after ``x[index] = value``."""
     copy = x.clone()
@@ -281,6 +287,7 @@ def _masked_and_diagonal() -> list[Sample]:
         Sample(torch.select_scatter, (x, array(5), 0, -1), other=(array(2, 3), array(3), 0, -1)),
         Sample(torch.slice_scatter, (x, array(4, 2)), {"dim": 1, "start": 1, "end": 3}),
         Sample(torch.slice_scatter, (x, array(2, 5)), {"start": -2}, other=(array(7, 5), array(2, 5))),
+        Sample(_size_into_mask, (bools(3, 4),), other=(bools(2, 0),)),
         Sample(torch.as_strided_scatter, (x, array(2, 2), (2, 2), (6, 2), 1)),
     ]
     for offset in (0, 2, -1, 9):
