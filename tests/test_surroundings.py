@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.frontends.torch.versions import dict_version  # noqa: E402
+from graph_compiler.frontends.torch.versions import counts, dict_version  # noqa: E402
 from graph_compiler.tracing.conjunction import Fact, conjunction  # noqa: E402
 
 
@@ -51,6 +52,17 @@ def test_versions_follow_attributes_of_modules() -> None:
         seen.add(dict_version(own))
         change()
         assert dict_version(own) not in seen
+
+
+_LOOKS = itertools.count()
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"), [(lambda held: held["n"], True), (lambda held: held["n"] // 2, False), (lambda held: next(_LOOKS), False)]
+)
+def test_versions_that_miss_changes_or_change_by_themselves_are_not_trusted(version: Any, expected: bool) -> None:
+    held = {"n": 0}
+    assert counts(version, held, (held.update(n=number) for number in range(1, 4))) is expected
 
 
 def test_the_same_number_again_is_no_change() -> None:
