@@ -35,11 +35,16 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.generic) or not (hasattr(array, "__array__") and hasattr(array, "dtype") and hasattr(array, "shape")):
         return None
     if not hasattr(array, "detach"):
-        return np.asarray(array)
+        return np.asarray(words_of(array))
     plain = array.detach().cpu().resolve_conj().resolve_neg()
     if str(plain.dtype) == "torch.bfloat16":
         return plain.view(dtype=_torch_int16(plain)).numpy().view(bfloat16())
     return plain.numpy()
+
+
+def words_of(array: Any) -> Any:
+    """The words that keys of ``jax.random`` consist of, along a last axis of uint32; other arrays as they are."""
+    return getattr(array, "_base_array", array)
 
 
 def _torch_int16(tensor: Any) -> Any:

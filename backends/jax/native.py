@@ -168,8 +168,12 @@ class JaxTarget:
 
 class _Dtypes(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
-        self[name] = jnp.dtype(name)
+        key = _KEYS.get(name)
+        self[name] = jnp.dtype(name) if key is None else jax.random.key(0, impl=key).dtype
         return self[name]
+
+
+_KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
 
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:

@@ -13,6 +13,7 @@ import tensorflow as tf
 from ...errors import GuardFailed
 from ...ir.graph import Guard
 from ...trees import map_structure
+from ..arrays import words_of
 
 log = logging.getLogger("graph_compiler")
 _ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
@@ -34,7 +35,7 @@ class TensorFlowTarget:
             return array
         if isinstance(array, tf.Variable):
             return tf.convert_to_tensor(array)
-        array = _as_numpy(array)
+        array = _as_numpy(words_of(array))
         return None if array is None else tf.constant(array)
 
     def adopt(self, array: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from ...errors import GuardFailed
+from ..arrays import words_of
 
 
 class TorchTarget:
@@ -23,6 +24,7 @@ class TorchTarget:
             return array
         if isinstance(array, np.ndarray):
             return _from_numpy(array)
+        array = words_of(array)
         if not (hasattr(array, "__dlpack__") and hasattr(array, "dtype")):
             return None
         try:

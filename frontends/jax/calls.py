@@ -24,7 +24,7 @@ from ...ir.graph import Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Branch, Static, Tree, flatten, map_structure, unflatten
-from .dtypes import dtype_name
+from .dtypes import dtype_name, is_key
 from .names import CUSTOM, METHOD, holder_of
 from .sizes import current, expression_of, hints, is_symbolic, symbolic
 
@@ -172,7 +172,7 @@ def _traces() -> bool:
 
 def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     leaves, tree = flatten((args, kwargs), is_array, lambda item: False)
-    if not all(_is_static(item) for item in _statics(tree)):
+    if not all(_is_static(item) for item in _statics(tree)) or any(is_key(leaf) for leaf in leaves):
         return original(*args, **kwargs)
     results: list[Tree] = []
 

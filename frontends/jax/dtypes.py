@@ -29,3 +29,15 @@ def narrowed(name: str) -> str:
 def index_dtype() -> str:
     """The type of indices that JAX gives: of ``argmax``, ``nonzero``."""
     return narrowed("int64")
+
+
+def is_key(array: Any) -> bool:
+    """Whether the elements are keys of ``jax.random``, which are no numbers."""
+    return bool(jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key))
+
+
+def words_type(array: Any) -> Any:
+    """The type of an array as other frameworks have it: keys are their words of 32 bits, along a last axis."""
+    if not is_key(array):
+        return jax.ShapeDtypeStruct(array.shape, array.dtype, weak_type=bool(getattr(array, "weak_type", False)))
+    return jax.ShapeDtypeStruct((*array.shape, 2), np.dtype("uint32"))

@@ -19,7 +19,7 @@ from ...ir.graph import Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Tree, map_structure, unflatten
-from .dtypes import dtype_name
+from .dtypes import dtype_name, is_key, words_type
 from .names import PRIMITIVE
 from .sizes import expression_of
 
@@ -55,10 +55,10 @@ NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimens
 
 
 class Reader:
-    """Appends the equations of programs to ``nodes``. ``here`` tells where in the user's code an equation was made."""
+    """Appends the equations of programs to ``nodes``. With ``as_words`` keys of ``jax.random`` are read as the words that they consist of."""
 
-    def __init__(self, nodes: list[Node], constant: Callable[[Any], Value]) -> None:
-        self.nodes, self.constant = nodes, constant
+    def __init__(self, nodes: list[Node], constant: Callable[[Any], Value], as_words: bool) -> None:
+        self.nodes, self.constant, self.as_words = nodes, constant, as_words
         self.around = Origin()  # of the call that is read at the moment
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
@@ -91,6 +91,13 @@ class Reader:
             )
         if name in _CALLBACKS:
             raise UnsupportedOperation(f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}")
+        if self.as_words and not name.startswith("random_") and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars)):
+            return self._inlined(equation, _on_words(equation), operands)
+        if self.as_words and name.startswith("random_"):
+            keys = tuple(is_key(atom.aval) for atom in equation.invars)
+            kept = {key: item.name if key == "impl" else item for key, item in params.items()}
+            drawn = {"primitive": OnWords(equation.primitive, params, keys)}
+            return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), kept, origin, equation, drawn)
         if any(hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES for item in params.values()):
             whole = {"primitive": Whole(equation.primitive, params)}
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), {}, origin, equation, whole)
@@ -137,7 +144,7 @@ class Reader:
         facts["key"] = key
         node = Node(op, map_structure(expression_of, inputs), {name: _parameter(item) for name, item in params.items()}, origin, facts)
         wish = _NAMES.get(key, key.removesuffix("_p").strip("_"))
-        node.outputs = tuple(Value(wish, spec_of(var.aval), node, i) for i, var in enumerate(equation.outvars))
+        node.outputs = tuple(Value(wish, spec_of(words_type(var.aval) if self.as_words else var.aval), node, i) for i, var in enumerate(equation.outvars))
         facts["result"] = node.outputs if equation.primitive.multiple_results else node.outputs[0]
         self.nodes.append(node)
         return list(node.outputs)
@@ -173,6 +180,16 @@ def _cond(params: dict[str, Any]) -> Callable[..., Any] | None:
         return [_chosen(index, results) for results in zip(*(branch(*operands) for branch in branches))]
 
     return straight
+
+
+def _on_words(equation: Any) -> ClosedJaxpr:
+    """The program of an equation that moves keys, on their words."""
+    move = jax.vmap(
+        lambda *operands: equation.primitive.bind(*operands, **equation.params),
+        in_axes=tuple(-1 if is_key(atom.aval) else None for atom in equation.invars),
+        out_axes=-1,
+    )
+    return jax.make_jaxpr(move)(*(words_type(atom.aval) for atom in equation.invars))
 
 
 def _chosen(index: Any, results: tuple[Any, ...]) -> Any:
@@ -228,6 +245,18 @@ class Whole:
 
     def __call__(self, *operands: Any) -> Any:
         return self.primitive.bind(*operands, **self.params)
+
+
+@dataclass(frozen=True, eq=False)
+class OnWords(Whole):
+    """A primitive of ``jax.random`` that takes and gives the words of keys."""
+
+    keys: tuple[bool, ...]
+
+    def __call__(self, *operands: Any) -> Any:
+        given = (jax.random.wrap_key_data(item) if words else item for item, words in zip(operands, self.keys))
+        found = super().__call__(*given)
+        return jax.random.key_data(found) if is_key(found) else found
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from ...tracing.overlap import NO_ARRAY
 from ...trees import Tree, call_of, flatten, statics
 from ..signatures import input_names
 from .calls import custom_rules_kept, seen
-from .dtypes import dtype_name, narrowed
+from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
 from .outside import outside_of
 from .parameters import Weights, is_module
@@ -96,7 +96,7 @@ class _Attempt:
         values = [self._input(index, leaf) for index, leaf in enumerate(self.leaves)]
         held = self.weights.arrays()
         for name, array in held.items():
-            self.recorder.add_parameter(name, array, ArraySpec(tuple(array.shape), dtype_name(array.dtype)))
+            self.recorder.add_parameter(name, array, self._spec(array))
         types = [jax.ShapeDtypeStruct(array.shape, array.dtype) for array in held.values()]
         with (
             deciding(self),
@@ -106,7 +106,7 @@ class _Attempt:
         ):
             self.replaced = replaced
             program = jax.make_jaxpr(self._traced)(self.types, types)
-            found = Reader(graph.nodes, self._constant).read(program, [*map(self._narrowed, values), *graph.parameters.values()])
+            found = Reader(graph.nodes, self._constant, as_words=not self.for_jax).read(program, [*map(self._narrowed, values), *graph.parameters.values()])
         return self._finished(found, list(held))
 
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:
@@ -128,12 +128,18 @@ class _Attempt:
 
     def _input(self, index: int, leaf: Any) -> Value:
         given = dtype_name_of(leaf)
+        keys = isinstance(leaf, jax.Array) and is_key(leaf)
         dtype = narrowed(given) if self.for_jax else given
-        value = self.recorder.add_input(self.names[index], leaf, ArraySpec(tuple(leaf.shape), dtype))
-        shape = tuple(symbolic(self._size(value, index, axis)) for axis in range(value.ndim))
+        value = self.recorder.add_input(self.names[index], leaf, self._spec(leaf) if keys else ArraySpec(tuple(leaf.shape), dtype))
+        shape = tuple(symbolic(self._size(value, index, axis)) for axis in range(leaf.ndim))
         weak = self.for_jax and bool(getattr(leaf, "weak_type", False))
-        self.types.append(jax.ShapeDtypeStruct(shape, jax.numpy.dtype(narrowed(given)), weak_type=weak))
+        self.types.append(jax.ShapeDtypeStruct(shape, leaf.dtype if keys else jax.numpy.dtype(narrowed(given)), weak_type=weak))
         return value
+
+    def _spec(self, array: Any) -> ArraySpec:
+        """Shape and dtype; keys are words in other frameworks."""
+        seen = array if self.for_jax else words_type(array)
+        return ArraySpec(tuple(seen.shape), dtype_name(seen.dtype))
 
     def _size(self, value: Value, index: int, axis: int) -> Any:
         size = Size.of(Symbol(value, axis, int(value.spec.shape[axis])))
@@ -163,6 +169,8 @@ class _Attempt:
                 f"{self.recorder.graph.name} refers to an array of a transformation around it (jit, grad, vmap), which is not known here; "
                 "pass it as an argument"
             )
+        if not self.for_jax and is_key(array):
+            array = jax.random.key_data(array)
         known = self.recorder.find(array) if isinstance(array, jax.Array) else None
         return known or self.recorder.add_constant("constant", array, ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype)))
 

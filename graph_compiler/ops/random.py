@@ -28,6 +28,15 @@ def random_key(*, seed: int) -> ArraySpec:
 
 
 @declare(_SECTION)
+def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
+    """Two words of 32 random bits for each key and count, which are two words along the last axis of uint32 arrays; other axes are broadcast.
+
+    Threefry-2x32 with 20 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the generator of JAX, exactly.
+    """
+    return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 2), "uint32")
+
+
+@declare(_SECTION)
 def random_uniform(key: ArraySpec, /, *, shape: _Shape, low: Any = 0.0, high: Any = 1.0, dtype: str) -> ArraySpec:
     """Numbers in [low, high), all equally likely."""
     return ArraySpec(shape, dtype)

@@ -118,6 +118,7 @@ from .pooling import max_unpool as max_unpool
 from .pooling import over_windows as over_windows
 from .random import dropout as dropout
 from .random import random_categorical as random_categorical
+from .random import threefry as threefry
 from .recurrent import affine as affine
 from .recurrent import gru as gru
 from .recurrent import lstm as lstm

@@ -22,3 +22,16 @@ def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replace
         drawn = jax.random.categorical(key, logits, axis=-1, shape=(samples, *weights.shape[:-1]))
         return jnp.moveaxis(drawn, 0, -1).astype(index)
     return jax.lax.top_k(logits + jax.random.gumbel(key, logits.shape, logits.dtype), samples)[1].astype(index)
+
+
+def threefry(keys: jax.Array, counts: jax.Array) -> jax.Array:
+    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
+    first, second = keys[..., 0], keys[..., 1]
+    words = (first, second, first ^ second ^ jnp.uint32(0x1BD11BDA))
+    x, y = counts[..., 0] + first, counts[..., 1] + second
+    for turn in range(5):
+        for bits in ((13, 15, 26, 6), (17, 29, 16, 24))[turn % 2]:
+            x = x + y
+            y = x ^ ((y << bits) | (y >> (32 - bits)))
+        x, y = x + words[(turn + 1) % 3], y + words[(turn + 2) % 3] + jnp.uint32(turn + 1)
+    return jnp.stack([x, y], axis=-1)

@@ -108,6 +108,7 @@ from .random import random_bernoulli as random_bernoulli
 from .random import random_categorical as random_categorical
 from .random import random_normal as random_normal
 from .random import random_uniform as random_uniform
+from .random import threefry as threefry
 from .recurrent import affine as affine
 from .recurrent import gru as gru
 from .recurrent import logistic as logistic

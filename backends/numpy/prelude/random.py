@@ -51,3 +51,16 @@ def random_categorical(key: np.random.Generator, weights: np.ndarray, samples: i
     sums = np.cumsum(weights, axis=-1)
     drawn = key.random((*weights.shape[:-1], samples)) * sums[..., -1:]
     return np.sum(sums[..., None, :] <= drawn[..., None], axis=-1)
+
+
+def threefry(keys: Any, counts: Any) -> Any:
+    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
+    first, second = keys[..., 0], keys[..., 1]
+    words = (first, second, first ^ second ^ np.uint32(0x1BD11BDA))
+    x, y = counts[..., 0] + first, counts[..., 1] + second
+    for turn in range(5):
+        for bits in ((13, 15, 26, 6), (17, 29, 16, 24))[turn % 2]:
+            x = x + y
+            y = x ^ ((y << np.uint32(bits)) | (y >> np.uint32(32 - bits)))
+        x, y = x + words[(turn + 1) % 3], y + words[(turn + 2) % 3] + np.uint32(turn + 1)
+    return np.stack([x, y], axis=-1)

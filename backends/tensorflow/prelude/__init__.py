@@ -184,6 +184,7 @@ from .random import random_categorical as random_categorical
 from .random import random_complex_normal as random_complex_normal
 from .random import random_gumbel as random_gumbel
 from .random import random_permutation as random_permutation
+from .random import threefry as threefry
 from .recurrent import affine as affine
 from .recurrent import gru as gru
 from .recurrent import lstm as lstm

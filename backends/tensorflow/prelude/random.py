@@ -60,3 +60,18 @@ def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replace
     if replacement:
         return moved_axis(tf.argmax(scores, -1), 0, -1)
     return tf.math.top_k(scores, samples, index_type=tf.int64).indices
+
+
+def threefry(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
+    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
+    left, right = tf.bitwise.left_shift, tf.bitwise.right_shift
+    first, second = keys[..., 0], keys[..., 1]
+    words = (first, second, tf.bitwise.bitwise_xor(tf.bitwise.bitwise_xor(first, second), tf.constant(0x1BD11BDA, tf.uint32)))
+    x, y = counts[..., 0] + first, counts[..., 1] + second
+    for turn in range(5):
+        for bits in ((13, 15, 26, 6), (17, 29, 16, 24))[turn % 2]:
+            x = x + y
+            turned = tf.bitwise.bitwise_or(left(y, tf.constant(bits, tf.uint32)), right(y, tf.constant(32 - bits, tf.uint32)))
+            y = tf.bitwise.bitwise_xor(x, turned)
+        x, y = x + words[(turn + 1) % 3], y + words[(turn + 2) % 3] + tf.constant(turn + 1, tf.uint32)
+    return tf.stack([x, y], axis=-1)

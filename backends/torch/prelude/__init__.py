@@ -17,6 +17,7 @@ from .normalisation import normalised_by as normalised_by
 from .pooling import max_unpool as max_unpool
 from .pooling import over_leading_axes as over_leading_axes
 from .random import dropout as dropout
+from .random import threefry as threefry
 from .recurrent import affine as affine
 from .recurrent import gru as gru
 from .recurrent import lstm as lstm

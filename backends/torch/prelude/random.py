@@ -10,3 +10,17 @@ def dropout(generator: torch.Generator | None, x: torch.Tensor, rate: float, sha
     shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
     kept = torch.rand(shape, generator=generator, device=x.device) >= rate
     return torch.where(kept, x * (1 / (1 - rate) if rate < 1 else 0), 0)
+
+
+def threefry(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
+    mask = 0xFFFFFFFF  # int64 stands for uint32, which torch has no kernels for
+    first, second = keys.long().unbind(-1)
+    words = (first, second, first ^ second ^ 0x1BD11BDA)
+    x, y = (word + key & mask for word, key in zip(counts.long().unbind(-1), words))
+    for turn in range(5):
+        for bits in ((13, 15, 26, 6), (17, 29, 16, 24))[turn % 2]:
+            x = x + y & mask
+            y = x ^ (y << bits & mask | y >> 32 - bits)
+        x, y = x + words[(turn + 1) % 3] & mask, y + words[(turn + 2) % 3] + turn + 1 & mask
+    return torch.stack([x, y], -1).to(torch.uint32)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import numpy as np
 
 from ....errors import UnsupportedOperation
@@ -13,7 +14,7 @@ from ....ir.graph import Graph, Node, Value
 from ....ops.registry import ArraySpec
 from ....trees import map_structure
 from ...raiser import Raiser
-from ..dtypes import dtype_name
+from ..dtypes import dtype_name, is_key
 from ..equations import Reader
 from ..names import is_primitive
 from . import functions, primitives
@@ -63,7 +64,7 @@ class _JaxRaiser(Raiser):
             self.held[formal] = (
                 self.mapped(item) if isinstance(item, Value) else self.b.array(item.item() if hasattr(item, "item") else item, formal.dtype)
             )
-        results = Reader(nodes, self._constant).read(node.facts["body"], list(operands))
+        results = Reader(nodes, self._constant, as_words=True).read(node.facts["body"], list(operands))
         origin, problems = self.b.origin, len(self.problems)
         for inner in nodes:
             self._node(inner)
@@ -79,6 +80,7 @@ class _JaxRaiser(Raiser):
         )
 
     def _constant(self, array: Any) -> Value:
+        array = jax.random.key_data(array) if is_key(array) else array
         spec = ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype))
         value = Value("constant", spec)
         self.held[value] = self.b.constant("constant", spec, array)
@@ -118,15 +120,8 @@ def row_takes(row: Callable[..., Any], args: Any, kwargs: Any) -> bool:
     return True
 
 
-_RANDOM = "random numbers are drawn by an algorithm of JAX's own; draw them with a function of jax.random that has a row, or outside, and pass them in"
+_RANDOM = "random numbers are drawn by an algorithm that is not Threefry"
 _MISSING = {
-    "random_bits_p": _RANDOM,
-    "random_wrap_p": _RANDOM,
-    "random_unwrap_p": _RANDOM,
-    "random_seed_p": _RANDOM,
-    "random_split_p": _RANDOM,
-    "random_fold_in_p": _RANDOM,
-    "threefry2x32_p": _RANDOM,
     "rng_bit_generator_p": _RANDOM,
     "rng_uniform_p": _RANDOM,
 }

@@ -7,6 +7,7 @@ from . import fft as fft
 from . import gathering as gathering
 from . import linear_algebra as linear_algebra
 from . import pooling as pooling
+from . import random as random
 from . import reductions as reductions
 from . import scattering as scattering
 from . import shapes as shapes

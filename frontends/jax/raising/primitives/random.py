@@ -1,0 +1,92 @@
+"""``jax.random``: keys are their two words along a last axis, and every draw is made of hashes of counts, which give JAX's own numbers everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from .....ir import Value
+from .....sizes import product
+from ..table import JaxBuilder, rows
+
+_WORDS = 2
+
+
+def _checked(impl: Any) -> None:
+    if str(getattr(impl, "name", impl)) not in ("threefry2x32", "fry"):
+        raise NotImplementedError(f"keys of {impl}: only those of threefry2x32 have the same numbers in other frameworks")
+
+
+@rows.row("random_wrap_p")
+def random_wrap(b: JaxBuilder, words: Any, *, impl: Any) -> Any:
+    """jax.random.wrap_key_data."""
+    _checked(impl)
+    return words
+
+
+@rows.row("random_unwrap_p")
+def random_unwrap(b: JaxBuilder, keys: Any) -> Any:
+    """jax.random.key_data."""
+    return keys
+
+
+@rows.row("random_seed_p")
+def random_seed(b: JaxBuilder, seeds: Any, *, impl: Any) -> Any:
+    """jax.random.key: the upper and the lower half of a seed."""
+    _checked(impl)
+    return _halves(b, b.array(seeds))
+
+
+@rows.row("random_fold_in_p")
+def random_fold_in(b: JaxBuilder, keys: Value, messages: Any) -> Any:
+    """jax.random.fold_in: the hash of a number."""
+    return b.threefry(keys, _halves(b, b.array(messages, "uint32")))
+
+
+@rows.row("random_split_p")
+def random_split(b: JaxBuilder, keys: Value, *, shape: Any) -> Any:
+    """jax.random.split: the hashes of 0, 1, ..."""
+    return _hashes(b, keys, tuple(shape))
+
+
+@rows.row("random_bits_p")
+def random_bits(b: JaxBuilder, keys: Value, *, bit_width: int, shape: Any) -> Any:
+    """jax.random.bits: both words of each hash in one."""
+    hashes, dtype = _hashes(b, keys, tuple(shape)), f"uint{bit_width}"
+    upper, lower = (_word(b, hashes, place) for place in range(_WORDS))
+    if bit_width < 64:
+        return b.astype(b.bitwise_xor(upper, lower), dtype=dtype)
+    upper, lower = b.astype(upper, dtype=dtype), b.astype(lower, dtype=dtype)
+    return b.bitwise_or(b.bitwise_left_shift(upper, b.array(32, dtype)), lower)
+
+
+@rows.row("threefry2x32_p")
+def threefry2x32(b: JaxBuilder, first: Any, second: Any, upper: Any, lower: Any) -> Any:
+    """The hash itself."""
+    words = [b.array(item, "uint32") for item in (first, second, upper, lower)]
+    hashes = b.threefry(b.stack(*words[:2], axis=words[0].ndim), b.stack(*words[2:], axis=words[2].ndim))
+    return tuple(_word(b, hashes, place) for place in range(_WORDS))
+
+
+def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
+    """The hashes of the first counts, in this shape, for each key."""
+    if not jax.config.jax_threefry_partitionable:
+        raise NotImplementedError("random numbers where jax_threefry_partitionable is off")
+    lower = b.reshape(b.arange(start=0, stop=product(shape), step=1, dtype="uint32"), shape=shape)
+    counts = b.stack(b.zeros(shape=shape, dtype="uint32"), lower, axis=len(shape))
+    return b.threefry(b.reshape(keys, shape=(*keys.shape[:-1], *(1,) * len(shape), _WORDS)), counts)
+
+
+def _halves(b: JaxBuilder, number: Value) -> Value:
+    """Upper and lower 32 bits of integers; negative ones of fewer bits have nothing above."""
+    lower = b.astype(number, dtype="uint32")
+    upper = b.zeros(shape=number.shape, dtype="uint32")
+    if "64" in number.dtype:
+        wide = b.array(32, number.dtype)
+        upper = b.astype(b.bitwise_right_shift(number, wide), dtype="uint32")
+    return b.stack(upper, lower, axis=number.ndim)
+
+
+def _word(b: JaxBuilder, hashes: Value, place: int) -> Value:
+    return b.getitem(hashes, key=(*((None, None, 1),) * (hashes.ndim - 1), place))
