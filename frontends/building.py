@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir import Builder, Guard, Value
+from ..ir import Builder, Graph, Guard, Value
 from ..ops.dtypes import INTEGERS
 from ..ops.registry import ArraySpec, Unknown
 from ..sizes import Size, apply, hint_of
@@ -20,6 +20,12 @@ class RaisingBuilder(Builder):
     recorded: tuple[ArraySpec, ...] = ()
     masks: tuple[str, ...] = ("bool",)  # dtypes of index arrays that are masks
     lists_are_tuples = False  # whether a list of slices and the like is an index for several axes
+
+    generator: Any = None  # that the call draws from, where it is one that the graph seeds
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
 
     def result_type(self, *operands: Any) -> str:
         """The dtype that the source framework computes in, for arrays and numbers."""
@@ -69,6 +75,30 @@ class RaisingBuilder(Builder):
     def expect(self, condition: Value, expected: bool) -> None:
         """The graph holds only where ``condition``, a 0-d array of bool, is ``expected``: it is looked at after each call."""
         self.graph.guards.append(Guard(condition, expected, self.origin))
+
+    def next_key(self) -> Any:
+        """A new key for random numbers: of the generator that the call names, by default of the one input ``key`` of the graph."""
+        key, index = self.stream(self.generator)
+        if key is self.graph.notes.get("key"):
+            self.graph.notes["keys"] = index
+        else:
+            self.streams[self.generator] = (key, index + 1)
+        return self.random_fold_in(key, index=index)
+
+    def _input_key(self) -> Value:
+        key: Value | None = self.graph.notes.get("key")
+        if key is None:
+            key = self.graph.notes["key"] = Value("key", ArraySpec((2,), "uint32"))
+            self.graph.inputs.append(key)
+        return key
+
+    def stream(self, generator: Any) -> tuple[Value, int]:
+        """Where a generator is: the key it derives others from, and the number of the next."""
+        return self.streams.get(generator) or (self._input_key(), self.graph.notes.get("keys", -1) + 1)
+
+    def seed(self, generator: Any, seed: int) -> None:
+        """From here on a generator (None: the default one) draws what ``seed`` leads to."""
+        self.streams[generator] = (self.random_key(seed=seed % 2**32), 0)
 
 
 def number_as(item: Any, dtype: str) -> Any:

@@ -144,7 +144,10 @@ def _make_mapping(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> An
         return pairs
     if dataclasses.is_dataclass(cls):
         return cls(**pairs)
-    made = cls()
+    try:
+        made = cls()
+    except TypeError:  # a class that asks for its pairs
+        return cls(pairs)
     made.update(pairs)
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -85,8 +86,16 @@ class NumpyTarget:
         return np.random.default_rng(self._seeds.spawn(1)[0])
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Generators are inputs: nothing is drawn unseen."""
-        return lambda: None
+        """Puts back numpy's own generator and those among the inputs."""
+        generators = [leaf for leaf in leaves if isinstance(leaf, (np.random.Generator, np.random.RandomState))]
+        own, states = np.random.get_state(), [copy.deepcopy(generator) for generator in generators]
+
+        def rewind() -> None:
+            np.random.set_state(own)
+            for generator, before in zip(generators, states):
+                _bits(generator).state = _bits(before).state
+
+        return rewind
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """Numpy has no transformations that containers would have to pass through."""
@@ -96,6 +105,10 @@ class NumpyTarget:
         for check, guard in zip(checks, guards):
             guard.require(self.elements(check))
         return result
+
+
+def _bits(generator: Any) -> Any:
+    return generator.bit_generator if isinstance(generator, np.random.Generator) else generator._bit_generator
 
 
 class _Dtypes(dict[str, Any]):

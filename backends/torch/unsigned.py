@@ -13,7 +13,7 @@ _TEXTS = tuple(f"torch.{dtype}" for dtype in _UNSIGNED)
 
 # Operations that torch has for them, or that have a way of their own.
 _AS_THEY_ARE = frozenset({
-    "asarray", "astype", "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "concat", "copy", "empty", "equal", "expand_dims", "full",
+    "asarray", "astype", "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "concat", "copy", "dropout", "empty", "equal", "expand_dims", "full",
     "getitem", "multiply", "not_equal", "ones", "permute_dims", "refuse_gradient", "reshape", "split", "squeeze", "stack", "stop_gradient", "threefry",
     "unstack", "where", "with_gradient", "zeros",
 })  # fmt: skip
@@ -25,7 +25,12 @@ class TorchRows(Rows):
     def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
         """The expression that computes operation ``name``."""
         specs = [item.spec for item in operands if isinstance(item, Operand) and item.spec is not None]
-        if name in _AS_THEY_ARE or len(out) > 1 or not any(spec.dtype in _UNSIGNED for spec in (*specs, *out)):
+        if (
+            name in _AS_THEY_ARE
+            or name.startswith("random_")
+            or len(out) > 1
+            or not any(spec.dtype in _UNSIGNED for spec in (*specs, *out))
+        ):
             return super().expression(name, operands, params, out)
         params = {key: Text("torch.int64") if str(value) in _TEXTS else value for key, value in params.items()}
         text = super().expression(name, tuple(map(_widened, operands)), params, tuple(map(_wide, out)))

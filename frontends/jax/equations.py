@@ -98,7 +98,11 @@ class Reader:
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
             drawn = {"primitive": OnWords(equation.primitive, params, keys)}
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), kept, origin, equation, drawn)
-        if any(hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES for item in params.values()):
+        if _applies_function(equation) and self.as_words:
+            return self._inlined(equation, _applied(equation, origin), operands)
+        if _applies_function(equation) or any(
+            hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES for item in params.values()
+        ):
             whole = {"primitive": Whole(equation.primitive, params)}
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), {}, origin, equation, whole)
         kept = {key: item for key, item in params.items() if not (name.startswith("scatter") and key in ("update_jaxpr", "update_consts"))}
@@ -144,7 +148,9 @@ class Reader:
         facts["key"] = key
         node = Node(op, map_structure(expression_of, inputs), {name: _parameter(item) for name, item in params.items()}, origin, facts)
         wish = _NAMES.get(key, key.removesuffix("_p").strip("_"))
-        node.outputs = tuple(Value(wish, spec_of(words_type(var.aval) if self.as_words else var.aval), node, i) for i, var in enumerate(equation.outvars))
+        node.outputs = tuple(
+            Value(wish, spec_of(words_type(var.aval) if self.as_words else var.aval), node, i) for i, var in enumerate(equation.outvars)
+        )
         facts["result"] = node.outputs if equation.primitive.multiple_results else node.outputs[0]
         self.nodes.append(node)
         return list(node.outputs)
@@ -180,6 +186,35 @@ def _cond(params: dict[str, Any]) -> Callable[..., Any] | None:
         return [_chosen(index, results) for results in zip(*(branch(*operands) for branch in branches))]
 
     return straight
+
+
+def _applies_function(equation: Any) -> bool:
+    """Whether this is ``x.at[index].apply(function)``: a scatter whose program computes what is written from what is there."""
+    if equation.primitive.name != "scatter" or (update := equation.params["update_jaxpr"]) is None:
+        return False
+    return bool(update.eqns) or update.outvars[0] is not update.invars[1]
+
+
+def _applied(equation: Any, origin: Origin) -> ClosedJaxpr:
+    """The function of all elements, taken where an index hits one."""
+    params = dict(equation.params)
+    if not params["unique_indices"]:
+        raise UnsupportedOperation(
+            f"x.at[index].apply: the function is applied as often as an index names an element; pass unique_indices=True\n    {origin}"
+        )
+    update = jaxpr_as_fun(ClosedJaxpr(params.pop("update_jaxpr"), params.pop("update_consts")))
+
+    def straight(x: Any, indices: Any, places: Any) -> Any:
+        def apply(element: Any) -> Any:
+            return update(element, jax.numpy.zeros_like(element))[0]
+
+        for _ in range(x.ndim):
+            apply = jax.vmap(apply)
+        ones, numbers = jax.numpy.ones_like(places, "int32"), params["dimension_numbers"]
+        hits = jax.lax.scatter_add(jax.numpy.zeros_like(x, "int32"), indices, ones, numbers, unique_indices=True, mode=params["mode"])
+        return jax.numpy.where(hits > 0, apply(x), x)
+
+    return jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars))
 
 
 def _on_words(equation: Any) -> ClosedJaxpr:

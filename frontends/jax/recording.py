@@ -106,7 +106,9 @@ class _Attempt:
         ):
             self.replaced = replaced
             program = jax.make_jaxpr(self._traced)(self.types, types)
-            found = Reader(graph.nodes, self._constant, as_words=not self.for_jax).read(program, [*map(self._narrowed, values), *graph.parameters.values()])
+            found = Reader(graph.nodes, self._constant, as_words=not self.for_jax).read(
+                program, [*map(self._narrowed, values), *graph.parameters.values()]
+            )
         return self._finished(found, list(held))
 
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:

@@ -12,6 +12,7 @@ from ...ir.graph import Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
+from .draws import METHOD as GENERATOR
 from .names import METHOD
 
 _OPERATORS = {
@@ -37,6 +38,8 @@ class NumpyCalls:
         """The call of a node."""
         inputs = [text(item) for item in node.inputs]
         params = {key: text(item) for key, item in node.params.items()}
+        if node.op.startswith(GENERATOR):
+            return _call(f"{inputs[0]!r}.{node.op.removeprefix(GENERATOR)}", inputs[1:], params)
         if not node.op.startswith(METHOD):
             name = re.sub(r"^numpy\.lib\.stride_tricks\.", "stride_tricks.", node.op)
             return _call(re.sub(r"^scipy\.", "", re.sub(r"^numpy\.", "np.", name)), inputs, params)

@@ -22,6 +22,7 @@ from ...tracing import Locator, Recorder
 from ...trees import iterate_structure, map_structure
 from . import kinds
 from .answers import ANSWERS, METHODS
+from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
 from .names import METHOD, name_of, row_key
 from .sizes import expression_of, hint, is_symbolic, symbolic
@@ -39,6 +40,7 @@ class Capture:
         self.call = ""
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False
+        self.states = States()
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
         self._met: dict[int, tuple[Any, bytes, Value]] = {}
         self._saved: dict[Value, tuple[Any, Any]] = {}
@@ -61,6 +63,14 @@ class Capture:
         made = self.wrapped(array, Value(name, self.spec_of(array)))
         value = self.recorder.add_input(name, made, made._value.spec)
         return self._source(made, value)
+
+    def add_generator(self, name: str, generator: Any) -> TracedGenerator:
+        """What stands for a generator among the arguments."""
+        return TracedGenerator(self, generator, self.recorder.add_input(name, generator, SPEC))
+
+    def kept_generator(self, generator: Any) -> TracedGenerator:
+        """What stands for a generator that the function keeps."""
+        return TracedGenerator(self, generator, self.recorder.add_constant("generator", generator, SPEC))
 
     def add_number(self, name: str, dtype: str) -> Value:
         """A Python number that is an input."""
@@ -192,7 +202,7 @@ class Capture:
                 made.setdefault(id(leaf), self.wrapped(leaf, Value(kinds.wish(key), self.spec_of(leaf))))
         if key in kinds.BY_STRIDES:
             self.by_strides.update(item._value for item in (*operands, *made.values()))
-        if made or written:
+        if made or written or name.startswith(FUNCTION):
             self._add_node(name, key, inputs, params, operands, written, list(made.values()), result, given)
         known = {**given, **made}
         return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
@@ -210,6 +220,8 @@ class Capture:
         given: Any,
     ) -> None:
         facts: dict[str, Any] = {"key": key, "errstate": _errstate()}
+        if name.startswith(FUNCTION):
+            facts["random"] = True
         if written:
             facts["writes"] = tuple(dict.fromkeys(item._value for item in written))
         outputs = [(item._value.name, item, item._value.spec) for item in made]
@@ -261,6 +273,8 @@ class Capture:
             return item._value
         if is_symbolic(item):
             return item.expression
+        if type(item) is TracedGenerator:
+            return item._value
         return self.met(item) if isinstance(item, _ARRAYS) else item
 
     def met(self, array: Any) -> Value:
@@ -343,7 +357,7 @@ class Capture:
 
 
 def _real(item: Any) -> Any:
-    return hint(seen_of(item))
+    return item._real if type(item) is TracedGenerator else hint(seen_of(item))
 
 
 def _owner(array: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import InvalidFile, UnsupportedOperation
 from ...ir.graph import Graph, Node
-from . import kinds
+from . import draws, kinds
 from .calls import NumpyCalls
 from .names import METHOD, OPERATORS, name_of, resolve, row_key
 from .patches import is_replaced
@@ -71,6 +71,8 @@ def _check_form(node: Node) -> None:
 @functools.cache
 def _allowed(op: str) -> bool:
     name = op.removeprefix(METHOD).removesuffix(".__get__")
+    if op.startswith(draws.FUNCTION):
+        return op.removeprefix(draws.METHOD).removeprefix(draws.FUNCTION) in draws.NAMES
     if op.startswith(METHOD):
         known = name in OPERATORS or name in ("__getitem__", "__setitem__") or name in kinds.GETTERS
         return known or hasattr(np.ndarray, name) and not name.startswith("_") and name not in kinds.REFUSED

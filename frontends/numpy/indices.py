@@ -21,6 +21,8 @@ def plain_index(index: Any) -> Any:
 def _item(item: Any) -> Any:
     if type(item) is slice:
         return slice(*map(_bound, (item.start, item.stop, item.step)))
+    if isinstance(item, range):
+        return list(item)
     if isinstance(item, list) and any(is_traced(part) or is_symbolic(part) for part in iterate_structure(item)):
         return recorded("array")(item)
     if is_traced(item) or is_symbolic(item):

@@ -16,6 +16,7 @@ from ...tracing.conjunction import Fact, conjunction
 from ...tracing.places import Place as NumberPlace
 from ...tracing.roots import reach
 from ...tracing.world import MISSING, Held, Kind, Names, World
+from .draws import GENERATORS
 from .kept_numbers import DTYPES, KeptNumbers
 from .patches import replacement_of
 from .sizes import is_symbolic
@@ -134,6 +135,10 @@ class Weights:
             parts = [self._traced(capture, Place(place.held, place.key, (*place.path, i)), part, known) for i, part in enumerate(item)]
             changed = any(new is not old for new, old in zip(parts, item))
             return (type(item)(*parts) if hasattr(item, "_fields") else tuple(parts)) if changed else item
+        if isinstance(item, GENERATORS):
+            if id(item) not in known:
+                known[id(item)] = capture.kept_generator(item)
+            return known[id(item)]
         new = replacement_of(item)
         return item if new is None else new
 

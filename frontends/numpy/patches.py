@@ -21,6 +21,7 @@ import numpy as np
 from ...errors import TracingError
 from ...tracing.code_names import names_read
 from ...trees import iterate_structure
+from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
 from .sizes import MATH, is_symbolic
 from .traced import is_traced
@@ -88,6 +89,15 @@ def _refusing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def _drawing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        capture = current()
+        return original(*args, **kwargs) if capture is None else draw(capture, None, name, args, kwargs)
+
+    return wrapper
+
+
 def _default_rng(original: Callable[..., Any]) -> Callable[..., Any]:
     refuse = _refusing("numpy.random.default_rng", original)
 
@@ -104,10 +114,6 @@ _CREATION = (
     "copy", "diag", "meshgrid",
 )  # fmt: skip
 _CONVERTING = ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
-_DRAWING = (
-    "rand", "randn", "randint", "random", "random_sample", "ranf", "sample", "choice", "shuffle", "permutation", "normal", "uniform",
-    "standard_normal", "exponential", "poisson", "binomial", "beta", "gamma", "multivariate_normal", "seed",
-)  # fmt: skip
 Place = tuple[Any, str]
 
 
@@ -126,8 +132,9 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
         replace(np, name, functools.partial(_converting, f"numpy.{name}"))
     for name in ("fftfreq", "rfftfreq"):
         replace(np.fft, name, functools.partial(_recorded, f"numpy.fft.{name}"))
-    for name in _DRAWING:
-        replace(np.random, name, functools.partial(_refusing, f"numpy.random.{name}"))
+    for name in (*NAMES, "shuffle"):
+        if hasattr(np.random, name):
+            replace(np.random, name, functools.partial(_drawing, name))
     replace(np.random, "default_rng", _default_rng)
     replace(np.lib.stride_tricks, "as_strided", functools.partial(_converting, "numpy.lib.stride_tricks.as_strided"))
     for name in ("random", "uniform", "randint", "gauss", "choice", "shuffle"):

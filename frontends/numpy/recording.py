@@ -13,13 +13,14 @@ from ...ir.graph import Effect, Graph
 from ...passes.aliases import Aliases
 from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
 from ...tracing.conjunction import Fact
-from ...tracing.host_random import host_state, restore_host_state, same_host_state
+from ...tracing.host_random import host_state, restore_host_state
 from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place
 from ...tracing.updates import Containers
 from ...trees import Branch, Item, Leaf, Tree, call_of, flatten, statics
 from ..signatures import input_names
 from .capture import Capture
+from .draws import GENERATORS, bits_of, state_of
 from .kept_numbers import KeptNumbers
 from .parameters import Weights
 from .patches import replaced
@@ -51,7 +52,7 @@ _MOST_ROUNDS = 5
 def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list[Place]]:
     """A recording, and the places of numbers that it shows to change although they are not among ``places``."""
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
-    leaves, tree = flatten((args, kwargs), is_array)
+    leaves, tree = flatten((args, kwargs), lambda item: is_array(item) or isinstance(item, GENERATORS))
     tree = _typed(tree, iter(leaves))
     with _alone:
         code = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
@@ -66,7 +67,7 @@ def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list
         try:
             weights.enter_numbers(numbers, capture)
             weights.enter(capture, known)
-            result = _run(function, again_args, again_kwargs, capture, weights, tree, code)
+            result = _run(function, again_args, again_kwargs, capture, weights, leaves, code)
             graph, found = _finish(capture, result, tree, containers, weights, numbers)
             _note_sharing(capture, graph, inputs)
         finally:
@@ -84,40 +85,20 @@ def _elements(item: Any) -> Any:
     return item.tobytes() if isinstance(item, np.ndarray) else None
 
 
-def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, tree: Tree, code: Reach) -> Any:
-    generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, _GENERATORS)]
-    generators += [item for item in statics(tree) if isinstance(item, _GENERATORS)]
-    before, states = host_state(), [_state_of(item) for item in generators]
+def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, given: list[Any], code: Reach) -> Any:
+    generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, GENERATORS)]
+    generators += [item for item in given if isinstance(item, GENERATORS)]
+    before, states = host_state(), [state_of(item) for item in generators]
+    capture.states.follow(generators)
     try:
         with replaced(capture, code.functions), capture.isolated():
             result = function(*args, **kwargs)
+        capture.states.check(capture)
     finally:
-        drew = not same_host_state(before, host_state()) or any(
-            not _same_state(state, _state_of(item)) for state, item in zip(states, generators)
-        )
         restore_host_state(before)
         for item, state in zip(generators, states):
-            _bits(item).state = state
-    if drew:
-        raise TracingError(
-            f"{capture.recorder.graph.name} draws random numbers while it is recorded; they would be the same at every call. Draw them before, and pass them in"
-        )
+            bits_of(item).state = state
     return result
-
-
-_GENERATORS = (np.random.Generator, np.random.RandomState)
-
-
-def _bits(generator: Any) -> Any:
-    return generator.bit_generator if isinstance(generator, np.random.Generator) else generator._bit_generator
-
-
-def _state_of(generator: Any) -> Any:
-    return _bits(generator).state
-
-
-def _same_state(left: Any, right: Any) -> bool:
-    return repr(left) == repr(right)
 
 
 # ------------------------------------------------------------------------------------- arguments
@@ -130,11 +111,11 @@ def is_array(item: Any) -> bool:
 
 def as_array(item: Any) -> Any:
     """An array of any framework as one of numpy, sharing its memory where it can."""
-    return item if isinstance(item, (np.ndarray, np.generic)) else np.asarray(item.detach() if hasattr(item, "detach") else item)
+    return item if isinstance(item, (np.ndarray, np.generic, *GENERATORS)) else np.asarray(item.detach() if hasattr(item, "detach") else item)
 
 
 def _input(capture: Capture, name: str, array: Any, known: dict[int, Any]) -> Any:
-    made = capture.add_input(name, array)
+    made = capture.add_generator(name, array) if isinstance(array, GENERATORS) else capture.add_input(name, array)
     return known.setdefault(id(array), made)
 
 
@@ -142,7 +123,7 @@ def _typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
     """The tree with the classes of scalars at their places."""
     if isinstance(tree, Leaf):
         leaf = next(leaves)
-        return Item(type(leaf)) if isinstance(leaf, np.generic) else tree
+        return Item(type(leaf)) if isinstance(leaf, (np.generic, *GENERATORS)) else tree
     return Branch(tree.type, tree.keys, tuple(_typed(child, leaves) for child in tree.children)) if isinstance(tree, Branch) else tree
 
 
@@ -189,7 +170,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
     graph.notes["written_inputs"] = places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
     apart = sorted(set(same))
     held = [value for value in graph.parameters.values() if value in aliases.written]
-    arrays = [*(inputs[index]._seen for index in apart), *(capture.recorder.kept(value)._seen for value in graph.parameters.values())]
+    arrays = [*(getattr(inputs[index], "_seen", None) for index in apart), *(capture.recorder.kept(value)._seen for value in graph.parameters.values())]
     written = [apart.index(same[index]) for index in places]
     written += [len(apart) + index for index, value in enumerate(graph.parameters.values()) if value in held]
     if overlap(arrays, written):

@@ -35,7 +35,8 @@ def signbit(x: tf.Tensor) -> tf.Tensor:
 
 def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
     """The magnitude of ``x1`` with the sign of ``x2``."""
-    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    x1 = tf.convert_to_tensor(x1)
+    x2 = tf.convert_to_tensor(x2, x1.dtype)
     return tf.where(signbit(x1) == signbit(x2), x1, -x1)
 
 
@@ -61,7 +62,7 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
     """``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way."""
-    x1, x2 = tf.abs(x1), tf.abs(x2)
+    x1, x2 = tf.abs(x1), tf.abs(tf.convert_to_tensor(x2, x1.dtype))
     large, small = tf.maximum(x1, x2), tf.minimum(x1, x2)
     safe = tf.where((large == 0) | tf.math.is_inf(large), tf.ones_like(large), large)
     length = tf.where(large == 0, x1 + x2, large * tf.sqrt(1 + tf.square(small / safe)))
@@ -107,7 +108,8 @@ def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
 
 def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
     """``log(exp(x1) + exp(x2))`` without overflow."""
-    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    x1 = tf.convert_to_tensor(x1)
+    x2 = tf.convert_to_tensor(x2, x1.dtype)
     nothing = (x1 == -math.inf) & (x2 == -math.inf)  # has no gradient
     x1, x2 = (tf.where(nothing, tf.zeros_like(x), x) for x in (x1, x2))
     return tf.where(nothing, tf.constant(-math.inf, x1.dtype), tf.reduce_logsumexp(tf.stack([x1, x2]), axis=0))
@@ -115,7 +117,8 @@ def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
 
 def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """The next float after ``x1`` on the way to ``x2``."""
-    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    x1 = tf.convert_to_tensor(x1)
+    x2 = tf.convert_to_tensor(x2, x1.dtype)
     if x1.dtype.size > 2:
         return tf.math.nextafter(x1, x2)
     bits = tf.cast(tf.bitcast(x1, tf.int16), tf.int32)

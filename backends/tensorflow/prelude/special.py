@@ -71,7 +71,8 @@ def gammaincc(a: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 
 def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """Greatest common divisor, by Euclid's algorithm."""
-    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    x1 = tf.convert_to_tensor(x1)
+    x2 = tf.convert_to_tensor(x2, x1.dtype)
     shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
 
     def step(a: tf.Tensor, b: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -97,7 +98,8 @@ def i0(x: tf.Tensor) -> tf.Tensor:
 
 def isclose(x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> tf.Tensor:
     """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``."""
-    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
+    x1 = tf.convert_to_tensor(x1)
+    x2 = tf.convert_to_tensor(x2, x1.dtype)
     same = x1 == x2
     if equal_nan:
         same |= (x1 != x1) & (x2 != x2)

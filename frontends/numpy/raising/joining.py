@@ -10,7 +10,7 @@ import numpy as np
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
-from ....sizes import Size, hint_of, product
+from ....sizes import Size, apply, hint_of, product
 from ...slicing import cut
 from .manipulation import _raised_to
 from .table import NumpyBuilder, axis_of, dtype_name, rows
@@ -95,6 +95,7 @@ def _split(b: NumpyBuilder, x: Value, sections: Any, axis: int) -> list[Value]:
     count = b.fix(sections) if isinstance(sections, Size) else int(sections)
     size = x.shape[axis]
     rest = hint_of(size) % count
+    b.guard(apply("eq", size % count, rest))
     if rest:
         size = b.fix(size)
     each = size // count

@@ -12,7 +12,7 @@ from typing import Any
 
 from ....ir import Graph, Value
 from ....ops.dtypes import UNSIGNED
-from ....ops.registry import ArraySpec, get
+from ....ops.registry import get
 from ...building import RaisingBuilder, number_as
 from ...rows import Rows
 from ..dtypes import dtype_name, result_type
@@ -25,11 +25,9 @@ class TorchBuilder(RaisingBuilder):
 
     masks = ("bool", "uint8")
     lists_are_tuples = True
-    generator: Any = None  # that the call draws from, where it is one that the graph seeds
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
-        self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
         self.states: dict[Value, Any] = {}  # what ``get_rng_state`` gave -> the stream of that moment
 
     def result_type(self, *operands: Any) -> str:
@@ -62,30 +60,6 @@ class TorchBuilder(RaisingBuilder):
         """``x`` as a float array: integers and bools become torch's default dtype."""
         kind = result_type(x, 1.0) if isinstance(x, Value) else dtype_name(None)
         return self.array(x, kind)
-
-    def next_key(self) -> Any:
-        """A new key for random numbers: of the generator that the call names, by default of the one input ``key`` of the graph."""
-        key, index = self.stream(self.generator)
-        if key is self.graph.notes.get("key"):
-            self.graph.notes["keys"] = index
-        else:
-            self.streams[self.generator] = (key, index + 1)
-        return self.random_fold_in(key, index=index)
-
-    def _input_key(self) -> Value:
-        key: Value | None = self.graph.notes.get("key")
-        if key is None:
-            key = self.graph.notes["key"] = Value("key", ArraySpec((2,), "uint32"))
-            self.graph.inputs.append(key)
-        return key
-
-    def stream(self, generator: Any) -> tuple[Value, int]:
-        """Where a generator is: the key it derives others from, and the number of the next."""
-        return self.streams.get(generator) or (self._input_key(), self.graph.notes.get("keys", -1) + 1)
-
-    def seed(self, generator: Any, seed: int) -> None:
-        """From here on a generator (None: the default one) draws what ``seed`` leads to."""
-        self.streams[generator] = (self.random_key(seed=seed % 2**32), 0)
 
 
 def axes(dim: Any, rank: int) -> tuple[int, ...] | None:

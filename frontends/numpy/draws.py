@@ -1,0 +1,109 @@
+"""Random numbers of numpy: its functions and the methods of its generators are recorded calls, which draw anew whenever the graph runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import TracingError
+from ...ops.registry import ArraySpec
+from ...tracing.host_random import host_state, same_host_state
+
+FUNCTION, METHOD = "numpy.random.", "numpy.random.Generator."
+GENERATORS = (np.random.Generator, np.random.RandomState)
+SPEC = ArraySpec((), "generator")
+# What is recorded, of the functions and of the methods; "shuffle" is written as a permutation.
+NAMES = frozenset({
+    "rand", "randn", "randint", "random", "random_sample", "ranf", "sample", "choice", "permutation", "normal", "uniform", "standard_normal",
+    "exponential", "standard_exponential", "poisson", "binomial", "beta", "gamma", "standard_gamma", "laplace", "gumbel", "logistic", "rayleigh",
+    "lognormal", "chisquare", "standard_cauchy", "integers", "multivariate_normal", "geometric", "weibull", "pareto", "triangular", "standard_t",
+    "dirichlet", "multinomial", "permuted", "seed",
+})  # fmt: skip
+
+
+class TracedGenerator:
+    """Stands for a generator that the function is given or keeps."""
+
+    __slots__ = ("_capture", "_real", "_value")
+
+    def __init__(self, capture: Any, real: Any, value: Any) -> None:
+        self._capture, self._real, self._value = capture, real, value
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self._real)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(self._real, name):
+            raise AttributeError(name)
+        if name in NAMES - {"seed"} or name == "shuffle":
+            return lambda *args, **kwargs: draw(self._capture, self, name, args, kwargs)
+        raise TracingError(
+            f"{self._capture.here()}: {name} of a generator cannot be recorded; use its methods that draw, or numpy.random's"
+        )
+
+
+def draw(capture: Any, generator: TracedGenerator | None, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Records one draw, of ``generator`` or of the functions of ``numpy.random``."""
+    if name == "shuffle":
+        return _shuffle(capture, generator, *args, **kwargs)
+    capture.states.check(capture)
+    given = () if generator is None else (generator,)
+    try:
+        return capture.record((METHOD if given else FUNCTION) + name, _drawing(name, generator), (*given, *args), kwargs)
+    finally:
+        capture.states.note()
+
+
+def _drawing(name: str, generator: TracedGenerator | None) -> Any:
+    """The real call; a Python number that it gives becomes one of numpy, which can be followed."""
+
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        found = getattr(np.random if generator is None else args[0], name)(*args[generator is not None :], **kwargs)
+        return np.asarray(found)[()] if isinstance(found, (bool, int, float)) else found
+
+    return drawn
+
+
+def _shuffle(capture: Any, generator: TracedGenerator | None, x: Any, axis: int = 0) -> None:
+    if axis or not hasattr(x, "_seen"):
+        raise TracingError(f"{capture.here()}: shuffle of {type(x).__name__} along axis {axis} cannot be recorded; use permutation")
+    order = draw(capture, generator, "permutation", (x.shape[0],), {})
+    capture.setitem(x, Ellipsis, capture.getitem(x, order))
+
+
+class States:
+    """The states of the generators that recorded draws have led to: another one shows a draw that was not seen."""
+
+    def __init__(self) -> None:
+        self.generators: list[Any] = []
+        self.host: Any = host_state()
+        self.seen: list[Any] = []
+
+    def follow(self, generators: list[Any]) -> None:
+        """Follows these generators besides those of the process."""
+        self.generators = generators
+        self.note()
+
+    def note(self) -> None:
+        """What is now was recorded."""
+        self.host, self.seen = host_state(), [repr(state_of(item)) for item in self.generators]
+
+    def check(self, capture: Any) -> None:
+        """``TracingError`` where something was drawn since then."""
+        if not same_host_state(self.host, host_state()) or self.seen != [repr(state_of(item)) for item in self.generators]:
+            raise TracingError(
+                f"{capture.recorder.graph.name} draws random numbers in a way that cannot be recorded (inside of another library, or by a function "
+                "that is not known here); they would be the same at every call. Draw them before, and pass them in"
+            )
+
+
+def bits_of(generator: Any) -> Any:
+    """What holds the state of a generator."""
+    return generator.bit_generator if isinstance(generator, np.random.Generator) else generator._bit_generator
+
+
+def state_of(generator: Any) -> Any:
+    """The state of a generator."""
+    return bits_of(generator).state
