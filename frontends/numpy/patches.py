@@ -23,6 +23,7 @@ from ...tracing.code_names import names_read
 from ...trees import iterate_structure
 from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
+from .opened import OPENED
 from .sizes import MATH, is_symbolic
 from .traced import is_traced
 
@@ -98,6 +99,14 @@ def _drawing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def _opened(compute: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return original(*args, **kwargs) if current() is None else compute(recorded, *args, **kwargs)
+
+    return wrapper
+
+
 def _default_rng(original: Callable[..., Any]) -> Callable[..., Any]:
     refuse = _refusing("numpy.random.default_rng", original)
 
@@ -139,6 +148,8 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
     replace(np.lib.stride_tricks, "as_strided", functools.partial(_converting, "numpy.lib.stride_tricks.as_strided"))
     for name in ("random", "uniform", "randint", "gauss", "choice", "shuffle"):
         replace(random, name, functools.partial(_refusing, f"random.{name}"))
+    for name, opened in OPENED.items():
+        replace(np, name, functools.partial(_opened, opened))
     for name, compute in COMPUTED.items():
         found[np, name] = (getattr(np, name), Brackets(getattr(np, name), recorded, lambda: current() is not None, compute))
     for name, wrapper in MATH.items():
@@ -156,7 +167,33 @@ class _Stand(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         module = self.__dict__["_module"]
         pair = replacements().get((module, name))
-        return _stand_of(getattr(module, name)) if pair is None else pair[1]
+        return _of_lists(name, _stand_of(getattr(module, name))) if pair is None else pair[1]
+
+
+# Functions that numpy asks for every item of a list; all others see the list alone.
+_OF_SEQUENCES = frozenset({
+    "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block", "select", "choose", "lexsort", "ix_", "multi_dot",
+    "broadcast_shapes", "broadcast_arrays", "where", "ravel_multi_index", "reshape", "full", "pad", "histogramdd",
+})  # fmt: skip
+
+
+@functools.cache
+def _of_lists(name: str, function: Any) -> Any:
+    """A function of numpy that takes lists with arrays of a recording as one array: ``np.max([x[0], x[1]])``."""
+    if type(function) is not type(np.sum) or name in _OF_SEQUENCES:
+        return function
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if current() is not None:
+            args = tuple(recorded("array")(item) if isinstance(item, (list, tuple)) and _holds_traced(item) else item for item in args)
+        return function(*args, **kwargs)
+
+    return wrapper
+
+
+def _holds_traced(items: Any) -> bool:
+    return any(is_traced(item) for item in iterate_structure(items))
 
 
 @functools.cache

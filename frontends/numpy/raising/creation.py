@@ -240,3 +240,15 @@ def _window(terms: tuple[float, ...]) -> Any:
 rows.row("hanning")(_window((0.5, 0.5)))
 rows.row("hamming")(_window((0.54, 0.46)))
 rows.row("blackman")(_window((0.42, 0.5, 0.08)))
+
+
+@rows.row("kaiser")
+def kaiser(b: NumpyBuilder, M: Any, beta: Any) -> Any:
+    """numpy.kaiser: a Bessel function of a half circle."""
+    if hint_of(M) <= 1:
+        b.fix(M)
+        return b.ones(shape=(max(hint_of(M), 0),), dtype="float64")
+    places = b.astype(b.arange(start=1 - M, stop=M, step=2, dtype="int64"), dtype="float64")
+    circle = b.sqrt(b.subtract(1.0, b.square(b.divide(places, b.array(M - 1, "float64")))))
+    beta = b.array(beta, "float64")
+    return b.divide(b.i0(b.multiply(beta, circle)), b.i0(beta))

@@ -352,3 +352,9 @@ def view(b: NumpyBuilder, x: Any, dtype: Any = None, type: Any = None) -> Any:
     if dtype is None or dtype_name(dtype) == x.dtype:
         return b.reshape(x, shape=x.shape)
     return b.bitcast(x, dtype=dtype_name(dtype))
+
+
+@rows.row("ndarray.power")
+def power_operator(b: NumpyBuilder, x: Any, y: Any) -> Any:
+    """``x ** y``, which takes short cuts that give truth values another type than the ufunc does."""
+    return b.cast(b.pow(*operands_of(b, np.power, (x, y))), b.recorded_dtype())

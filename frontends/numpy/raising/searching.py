@@ -6,7 +6,7 @@ from typing import Any
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
-from ....ops.dtypes import is_inexact
+from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import Size, product
 from .table import NumpyBuilder, axis_of, rows
 
@@ -42,7 +42,7 @@ def argwhere(b: NumpyBuilder, a: Any) -> Any:
 @rows.row("searchsorted")
 def searchsorted(b: NumpyBuilder, a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """numpy.searchsorted."""
-    kind = b.result_type(a, v)
+    kind = b.result_type(b.array(a), b.array(v))
     places, values = b.array(a, kind), b.array(v, kind)
     if not isinstance(a, Value):
         places = b.array(list(a), kind)
@@ -68,14 +68,34 @@ def _line(b: NumpyBuilder, x: Any, axis: Any) -> tuple[Value, int]:
 def sort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """numpy.sort."""
     x, place = _line(b, a, axis)
+    if is_complex(x.dtype):
+        return b.take_along_axis(x, _complex_order(b, x, place), axis=place)
     return b.sort(x, axis=place)
+
+
+def _complex_order(b: NumpyBuilder, x: Value, axis: int) -> Value:
+    """Complex numbers are sorted by their real parts, and those alike by their imaginary parts."""
+    order = b.argsort(b.imag(x), axis=axis, stable=True)
+    return b.take_along_axis(order, b.argsort(b.take_along_axis(b.real(x), order, axis=axis), axis=axis, stable=True), axis=axis)
 
 
 @rows.row("argsort")
 def argsort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """numpy.argsort; equal elements keep their order, which numpy leaves open unless it is asked."""
     x, place = _line(b, a, axis)
-    return b.argsort(x, axis=place, stable=True)
+    return _complex_order(b, x, place) if is_complex(x.dtype) else b.argsort(x, axis=place, stable=True)
+
+
+@rows.row("partition")
+def partition(b: NumpyBuilder, a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """numpy.partition: in order, which is one of the orders that numpy may give."""
+    return sort(b, a, axis)
+
+
+@rows.row("argpartition")
+def argpartition(b: NumpyBuilder, a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """numpy.argpartition: in order, which is one of the orders that numpy may give."""
+    return argsort(b, a, axis)
 
 
 @rows.row("lexsort")

@@ -13,7 +13,7 @@ _UNARY = {
     "abs": "abs", "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh", "bessel_i0e": "i0e",
     "bessel_i1e": "i1e", "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv",
     "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "imag": "imag", "is_finite": "isfinite", "lgamma": "lgamma",
-    "log": "log", "log1p": "log1p", "logistic": "sigmoid", "neg": "negative", "real": "real", "rsqrt": "rsqrt", "sign": "sign", "sin": "sin",
+    "log": "log", "log1p": "log1p", "logistic": "sigmoid", "neg": "negative", "real": "real", "rsqrt": "rsqrt", "sin": "sin",
     "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stop_gradient": "stop_gradient", "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 _BINARY = {
@@ -137,6 +137,12 @@ def integer_pow(b: JaxBuilder, x: Any, *, y: int) -> Any:
 def cbrt(b: JaxBuilder, x: Any, **_: Any) -> Any:
     """The cube root, of negative numbers too."""
     return b.multiply(b.sign(x), b.pow(b.abs(x), 1 / 3))
+
+
+@rows.row("sign_p")
+def sign(b: JaxBuilder, x: Any) -> Any:
+    """NaN of NaN, where torch has 0."""
+    return b.where(b.isnan(x), x, b.sign(x)) if is_floating(x.dtype) else b.sign(x)
 
 
 @rows.row("round_p")

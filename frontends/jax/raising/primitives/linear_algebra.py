@@ -14,8 +14,14 @@ from ..table import JaxBuilder, rows, tupled
 def dot_general(b: JaxBuilder, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> Any:
     """Contracted and batched axes of both; the result has the batch first, then what remains of each."""
     (left, right), (left_batch, right_batch) = (tuple(map(tupled, pair)) for pair in dimension_numbers)
-    dtype = b.result.dtype
-    x, y = b.astype(x, dtype=dtype), b.astype(y, dtype=dtype)
+    if b.result.dtype == "bool":  # whether any of the products is true
+        x, y = (b.array(b.array(item), "int32") for item in (x, y))
+        return b.not_equal(_product(b, x, y, (left, right), (left_batch, right_batch)), 0)
+    return _product(b, b.as_result(x), b.as_result(y), (left, right), (left_batch, right_batch))
+
+
+def _product(b: JaxBuilder, x: Any, y: Any, contracted: Any, batched: Any) -> Any:
+    (left, right), (left_batch, right_batch) = contracted, batched
     batch = len(left_batch)
     if left_batch == right_batch == tuple(range(batch)) and len(left) == 1 and left == (x.ndim - 1,) and _is_matrix(x, y, batch):
         if right == (batch,):

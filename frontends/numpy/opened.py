@@ -1,0 +1,47 @@
+"""Functions of numpy that call the user's functions: what they do, in recorded calls."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy -> the function that records it
+
+
+def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
+    """np.piecewise: functions of the elements for which conditions hold; one more than these is for the others."""
+    x = recorded("asarray")(x)
+    several = isinstance(condlist, (list, tuple)) and bool(condlist) and (isinstance(condlist[0], (list, np.ndarray)) or not x.ndim)
+    conditions = [recorded("asarray")(condition, dtype=bool) for condition in (condlist if several else [condlist])]
+    if len(funclist) == len(conditions) + 1:
+        conditions.append(~np.logical_or.reduce(recorded("array")(conditions)))
+    elif len(funclist) != len(conditions):
+        raise ValueError(f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} functions are expected")
+    result = recorded("zeros_like")(x)
+    for condition, function in zip(conditions, funclist):
+        result[condition] = function(x[condition], *args, **kwargs) if callable(function) else function
+    return result
+
+
+def apply_along_axis(recorded: Recorded, func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """np.apply_along_axis: of each line, one after the other."""
+    lines = np.moveaxis(recorded("asarray")(arr), axis, -1)
+    before = lines.shape[:-1]
+    places = itertools.product(*(range(operator.index(size)) for size in before))
+    found = np.stack([recorded("asarray")(func1d(lines[place], *args, **kwargs)) for place in places])
+    whole = found.reshape((*before, *found.shape[1:]))
+    rest, place = len(before), axis % (len(before) + 1)
+    order = [*range(place), *range(rest, whole.ndim), *range(place, rest)]
+    return whole.transpose(order)
+
+
+def fromfunction(recorded: Recorded, function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
+    """np.fromfunction: the function of the arrays of indices."""
+    return function(*recorded("indices")(shape, dtype=dtype), **kwargs)
+
+
+OPENED: dict[str, Callable[..., Any]] = {"piecewise": piecewise, "apply_along_axis": apply_along_axis, "fromfunction": fromfunction}

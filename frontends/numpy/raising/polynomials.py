@@ -1,0 +1,56 @@
+"""Polynomials by their coefficients, the highest power first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ....errors import UnsupportedOperation
+from ....ir import Value
+from ....sizes import hint_of
+from .table import NumpyBuilder, rows
+
+
+@rows.row("polyfit")
+def polyfit(b: NumpyBuilder, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    """numpy.polyfit: least squares with the columns scaled to length 1."""
+    if full or cov or not isinstance(deg, int):
+        raise UnsupportedOperation("full=, cov= and chosen powers of polyfit have no row")
+    x, y = b.add(b.array(x), b.array(0.0, "float64")) if not isinstance(x, Value) else b.floating(x), b.array(y)
+    kind = b.result_type(x, y, 0.0)
+    x, y = b.cast(x, kind), b.cast(y, kind)
+    powers = b.arange(start=deg, stop=-1, step=-1, dtype="int64")
+    columns = b.pow(b.reshape(x, shape=(x.shape[0], 1)), b.cast(powers, kind))
+    right = b.reshape(y, shape=(y.shape[0], 1)) if y.ndim == 1 else y
+    if w is not None:
+        weights = b.reshape(b.array(w, kind), shape=(x.shape[0], 1))
+        columns, right = b.multiply(columns, weights), b.multiply(right, weights)
+    scale = b.sqrt(b.sum(b.square(columns), axis=(0,)))
+    least = float(np.finfo(x.dtype).eps) * hint_of(x.shape[0]) if rcond is None else float(rcond)
+    solution = b.lstsq(b.divide(columns, scale), right, rcond=least)[0]
+    solution = b.divide(solution, b.reshape(scale, shape=(deg + 1, 1)))
+    return b.reshape(solution, shape=(deg + 1,)) if y.ndim == 1 else solution
+
+
+@rows.row("polyder")
+def polyder(b: NumpyBuilder, p: Any, m: int = 1) -> Any:
+    """numpy.polyder."""
+    x = b.array(p)
+    for _ in range(m):
+        powers = b.arange(start=x.shape[0] - 1, stop=0, step=-1, dtype="int64")
+        x = b.multiply(*b.promote(b.getitem(x, key=((None, -1, 1),)), powers))
+    return x
+
+
+@rows.row("polyint")
+def polyint(b: NumpyBuilder, p: Any, m: int = 1, k: Any = None) -> Any:
+    """numpy.polyint, whose constants are 0."""
+    if k is not None:
+        raise UnsupportedOperation("k= of polyint has no row")
+    x = b.array(p)
+    for _ in range(m):
+        powers = b.arange(start=x.shape[0], stop=0, step=-1, dtype="int64")
+        x = b.divide(*b.promote(b.floating(x), powers))
+        x = b.concat(x, b.zeros(shape=(1,), dtype=x.dtype), axis=0)
+    return x
