@@ -8,14 +8,14 @@ import pytest
 
 import graph_compiler
 
-from .numpy_source import algebra, elementwise, reductions, shapes
+from .numpy_source import algebra, elementwise, opened, reductions, shapes
 from .numpy_source.arrays import Sample, made
 from .support.compare import assert_same
 
 TARGETS = ("numpy", "canonical", "torch", "jax", "tensorflow")  # canonical: from numpy to numpy through the vocabulary
 SAMPLES = {
     f"{module.__name__.rpartition('.')[2]}-{one.name}": one
-    for module in (elementwise, reductions, shapes, algebra)
+    for module in (elementwise, reductions, shapes, algebra, opened)
     for one in module.SAMPLES
 }
 UNSUPPORTED: dict[tuple[str, str], str] = {}  # (sample, target) -> why; strict
@@ -37,7 +37,7 @@ def check(one: Sample, target: str) -> None:
 
 
 def test_names_are_unique() -> None:
-    assert len(SAMPLES) == sum(len(module.SAMPLES) for module in (elementwise, reductions, shapes, algebra))
+    assert len(SAMPLES) == sum(len(module.SAMPLES) for module in (elementwise, reductions, shapes, algebra, opened))
     assert len(SAMPLES) >= 400
 
 

@@ -45,6 +45,7 @@ class NumpyTarget:
 
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy itself lacks, as float32."""
+        array = np.asarray(array)  # Python's numbers too, which generators give
         return np.asarray(array, np.float32 if array.dtype.name == "bfloat16" else None)
 
     def to_bytes(self, array: Any) -> bytes:

@@ -29,6 +29,7 @@ from .sizes import expression_of, hint, is_symbolic, symbolic
 from .traced import Traced, TracedArray, TracedScalar, is_traced, seen_of
 
 _ARRAYS = (np.ndarray, np.generic)
+_NUMBERS = (bool, int, float, complex)
 
 
 class Capture:
@@ -41,6 +42,7 @@ class Capture:
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False
         self.states = States()
+        self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
         self._met: dict[int, tuple[Any, bytes, Value]] = {}
         self._saved: dict[Value, tuple[Any, Any]] = {}
@@ -161,7 +163,11 @@ class Capture:
         for item in written:
             self._save(item)
         result = self._attempt(function, operands, args, kwargs)
-        return self._noted(name, key, inputs, params, operands, written, result)
+        weak = type(result) in _NUMBERS and any(item._value in self.weak for item in operands)
+        found = self._noted(name, key, inputs, params, operands, written, np.asarray(result)[()] if weak else result)
+        if weak:
+            self.weak.add(found._value)
+        return found
 
     def _check_state(self) -> None:
         if not self.is_open:
@@ -357,6 +363,8 @@ class Capture:
 
 
 def _real(item: Any) -> Any:
+    if type(item) is TracedScalar and item._value in item._capture.weak:
+        return item._seen.item()
     return item._real if type(item) is TracedGenerator else hint(seen_of(item))
 
 

@@ -50,20 +50,26 @@ def draw(capture: Any, generator: TracedGenerator | None, name: str, args: tuple
         return _shuffle(capture, generator, *args, **kwargs)
     capture.states.check(capture)
     given = () if generator is None else (generator,)
+    call = _Draw(name, generator is not None)
     try:
-        return capture.record((METHOD if given else FUNCTION) + name, _drawing(name, generator), (*given, *args), kwargs)
+        found = capture.record((METHOD if given else FUNCTION) + name, call, (*given, *args), kwargs)
     finally:
         capture.states.note()
+    if call.gave_number:
+        capture.weak.add(found._value)
+    return found
 
 
-def _drawing(name: str, generator: TracedGenerator | None) -> Any:
+class _Draw:
     """The real call; a Python number that it gives becomes one of numpy, which can be followed."""
 
-    def drawn(*args: Any, **kwargs: Any) -> Any:
-        found = getattr(np.random if generator is None else args[0], name)(*args[generator is not None :], **kwargs)
-        return np.asarray(found)[()] if isinstance(found, (bool, int, float)) else found
+    def __init__(self, name: str, of_generator: bool) -> None:
+        self.name, self.of_generator, self.gave_number = name, of_generator, False
 
-    return drawn
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = getattr(args[0] if self.of_generator else np.random, self.name)(*args[self.of_generator :], **kwargs)
+        self.gave_number = type(found) in (bool, int, float)
+        return np.asarray(found)[()] if self.gave_number else found
 
 
 def _shuffle(capture: Any, generator: TracedGenerator | None, x: Any, axis: int = 0) -> None:

@@ -1,0 +1,44 @@
+"""Samples of functions that call the user's, of polynomials, and of arguments in unusual clothes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import Array, Sample, b, c, d, sample
+
+
+def _mean_of(line: Any, weight: float = 1.0) -> Any:
+    return (line * weight).sum() / line.shape[0]
+
+
+SAMPLES: list[Sample] = [
+    sample("piecewise", lambda x: np.piecewise(x, [x < -1, x >= 1], [-1, 1, lambda v: v**3]), d(6)),
+    sample("piecewise of one condition", lambda x: np.piecewise(x, x > 0, [np.sqrt, 0.0]), d(3, 4)),
+    sample("apply_along_axis", lambda x: np.apply_along_axis(_mean_of, 1, x, 2.0), d(3, 4), again=True),
+    sample("apply_along_axis of vectors", lambda x: np.apply_along_axis(lambda line: line[::-1] * 2, 0, x), d(3, 4, 2), again=True),
+    sample("fromfunction", lambda x: x + np.fromfunction(lambda row, column: row * 10 - column, (3, 4)), d(3, 4), grows=False),
+    sample("polyfit", lambda x, y: np.polyfit(x, y, 2), d(8, kind="unit"), d(8)),
+    sample("polyfit weighted", lambda x, y, w: np.polyfit(x, y, 1, w=w), d(8, kind="unit"), d(8, 2), d(8, kind="positive")),
+    sample("polyder", lambda p: (np.polyder(p), np.polyder(p, 2), np.polyint(p)), d(6)),
+    sample("kaiser", lambda x: x * np.kaiser(x.shape[0], 3.0), d(6)),
+    sample("sort of complex", lambda z: (np.sort(z, axis=1), np.argsort(z.round(0), axis=0)), c(3, 4)),
+    sample("searchsorted of a list", lambda x: np.searchsorted(np.sort(x), [0, 1.5]), d(6)),
+    sample("partition", lambda x: (np.partition(x, 2)[2], np.sort(np.partition(x, 2)[:2]), x[np.argpartition(x, 3)[3]]), d(6)),
+    sample("list of elements", lambda x: (np.max([x[0], x[1]]), np.mean([x, x * 2], axis=0), np.sort([x[1], x[0], 0.5])), d(6)),
+    sample("range as an index", lambda x: (x[range(2)], x[range(2), [1, 0]]), d(3, 4)),
+    sample("power of truth values", lambda p: (p**2, np.power(p, 2)), b(3, 4)),
+    sample("array_split", lambda x: np.array_split(x, 3), d(6)),
+    sample("array_split with a rest", lambda x: np.array_split(x, 3, axis=1), d(2, 4), again=True),
+    sample("logaddexp with a number", lambda x: (np.logaddexp(x, 0), np.hypot(x, 1), np.copysign(x, -1)), d(3, 4)),
+    *(
+        sample(
+            f"{dtype}",
+            lambda a, c: (a + a, a - c, a * c, a // (c + 1), a % 7, a << 1, a >> 2, ~a, -a, a > c, a[::-1], np.maximum(a, c), a.sum(), a.max()),
+            Array((6,), dtype, low=0, high=2**15),
+            Array((6,), dtype, low=0, high=9),
+        )
+        for dtype in ("uint16", "uint32")
+    ),
+]
