@@ -100,7 +100,9 @@ def test_numpy_draws_its_own_numbers(program: Any) -> None:
     assert len(graph.variants) == 1, graph.explain()
 
 
-@pytest.mark.parametrize(("program", "to"), list(zip([noise, bootstrap, shuffled, kept], TARGETS)), ids=lambda item: str(getattr(item, "__name__", item)))
+@pytest.mark.parametrize(
+    ("program", "to"), list(zip([noise, bootstrap, shuffled, kept], TARGETS)), ids=lambda item: str(getattr(item, "__name__", item))
+)
 def test_draws_anew(program: Any, to: str) -> None:
     graph = _graph(program, to, X)
     results = [np.concatenate([np.ravel(to_numpy(item)) for item in _leaves(graph(x))]) for x in (OTHER, OTHER)]

@@ -42,5 +42,7 @@ def words_type(array: Any) -> Any:
     if not is_key(array):
         return jax.ShapeDtypeStruct(array.shape, array.dtype, weak_type=bool(getattr(array, "weak_type", False)))
     if str(array.dtype) != "key<fry>":
-        raise UnsupportedOperation(f"{array.dtype}: of the keys of jax.random only those of threefry2x32 give the same numbers in other frameworks")
+        raise UnsupportedOperation(
+            f"{array.dtype}: of the keys of jax.random only those of threefry2x32 give the same numbers in other frameworks"
+        )
     return jax.ShapeDtypeStruct((*array.shape, 2), np.dtype("uint32"))

@@ -111,7 +111,9 @@ def is_array(item: Any) -> bool:
 
 def as_array(item: Any) -> Any:
     """An array of any framework as one of numpy, sharing its memory where it can."""
-    return item if isinstance(item, (np.ndarray, np.generic, *GENERATORS)) else np.asarray(item.detach() if hasattr(item, "detach") else item)
+    return (
+        item if isinstance(item, (np.ndarray, np.generic, *GENERATORS)) else np.asarray(item.detach() if hasattr(item, "detach") else item)
+    )
 
 
 def _input(capture: Capture, name: str, array: Any, known: dict[int, Any]) -> Any:
@@ -170,7 +172,10 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
     graph.notes["written_inputs"] = places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
     apart = sorted(set(same))
     held = [value for value in graph.parameters.values() if value in aliases.written]
-    arrays = [*(getattr(inputs[index], "_seen", None) for index in apart), *(capture.recorder.kept(value)._seen for value in graph.parameters.values())]
+    arrays = [
+        *(getattr(inputs[index], "_seen", None) for index in apart),
+        *(capture.recorder.kept(value)._seen for value in graph.parameters.values()),
+    ]
     written = [apart.index(same[index]) for index in places]
     written += [len(apart) + index for index, value in enumerate(graph.parameters.values()) if value in held]
     if overlap(arrays, written):

@@ -33,12 +33,23 @@ def kept(x):
 
 
 def integers(key):
-    return random.bits(key, (4,)), random.bits(key, (4,), "uint8"), random.split(key, 3), random.permutation(key, 8), random.rademacher(key, (3,))
+    return (
+        random.bits(key, (4,)),
+        random.bits(key, (4,), "uint8"),
+        random.split(key, 3),
+        random.permutation(key, 8),
+        random.rademacher(key, (3,)),
+    )
 
 
 def choices(key, x):
     which = random.categorical(key, x), random.categorical(key, x[0], shape=(7,))
-    return which, random.permutation(key, x), random.choice(key, jnp.arange(5.0), (3,), replace=False), random.choice(key, 3, (4,), p=x[0, :3] ** 2)
+    return (
+        which,
+        random.permutation(key, x),
+        random.choice(key, jnp.arange(5.0), (3,), replace=False),
+        random.choice(key, 3, (4,), p=x[0, :3] ** 2),
+    )
 
 
 def distributions(key):
@@ -50,7 +61,9 @@ def distributions(key):
 
 def each_with_its_own(key, x):
     keys = random.split(key, 4)
-    return jax.vmap(lambda part, row: row + random.normal(part, row.shape))(keys, x), random.key_data(keys[2]) if keys.ndim == 1 else keys[2]
+    return jax.vmap(lambda part, row: row + random.normal(part, row.shape))(keys, x), random.key_data(keys[2]) if keys.ndim == 1 else keys[
+        2
+    ]
 
 
 def in_a_scan(key, x):

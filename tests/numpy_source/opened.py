@@ -35,7 +35,22 @@ SAMPLES: list[Sample] = [
     *(
         sample(
             f"{dtype}",
-            lambda a, c: (a + a, a - c, a * c, a // (c + 1), a % 7, a << 1, a >> 2, ~a, -a, a > c, a[::-1], np.maximum(a, c), a.sum(), a.max()),
+            lambda a, c: (
+                a + a,
+                a - c,
+                a * c,
+                a // (c + 1),
+                a % 7,
+                a << 1,
+                a >> 2,
+                ~a,
+                -a,
+                a > c,
+                a[::-1],
+                np.maximum(a, c),
+                a.sum(),
+                a.max(),
+            ),
             Array((6,), dtype, low=0, high=2**15),
             Array((6,), dtype, low=0, high=9),
         )
