@@ -15,8 +15,8 @@ Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy ->
 def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
     """np.piecewise: functions of the elements for which conditions hold; one more than these is for the others."""
     x = recorded("asarray")(x)
-    several = isinstance(condlist, (list, tuple)) and bool(condlist) and (isinstance(condlist[0], (list, np.ndarray)) or not x.ndim)
-    conditions = [recorded("asarray")(condition, dtype=bool) for condition in (condlist if several else [condlist])]
+    single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)
+    conditions = [recorded("asarray")(condition, dtype=bool) for condition in ([condlist] if single else condlist)]
     if len(funclist) == len(conditions) + 1:
         conditions.append(~np.logical_or.reduce(recorded("array")(conditions)))
     elif len(funclist) != len(conditions):

@@ -15,7 +15,7 @@ def _mean_of(line: Any, weight: float = 1.0) -> Any:
 
 SAMPLES: list[Sample] = [
     sample("piecewise", lambda x: np.piecewise(x, [x < -1, x >= 1], [-1, 1, lambda v: v**3]), d(6)),
-    sample("piecewise of one condition", lambda x: np.piecewise(x, x > 0, [np.sqrt, 0.0]), d(3, 4)),
+    sample("piecewise of one condition", lambda x: np.piecewise(x, x > 0, [np.sqrt, 0.0]), d(6)),
     sample("apply_along_axis", lambda x: np.apply_along_axis(_mean_of, 1, x, 2.0), d(3, 4), again=True),
     sample("apply_along_axis of vectors", lambda x: np.apply_along_axis(lambda line: line[::-1] * 2, 0, x), d(3, 4, 2), again=True),
     sample("fromfunction", lambda x: x + np.fromfunction(lambda row, column: row * 10 - column, (3, 4)), d(3, 4), grows=False),

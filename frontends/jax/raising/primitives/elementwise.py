@@ -236,3 +236,22 @@ def known_number(x: Any) -> Any:
     if isinstance(x, Value) and x.node is not None and x.node.op == "full":
         return x.node.params["fill_value"]
     return x
+
+
+@rows.row("population_count_p")
+def population_count(b: JaxBuilder, x: Any) -> Any:
+    """How many bits are 1: each is taken to an axis of its own."""
+    return b.sum(_bits(b, x), axis=(x.ndim,), dtype=x.dtype)
+
+
+@rows.row("clz_p")
+def leading_zeros(b: JaxBuilder, x: Any) -> Any:
+    """How many bits before the first 1 are 0."""
+    zeros = b.subtract(b.array(1, x.dtype), b.flip(_bits(b, x), axis=(x.ndim,)))
+    return b.sum(b.cumulative_prod(zeros, axis=x.ndim, dtype=x.dtype), axis=(x.ndim,), dtype=x.dtype)
+
+
+def _bits(b: JaxBuilder, x: Any) -> Any:
+    """The bits of integers along a last axis, the lowest first."""
+    places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
+    return b.bitwise_and(b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype))
