@@ -20,7 +20,8 @@ def outside_of(objects: Iterable[Any], own: Any = None) -> list[Fact]:
     """What these callables refer to. Modules hold parameters: of the ``own`` one, which is called, they are inputs, of others constants."""
     reach = Reach(objects, _INTERNAL, _is_leaf, lambda item: [type(item).__call__] if is_module(item) else [])
     wide = Fact("{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64")
-    return [wide, *facts_outside(reach, lambda owner: _of_module(owner, owner is not own) if is_module(owner) else (), _contents)]
+    parts = () if own is None else set(map(id, modules_of(own)))
+    return [wide, *facts_outside(reach, lambda owner: _of_module(owner, id(owner) not in parts) if is_module(owner) else (), _contents)]
 
 
 def _is_leaf(item: Any) -> bool:

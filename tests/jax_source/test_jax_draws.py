@@ -62,6 +62,26 @@ def test_dropout_of_flax(to: str) -> None:
     assert_same(graph(y, key), module(y, key))
 
 
+class Training(nnx.Module):
+    """A layer that drops by keys of its own, which it counts."""
+
+    def __init__(self, rngs: Any) -> None:
+        self.layer, self.dropout = nnx.Linear(4, 4, rngs=rngs), nnx.Dropout(0.5, rngs=rngs)
+
+    def __call__(self, x: Any) -> Any:
+        return self.dropout(self.layer(x))
+
+
+@pytest.mark.parametrize("to", ["jax", "numpy"])
+def test_keys_that_a_module_counts(to: str) -> None:
+    module, twin = Training(nnx.Rngs(0)), Training(nnx.Rngs(0))
+    (x,), (y,) = _given((array(3, 4),)), _given((array(5, 4),))
+    graph = graph_compiler.compile(module, to=to, source="jax", args=(x,))
+    for given in (x, y, x):
+        assert_same(graph(given), twin(given))
+    assert len(graph.variants) == 1, graph.explain()
+
+
 def test_other_generators_are_refused() -> None:
     key = jax.random.key(0, impl="rbg")
     graph_compiler.compile(jax.random.normal, source="jax", args=(key, (3,)))
