@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,33 @@ def test_compiled_by_tensorflow(options: dict[str, Any]) -> None:
     graph = gc.compile(case.model, to="tensorflow", kwargs=case.inputs, return_backend_compiled_fn=True, compile_options=options)
     for inputs in (case.inputs, case.other_inputs):
         assert_same(graph(**inputs), eager(case, inputs))
+
+
+@dataclasses.dataclass
+class Answer:
+    array: Any
+    text: str
+    size: int
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_compiled_functions_return_more_than_tensors(jit_compile: bool) -> None:
+    def function(x: Any) -> Any:
+        return {1: Answer(x * 2, f"of {x.shape[0]}", x.shape[0]), "flag": (True, None, 0.5, x.dtype is torch.float32)}
+
+    graph = gc.compile(function, to="tensorflow", return_backend_compiled_fn=True, compile_options={"jit_compile": jit_compile})
+    for length in (2, 3, 2):
+        assert_same(graph(torch.ones(length)), function(torch.ones(length)))
+
+
+def test_decisions_on_sizes_of_elements_run_uncompiled(caplog: Any) -> None:
+    def function(x: Any) -> Any:
+        return [part * 2 for part in x[x > 0]]
+
+    graph = gc.compile(function, to="tensorflow", return_backend_compiled_fn=True)
+    for numbers in ([1.0, -1.0, 2.0], [1.0, 2.0, 3.0], [-1.0, 4.0, 5.0]):
+        assert_same(graph(torch.tensor(numbers)), function(torch.tensor(numbers)))
+    assert "is not compiled" in caplog.text
 
 
 def test_a_guard_on_elements_is_checked_in_a_tf_function() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
 from collections.abc import Callable, Iterable
@@ -12,7 +13,7 @@ import tensorflow as tf
 
 from ...errors import GuardFailed
 from ...ir.graph import Guard
-from ...trees import map_structure
+from ...trees import Tree, flatten, map_structure, unflatten
 from ..arrays import words_of
 
 log = logging.getLogger("graph_compiler")
@@ -96,8 +97,26 @@ class TensorFlowTarget:
 
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
-        """``tf.function``, traced once for each set of sizes; ``options`` are its own, like ``jit_compile`` and ``reduce_retracing``."""
-        return tf.function(function, **options)
+        """``tf.function``, traced once for each set of sizes; ``options`` are its own, like ``jit_compile`` and ``reduce_retracing``.
+
+        A function that decides on a size which depends on elements cannot be traced: it runs as it is, and a log line says so.
+        """
+        compiled = _returning_anything(function, {"autograph": False, **options})
+        chosen: list[Callable[..., Any]] = [compiled]
+
+        def call(*args: Any) -> Any:
+            try:
+                return chosen[0](*args)
+            except tf.errors.OperatorNotAllowedInGraphError as problem:
+                if chosen[0] is function:
+                    raise
+                log.warning(
+                    "%s is not compiled: it decides on the elements of an array (%s)", function.__name__, str(problem).splitlines()[0]
+                )
+                chosen[0] = function
+                return function(*args)
+
+        return call
 
     def seed(self, number: int) -> None:
         """Restarts the sequence of keys that calls of graphs draw from."""
@@ -138,6 +157,29 @@ class TensorFlowTarget:
         for holds, text in conditions:
             result = _asserted(result, holds, f"GuardFailed: {text}")
         return result
+
+
+def _returning_anything(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """A ``tf.function`` of a function whose result holds more than tensors: numbers, texts and objects would become tensors, or be refused.
+
+    Each trace returns its tensors under the number of its form, which puts them together again.
+    """
+    forms: list[Tree] = []
+
+    @functools.wraps(function)
+    def packed(*args: Any) -> dict[str, Any]:
+        leaves, form = flatten(function(*args), tf.is_tensor)
+        if form not in forms:
+            forms.append(form)
+        return {str(forms.index(form)): leaves}
+
+    compiled = tf.function(packed, **options)
+
+    def unpacked(*args: Any) -> Any:
+        ((form, leaves),) = compiled(*args).items()
+        return unflatten(forms[int(form)], leaves)
+
+    return unpacked
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
