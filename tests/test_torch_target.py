@@ -295,3 +295,45 @@ def test_rows_that_no_call_of_torch_needs(name: str) -> None:
 def test_what_torch_lacks_is_told(build: Any, words: str) -> None:
     with pytest.raises(UnsupportedOperation, match=words):
         lowered(build, (X,))
+
+
+# ---------------------------------------------------------------------------------------------- writes and gradients
+def swaps_rows(x: Any) -> Any:
+    x[[0, 1]] = x[[1, 0]]
+    return x * 2
+
+
+def writes_then_decides(x: Any) -> Any:
+    x.mul_(3)
+    return x.exp() if x.sum() > 0 else x.sin()
+
+
+def writes_to_view(x: Any) -> Any:
+    x[0].mul_(3)
+    x.t()[1] = x[0, 0]
+    return x.sin()
+
+
+class Accumulates:
+    def __init__(self) -> None:
+        self.total, self.table = torch.zeros(3), torch.ones(2, 3)
+        self.row = self.table[0]
+
+    def __call__(self, x: Any) -> Any:
+        self.total.add_(x[0] * 2)
+        self.row.mul_(x[1])
+        return self.total * x.sum() + self.table
+
+
+def gradient_of_call(function: Any, numbers: Any, prepare: Any) -> list[Any]:
+    given = torch.tensor(numbers, requires_grad=True)
+    result = function(prepare(given))
+    return [result, *torch.autograd.grad((result * torch.linspace(1, 2, result.numel()).reshape(result.shape)).sum(), given)]
+
+
+@pytest.mark.parametrize("make", [lambda: swaps_rows, lambda: writes_then_decides, lambda: writes_to_view, Accumulates])
+@pytest.mark.parametrize("prepare", [lambda x: x * 1, lambda x: (x * 1)[:2], lambda x: (x * 1).view(2, 3)])
+def test_recording_leaves_the_history_of_what_is_written_to(make: Any, prepare: Any) -> None:
+    original, graph = make(), graph_compiler.compile(make())
+    for numbers in ([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], [[-1.0, -2.0, -3.0], [0.5, -1.0, 2.0]], [[2.0, 1.0, 0.0], [0.5, 1.0, 2.0]]):
+        assert_same(gradient_of_call(graph, numbers, prepare), gradient_of_call(original, numbers, prepare))

@@ -15,6 +15,7 @@ from ...trees import Branch, Leaf, flatten, iterate_structure
 from .arguments import is_array, opens, to_tensor
 from .names import name_of
 from .parameters import Weights
+from .pasts import Past
 from .state import State
 
 COPY = "torch.Tensor.clone"
@@ -31,6 +32,11 @@ def is_followed(owner: Any) -> bool:
 def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """The arrays in the arguments as tensors."""
     return [to_tensor(leaf) for leaf in flatten((args, kwargs), is_array, opens)[0]]
+
+
+def saved(array: torch.Tensor) -> Callable[[], None]:
+    """A function that gives the array back the elements, and the history for gradients, that it has now."""
+    return Past(array).restore
 
 
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:

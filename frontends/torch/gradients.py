@@ -22,13 +22,18 @@ class Gradients:
     def restore(self) -> None:
         """Puts all back."""
         for tensor, before in self._before:
-            if tensor.grad is not before:
+            if _grad(tensor) is not before:
                 tensor.grad = before
 
     def check(self, name: str) -> None:
         """``TracingError`` where one has changed: the graph would not do the same at its calls."""
-        if any(tensor.grad is not before for tensor, before in self._before):
+        if any(_grad(tensor) is not before for tensor, before in self._before):
             raise TracingError(
                 f"{name} leaves gradients on parameters or arguments (by backward), which a graph cannot do; "
                 "compute them with torch.autograd.grad and return them"
             )
+
+
+def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
+    """``tensor.grad``; of an array that a write has given a history, None, without torch's warning that there is none."""
+    return tensor.grad if tensor.is_leaf else None

@@ -9,7 +9,7 @@ import torch
 from ...trees import iterate_structure
 from . import reads
 from .names import is_in_place
-from .tensors import put_back, without_repeats
+from .pasts import Past
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -20,14 +20,14 @@ class Written:
 
     def __init__(self, capture: Capture) -> None:
         self.capture: Any = capture
-        self._saved: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
+        self._saved: dict[int, Past] = {}
 
     def __contains__(self, identity: object) -> bool:
         return identity in self._saved
 
     def owners(self) -> list[torch.Tensor]:
         """The arrays."""
-        return [owner for owner, _ in self._saved.values()]
+        return [past.tensor for past in self._saved.values()]
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before a call that may write to its arguments."""
@@ -44,13 +44,12 @@ class Written:
         recorder = self.capture.recorder
         owner = recorder.kept(recorder.base_of(self.capture.value(tensor)))
         if owner is not None and id(owner) not in self._saved:
-            self._saved[id(owner)] = (owner, self.capture.run(lambda: without_repeats(owner.detach()).clone(), (), {}))
+            self._saved[id(owner)] = self.capture.run(lambda: Past(owner), (), {})
 
     def restore(self) -> None:
         """Puts everything back."""
-        with torch.no_grad():
-            for tensor, before in reversed(self._saved.values()):  # two arguments may share memory
-                put_back(tensor, before)
+        for past in reversed(self._saved.values()):  # two arguments may share memory
+            past.restore()
 
     def forget(self) -> None:
         """Drops every reference to arrays."""

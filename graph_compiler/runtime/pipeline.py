@@ -139,7 +139,10 @@ class Pipeline:
         parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self._converted(recorded, graph)
         surroundings = surroundings.followed_by(parameters) if getattr(parameters, "is_counted", False) else surroundings
         store = recorded.weights.rebind if as_recorded else self._store
-        return Variant(graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, store)
+        saved = getattr(self.frontend.checking, "saved", None)  # of a framework whose arrays can be written to
+        return Variant(
+            graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store
+        )
 
     def for_framework(self, framework: str) -> Pipeline:
         """The same callable, written for another framework."""

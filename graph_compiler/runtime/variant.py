@@ -61,6 +61,9 @@ class Variant:
     why: str = "first call"
     compile_options: dict[str, Any] | None = None
     recording: Recorded | None = None
+    saved: Callable[[Any], Callable[[], None]] | None = (
+        None  # what puts back an array that the flat function writes to, in a framework where it does
+    )
     store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
 
     def __post_init__(self) -> None:
@@ -182,14 +185,15 @@ class Variant:
         except GuardFailed as problem:
             return self._failed(problem)
         held = self.state.held() if self.state else ()
-        before = [(array, self.target.copy(array)) for array in self._arrays_written(leading, leaves)] if self._saves else []
+        written = self._arrays_written(leading, leaves) if self._saves else []
+        before = [self.saved(array) for array in written] if self.saved else []
         try:
             outcome = self.function(*leading, *leaves)
             result, effects, checks = self._parts(outcome)
             self._check(checks)
         except Exception as problem:
-            for array, saved in before:
-                self.target.write_back(array, saved)
+            for put_back in reversed(before):
+                put_back()
             return self._failed(problem)
         self._apply(effects, args, kwargs)
         result = self._as_numbers(result) if self._numbers else result
