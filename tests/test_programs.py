@@ -6,7 +6,22 @@ import pytest
 
 from graph_compiler.errors import GraphCompilerError
 
-from .programs import changes, closures, foreign, found, guards, initialising, places, signatures, sizes, state, transforms, views, wrappers
+from .programs import (
+    captured,
+    changes,
+    closures,
+    foreign,
+    found,
+    guards,
+    initialising,
+    places,
+    signatures,
+    sizes,
+    state,
+    transforms,
+    views,
+    wrappers,
+)
 from .programs.table import RAISED, Program, check
 
 TABLES = {
@@ -17,6 +32,7 @@ TABLES = {
     "state": state,
     "changes": changes,
     "closures": closures,
+    "captured": captured,
     "initialising": initialising,
     "places": places,
     "foreign": foreign,

@@ -6,6 +6,7 @@ Everything is put back after each recording; the first call of the graph changes
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,18 +15,20 @@ import torch
 
 from ...errors import TracingError
 from ...ir.graph import Effect
+from ...passes.aliases import Aliases
 from ...sizes import Size, Symbol
 from ...tracing.outside import Free
 from ...tracing.places import Place, Replaced
 from ...tracing.places import State as RecordedState
 from ...tracing.roots import reach
 from ...tracing.updates import Containers
-from ...tracing.world import COMPILED, MISSING, ORDER, Change, Names, World, is_whole
+from ...tracing.world import COMPILED, MISSING, ORDER, Change, Held, Names, World, is_whole
 from ...trees import Branch, Fixed, Tree, flatten, unflatten
 from .arguments import is_array, opens, to_tensor
 from .memory import is_shared
 from .parameters import Weights
 from .sizes import expression_of, is_symbolic, symbolic
+from .tensors import storage
 from .typed import DTYPES, typed
 
 # Of a module: what holds no state of the forward pass, or what other means look after.
@@ -95,8 +98,25 @@ class State:
                 capture.recorder.graph.effects.append(Effect("buffer", name, capture.value(change.now)))
             else:
                 found.setdefault(place.identity, place)
+        for place in self._written(capture):
+            if place.identity not in known and not containers.holds(place.held.item):
+                found.setdefault(place.identity, place)
         self._note_replaced(capture, containers)
         return list(found.values())
+
+    def _written(self, capture: Any) -> Iterator[Place]:
+        """The places of arrays that were taken for constants, and that the function writes to. ``TracingError`` for one that is nowhere."""
+        arrays = _constants_written(capture)
+        entries = ((held, key, part) for held in self.world.held for key, item in held.before.items() for part in _parts(item))
+        placed = [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []
+        for held, key, _ in placed:
+            yield _place_at(held, key)
+        for identity in arrays.keys() - {identity for _, _, identity in placed}:
+            if not capture.for_torch or is_shared(arrays[identity]):
+                raise TracingError(
+                    f"{capture.recorder.graph.name} writes to a tensor of the shape {list(arrays[identity].shape)} that comes from outside of torch, or is kept where nobody "
+                    "finds it, so what it holds at the next call is not known. Write to a copy (clone), or name the object that holds it with stateful="
+                )
 
     def _refuse_shared(self, capture: Any, change: Change) -> None:
         """numpy writes to memory that the recording has met as a tensor: what the tensor held, and when, is not known."""
@@ -110,9 +130,10 @@ class State:
                 )
 
     def _note_replaced(self, capture: Any, containers: Containers) -> None:
-        rewritten = capture.rewritten_state()
+        arrays = capture.rewritten_state()
         for number, (place, before) in enumerate(zip(self.places, self.values)):
             now = place.read()
+            rewritten = arrays | _tuples_with(now, arrays)
             if place.whole and not isinstance(now, (frozenset, Fixed)):
                 continue  # its parts are looked after as those of an argument
             if not _same(now, before) or id(now) in rewritten:
@@ -149,9 +170,34 @@ class State:
         self.world.restore()
 
 
+def _parts(item: Any) -> Iterator[Any]:
+    """An object, and what is in it where it is a tuple, which is no place of its own."""
+    yield item
+    for part in item if isinstance(item, tuple) else ():
+        yield from _parts(part)
+
+
+def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
+    """Identities of the tuples in ``item`` that hold one of these arrays: with another array in it, a tuple is another."""
+    tuples = (part for part in _parts(item) if isinstance(part, tuple))
+    return frozenset(id(part) for part in tuples if any(id(array) in arrays for array in _parts(part)))
+
+
+def _constants_written(capture: Any) -> dict[int, torch.Tensor]:
+    """By identity; in torch not those that share their memory with another constant, which as inputs they could not."""
+    graph = capture.recorder.graph
+    written = Aliases(graph).written
+    memory = Counter(storage(array) for _, array in graph.constants.values()) if capture.for_torch else Counter[int]()
+    arrays = [array for value, array in graph.constants.values() if value in written]
+    return {id(array): array for array in arrays if memory[storage(array)] < 2 or is_shared(array)}
+
+
 def _place_of(change: Change) -> Place:
-    whole = is_whole(change.held.item) or change.key is ORDER
-    return Place(change.held, None if whole else change.key, whole)
+    return Place(change.held, whole=True) if change.key is ORDER else _place_at(change.held, change.key)
+
+
+def _place_at(held: Held, key: Any) -> Place:
+    return Place(held, whole=True) if is_whole(held.item) else Place(held, key)
 
 
 def _array(capture: Any, name: str, leaf: Any) -> torch.Tensor:

@@ -96,13 +96,15 @@ class Containers:
         return found
 
     def place(self, child: Any, rewritten: frozenset[int] = frozenset()) -> Kept | New | Same:
-        """Where an object that a container holds afterwards comes from; a new one is added to ``new``."""
+        """Where an object that a container holds afterwards comes from; a new one is added to ``new``, once however many containers hold it."""
         if id(child) in self._paths and id(child) not in rewritten:
             return Kept(self._paths[id(child)])
         if self._is_known(child):
             return Same(child)
-        self.new.append(child)
-        return New(len(self.new) - 1)
+        known = next((index for index, item in enumerate(self.new) if item is child), None)
+        if known is None:
+            self.new.append(child)
+        return New(len(self.new) - 1 if known is None else known)
 
 
 def apply_updates(updates: Iterable[Update], new: Sequence[Any], arguments: Any) -> None:

@@ -152,6 +152,15 @@ def shortcut_when_not_compiled(x: Any) -> Any:
     return torch.where(mask, x + 1, 0.0)
 
 
+def viewed_where_it_fits(x: Any) -> Any:
+    """The view fails at other sizes, where nothing else would."""
+    try:
+        y = x.view(3)
+    except RuntimeError:
+        return None
+    return y * 2
+
+
 _TWO_AXES = _calls((2, 3), (4, 2), (2, 3))
 _EVERYWHERE = ("torch", ELSEWHERE)
 PROGRAMS = [
@@ -199,5 +208,6 @@ PROGRAMS = [
         dict.fromkeys(_EVERYWHERE, "shares part of its memory with an operand"),
     ),
     Program("out_beside_operand", lambda: out_beside_operand, _calls((2, 3), (2, 3))),
+    Program("viewed_where_it_fits", lambda: viewed_where_it_fits, _calls((3,), (4,), (3,))),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
 ]

@@ -32,7 +32,9 @@ def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
 
 
 def reshaped(b: TorchBuilder, x: Any, shape: tuple[Any, ...]) -> Any:
-    """``x`` under ``shape``, in which one size may be -1."""
+    """``x`` under ``shape``, in which one size may be -1; the number of elements is guarded where only this call tells it."""
+    if -1 not in shape:
+        b.guard(apply("eq", product(shape), product(x.shape)))
     return b.reshape(x, shape=whole_shape(shape, product(x.shape)))
 
 

@@ -1,0 +1,178 @@
+"""Tensors that a function keeps outside of its arguments and writes to in place: one memory for all variants."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from .table import ELSEWHERE, Program
+
+
+def _x(*shape: int) -> torch.Tensor:
+    count = int(torch.tensor(shape).prod())
+    return ((torch.arange(count) * 7 % 11 - 5) * 0.5).reshape(shape)
+
+
+_RANKS = (lambda: (_x(3),), lambda: (_x(2, 3),), lambda: (_x(3),), lambda: (_x(2, 3),))
+_FLAGS = tuple(lambda flag=flag: (_x(3), flag) for flag in (False, True, False, True, False, False, True, True))
+PROGRAMS: list[Program] = []
+
+
+def _program(calls: Any, errors: dict[str, str] | None = None) -> Callable[[Callable[[], Any]], Callable[[], Any]]:
+    """A program with the name of the function that makes it."""
+
+    def add(make: Callable[[], Any]) -> Callable[[], Any]:
+        PROGRAMS.append(Program(make.__name__, make, calls, errors or {}))
+        return make
+
+    return add
+
+
+# ---------------------------------------------------------------------------------------------- one memory, several variants
+@_program(_RANKS)
+def closure_written_at_two_ranks() -> Any:
+    table = torch.zeros(3)
+
+    def function(x: Any) -> Any:
+        table.add_(1)
+        return x * table
+
+    return function
+
+
+@_program(_FLAGS)
+def closure_written_by_one_branch() -> Any:
+    table = torch.zeros(3)
+
+    def function(x: Any, writes: bool) -> Any:
+        if writes:
+            table.add_(1)
+        return x * (table * 2)
+
+    return function
+
+
+@_program(_FLAGS)
+def closure_decides_after_write() -> Any:
+    table = torch.zeros(3)
+
+    def function(x: Any, writes: bool) -> Any:
+        if writes:
+            table.add_(1)
+        return x - table if table[0] > 1 else x * (table * 2)
+
+    return function
+
+
+@_program(_FLAGS)
+def closure_decides_before_write() -> Any:
+    table = torch.zeros(3)
+
+    def function(x: Any, writes: bool) -> Any:
+        y = x - table if table[0] > 1 else x * (table * 2)
+        if writes:
+            table.add_(1)
+        return y
+
+    return function
+
+
+class Plain:
+    """Attributes."""
+
+
+@_program(_FLAGS)
+def attribute_beside_a_new_one() -> Any:
+    held = Plain()
+    held.total, held.inner = torch.zeros(3), Plain()  # type: ignore[attr-defined]
+    held.inner.count = 0  # type: ignore[attr-defined]
+
+    def function(x: Any, writes: bool) -> Any:
+        if writes:
+            held.total.add_(x)  # type: ignore[attr-defined]
+            held.inner.count += 2  # type: ignore[attr-defined]
+            held.inner.last = held.total * 1  # type: ignore[attr-defined]
+        return held.total * held.inner.count  # type: ignore[attr-defined]
+
+    return function
+
+
+@_program(_RANKS, {ELSEWHERE: "kept where nobody finds it"})
+def partial_argument_written() -> Any:
+    def function(total: Any, x: Any) -> Any:
+        total.mul_(0.5).add_(x.sum())
+        return x + total
+
+    return functools.partial(function, torch.zeros(3))
+
+
+@_program(_RANKS)
+def tensor_in_two_places_written() -> Any:
+    first = torch.zeros(3)
+    held = [first]
+
+    def function(x: Any) -> Any:
+        held[0].add_(1)
+        first.mul_(2)
+        return x * held[0] + first
+
+    return function
+
+
+@_program(_RANKS)
+def tensor_in_a_tuple_written() -> Any:
+    held = Plain()
+    held.state = (torch.zeros(3), (torch.ones(3), 2))  # type: ignore[attr-defined]
+
+    def function(x: Any) -> Any:
+        held.state[1][0].add_(x.sum())  # type: ignore[attr-defined]
+        return x * held.state[1][0] * held.state[1][1]  # type: ignore[attr-defined]
+
+    return function
+
+
+class Scratch(nn.Module):
+    """A buffer that no checkpoint holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(3), persistent=False)
+
+    def forward(self, x: Any) -> Any:
+        self.total += x.reshape(-1, 3).sum(0)
+        return x + self.total
+
+
+PROGRAMS.append(Program("fleeting_buffer_written_at_two_ranks", Scratch, _RANKS))
+
+
+# ---------------------------------------------------------------------------------------------- one memory under two names
+@_program(_RANKS, {ELSEWHERE: "memory that two of its arrays share"})
+def closure_of_table_and_row() -> Any:
+    table = torch.zeros(2, 3)
+    row = table[0]
+
+    def function(x: Any) -> Any:
+        row.add_(x.mean())
+        table[1] = row * 2
+        return table.sum() + x
+
+    return function
+
+
+# ---------------------------------------------------------------------------------------------- memory of numpy
+@_program(_RANKS, dict.fromkeys(("torch", ELSEWHERE), "comes from outside of torch"))
+def numpy_array_written_by_torch() -> Any:
+    def function(x: Any) -> Any:
+        numbers = np.zeros(3, np.float32)
+        tensor = torch.from_numpy(numbers)
+        numbers[1] = 4
+        tensor.add_(1)
+        return x * tensor + float(numbers[1])
+
+    return function
