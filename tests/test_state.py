@@ -292,3 +292,17 @@ def test_state_that_the_user_resets(to: str) -> None:
         if step == 2:
             box.hidden, expected.hidden, box.steps, expected.steps = torch.ones(2), torch.ones(2), 7, 7
         assert_same(graph(torch.ones(2)), expected.update(torch.ones(2)))
+
+
+def test_calls_of_the_original_are_no_state_of_a_graph_elsewhere() -> None:
+    """Whoever compares a graph with its model calls both: what the model's calls write to its statistics is the model's."""
+    torch.manual_seed(0)
+    model, x = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)), torch.randn(4, 3)
+    graph = gc.compile(model, to="numpy")
+    for call in range(4):
+        graph(x + call)
+        model(x + call)
+        graph.to("jax")  # recordings and checks of others count for nobody
+        graph.verify(runs=1)
+    for name, held in model.state_dict().items():
+        assert_same(graph.parameters[name], held)

@@ -17,6 +17,7 @@ from .names import name_of
 from .parameters import Weights
 from .pasts import Past
 from .state import State
+from .versions import versions_kept
 
 COPY = "torch.Tensor.clone"
 alone = threading.RLock()  # random generators belong to the whole process: one thread at a time records, or moves them and puts them back
@@ -89,16 +90,17 @@ def undone(weights: Weights, seed: int, state: State | None = None) -> Iterator[
     """Inside of the block torch's generator starts from ``seed``; afterwards it, all buffers and the ``state`` (all that is within reach) are as before."""
     state = state or State(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
-    try:
-        with random_kept():
-            torch.manual_seed(seed)
-            yield
-    finally:
-        state.restore()
-        with torch.no_grad():
-            for tensor, before in saved:
-                if not torch.equal(tensor, before):
-                    tensor.copy_(before)
+    with versions_kept(tensor for tensor, _ in saved):
+        try:
+            with random_kept():
+                torch.manual_seed(seed)
+                yield
+        finally:
+            state.restore()
+            with torch.no_grad():
+                for tensor, before in saved:
+                    if not torch.equal(tensor, before):
+                        tensor.copy_(before)
 
 
 def to_numpy(array: Any) -> Any:

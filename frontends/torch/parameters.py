@@ -16,7 +16,8 @@ import torch
 from ...errors import GuardFailed
 from ...tracing.conjunction import conjunction
 from .tensors import spec_of
-from .versions import dict_version
+from .versions import dict_version, versions_kept
+from .watching import Watch
 
 
 class LiveTensors:
@@ -45,11 +46,20 @@ class LiveTensors:
         """Reads them again."""
         now = {name: _held(held, key) for name, (held, key) in self._holders.items()}
         new = [name for name, tensor in now.items() if tensor is not self.current[name]]
-        for name in new:
-            if not isinstance(now[name], torch.Tensor) or spec_of(now[name]) != self._specs[name]:
-                raise GuardFailed(f"{name} was replaced by something of another shape or type")
+        self._check({name: now[name] for name in new})
         if new:
             self.current = now
+
+    def _check(self, tensors: Mapping[str, Any]) -> None:
+        for name, tensor in tensors.items():
+            if not isinstance(tensor, torch.Tensor) or spec_of(tensor) != self._specs[name]:
+                raise GuardFailed(f"{name} was replaced by something of another shape or type")
+
+    def watch(self, names: Iterable[str]) -> Watch:
+        """A watch over the tensors that have these names now. ``GuardFailed`` where one has become one of another shape or type."""
+        watched = {name: self.current[name] for name in names}
+        self._check(watched)
+        return Watch(watched.values())
 
 
 class Weights:
@@ -67,6 +77,7 @@ class Weights:
         self.function = function
         self._roots = list(_roots(function))
         self._held: set[int] = set()
+        self.uncounted: set[str] = set()  # buffers that the recorded call writes to without torch counting it
         self.given = [item for _, item in given]
         self._roots += [(name, item) for name, item in given if not isinstance(item, type)]
         for prefix, module in (*_modules_of(function), *((name, item) for name, item in given if isinstance(item, torch.nn.Module))):
@@ -129,15 +140,16 @@ class Weights:
         """Inside of the block these buffers hold other elements."""
         live = self.live(values)()
         before = {name: tensor.detach().clone() for name, tensor in live.items()}
-        with torch.no_grad():
-            for name, tensor in live.items():
-                tensor.copy_(torch.as_tensor(values[name].copy()))
-        try:
-            yield
-        finally:
+        with versions_kept(live.values()):
             with torch.no_grad():
                 for name, tensor in live.items():
-                    tensor.copy_(before[name])
+                    tensor.copy_(torch.as_tensor(values[name].copy()))
+            try:
+                yield
+            finally:
+                with torch.no_grad():
+                    for name, tensor in live.items():
+                        tensor.copy_(before[name])
 
     def roots(self) -> list[tuple[str, Any]]:
         """What the callable can reach and change, by name: its modules, closure, globals, defaults and bound object."""

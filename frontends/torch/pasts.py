@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .tensors import put_back, without_repeats
+from .tensors import put_back, version, without_repeats
 
 
 class Past:
@@ -19,12 +19,17 @@ class Past:
         self.tensor, self.elements = tensor, without_repeats(tensor.detach()).clone()
         base = tensor._base if tensor._is_view() else None
         self.owner = tensor if base is None else base
-        self.grad_fn = self.owner.grad_fn
+        self.grad_fn, self.version = self.owner.grad_fn, version(tensor)
         with torch.enable_grad():
             self.copy = None if self.grad_fn is None and base is None else self.owner.clone()
 
     def restore(self) -> None:
-        """Elements and history are as they were."""
+        """Elements, history and torch's count of writes are as they were."""
+        self._put_back()
+        if not self.tensor.is_inference():
+            torch._C._autograd._unsafe_set_version_counter((self.tensor,), (self.version,))
+
+    def _put_back(self) -> None:
         with torch.no_grad():
             put_back(self.tensor, self.elements)
         if self.owner.grad_fn is self.grad_fn:

@@ -1,9 +1,12 @@
-"""Versions of dicts: Python counts the changes of each dict (PEP 509; watched dicts from 3.12 on), torch's compiler tells the count."""
+"""Versions of dicts, of which Python counts the changes (PEP 509; watched dicts from 3.12 on) and torch's compiler tells the count; and of tensors."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
+
+import torch
 
 from ...tracing.conjunction import Version
 
@@ -59,3 +62,15 @@ def counts(version: Version, held: dict[Any, Any], changes: Iterable[None]) -> b
 
 
 dict_version: Version | None = _counted()
+
+
+def versions_kept(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:
+    """Inside of the block these tensors are written to and put back; afterwards torch's counts of writes to them are as before.
+
+    >>> weight = torch.zeros(2)
+    >>> with versions_kept([weight]):
+    ...     _ = weight.add_(1).sub_(1)
+    >>> weight._version
+    0
+    """
+    return torch.autograd._unsafe_preserve_version_counter(tuple(tensor for tensor in tensors if not tensor.is_inference()))

@@ -24,7 +24,7 @@ from ..tracing.stateful import Stateful
 from ..tracing.world import World
 from ..trees import Branch, Tree, unfixed
 from .shadow import Shadow
-from .source_framework import SourceFramework
+from .source_framework import SourceFramework, Watch
 from .variant import Recorded, Variant
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
@@ -56,6 +56,8 @@ class Pipeline:
     backend_of: Callable[[str], ModuleType] = importlib.import_module
     _parameters: dict[str, Any] = field(default_factory=dict)
     _sources: dict[str, Callable[[], Any]] = field(default_factory=dict)  # the arrays that the parameters were converted from
+    _watches: dict[str, Watch] = field(default_factory=dict)  # over these arrays, since then
+    _uncounted: set[str] = field(default_factory=set)  # buffers of which a watch sees the user's writes, not those of the original's calls
     _stored: set[str] = field(default_factory=set)  # buffers that calls have given another value
     _weights: Any = None
     _places: tuple[Place, ...] = ()
@@ -93,6 +95,7 @@ class Pipeline:
         recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
         graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
         self._weights = recording.weights
+        self._uncounted.update(getattr(recording.weights, "uncounted", ()))
         counts = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)
         return self.written(recorded, recording.surroundings, why)
@@ -153,6 +156,7 @@ class Pipeline:
             same_framework=target.name == self.frontend.name,
             _parameters={},
             _sources={},
+            _watches={},
             _stored=set(),
             shadow=Shadow(),
         )
@@ -234,24 +238,48 @@ class Pipeline:
         written = (effect.target for effect in graph.effects if effect.kind == "buffer")
         names = list(dict.fromkeys((*graph.parameters, *written)))
         live = recording.weights.live(names)
-        seen = live()
-        self._convert(seen)
+        watch: Callable[[Sequence[str]], Watch] = getattr(live, "watch", _Unwatched)  # of a framework whose arrays can be written to
+        seen, watched = live(), watch(names)
+        self._convert(seen, watch)
 
         def parameters() -> Mapping[str, Any]:
-            if (now := live()) is not seen:
-                self._convert(now)
+            nonlocal seen, watched
+            if (now := live()) is not seen or watched.changed():
+                seen, watched = now, watch(names)
+                self._convert(now, watch)
             return self._parameters if len(names) == len(self._parameters) else {name: self._parameters[name] for name in names}
 
         return parameters
 
-    def _convert(self, weights: Mapping[str, Any]) -> None:
+    def _convert(self, weights: Mapping[str, Any], watch: Callable[[Sequence[str]], Watch]) -> None:
         known = {name: source() for name, source in self._sources.items()}
-        new = {
-            name: array for name, array in weights.items() if known.get(name) is not array and (name in known or name not in self._stored)
-        }
+        written = {name for name, watched in self._watches.items() if watched.changed()}
+        if written & self._uncounted & self._stored:  # so all of these writes are the user's
+            self._stored -= written
+        new = {name: array for name, array in weights.items() if self._is_new(name, array, known, written)}
+        self._watches.update((name, watch([name])) for name in new)
         self._stored.difference_update(new)  # what the user puts there counts
         self._parameters.update((name, self.target.target.adopt(array)) for name, array in new.items())
         self._sources.update((name, weakref.ref(array)) for name, array in new.items())
+
+    def _is_new(self, name: str, array: Any, known: Mapping[str, Any], written: set[str]) -> bool:
+        """Whether a weight is to be converted. What the original writes to a buffer that calls of the graph have changed is state of the original."""
+        if name not in known:
+            return name not in self._stored
+        return known[name] is not array or (self._watches[name].moved() if name in self._stored else name in written)
+
+
+class _Unwatched:
+    """Stands for a watch over arrays that never change."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        pass
+
+    def moved(self) -> bool:
+        """Never."""
+        return False
+
+    changed = moved
 
 
 def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:

@@ -11,11 +11,24 @@ from ..ir.graph import Graph, Node, Value
 from ..tracing import Recording, Request
 
 
+class Watch(Protocol):
+    """Looks at arrays since it was made."""
+
+    def moved(self) -> bool:
+        """Whether one has other memory."""
+
+    def changed(self) -> bool:
+        """Whether one has other memory, or was written to."""
+
+
 class Weights(Protocol):
     """Where the user's model keeps its arrays. A framework whose functions keep none gives names for nothing."""
 
     def live(self, names: Iterable[str]) -> Callable[[], Mapping[str, Any]]:
-        """A function that gives the arrays that stand under these names at the moment."""
+        """A function that gives the arrays that stand under these names at the moment.
+
+        Where arrays can be written to, it has ``watch(names)``, a :class:`Watch` over those of now.
+        """
 
     def buffers(self) -> Iterable[Any]:
         """The arrays that calls write to."""

@@ -220,3 +220,54 @@ def _other_total(model: Any) -> None:
 @_program(_other_total, _other_total)
 def buffer_replaced_that_calls_write_to() -> Any:
     return Adds()
+
+
+def _other_memory(model: Any) -> None:
+    model.weight.data = torch.full((3, 3), 2.0)
+
+
+def _written(model: Any) -> None:
+    with torch.no_grad():
+        model.weight.mul_(2)
+        model.bias.add_(1)
+
+
+@_program(_other_memory, _written, _other_memory)
+def weight_given_other_memory() -> Any:
+    return _linear()
+
+
+class Cast(nn.Module):
+    """Computes in the type of its weight."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = _linear()
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(x.to(self.linear.weight.dtype))
+
+
+@_program(lambda model: model.double(), lambda model: _written(model.linear), lambda model: model.float())
+def model_in_another_precision() -> Any:
+    return Cast()
+
+
+def _normalised() -> Any:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3, momentum=None))
+
+
+def _checkpoint(number: float) -> Callable[[Any], Any]:
+    return lambda model: model.load_state_dict({name: torch.full_like(held, number) for name, held in model.state_dict().items()})
+
+
+PROGRAMS += [
+    Program("statistics_loaded", _normalised, (_x(2), _x(4), _x(2), _x(3)), changes={1: _checkpoint(1.0), 3: _checkpoint(2.0)}),
+    Program(
+        "statistics_reset",
+        _normalised,
+        (_x(2), _x(4), _x(2), _x(3)),
+        changes={1: lambda model: model[1].reset_running_stats(), 2: lambda model: model.eval(), 3: _checkpoint(3.0)},
+    ),
+]
