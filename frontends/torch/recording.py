@@ -22,6 +22,7 @@ from .compiling import compiling, differs_outside, kept
 from .generators import Generators, generators_in, is_generator
 from .installing import as_installed, is_hook
 from .keys import KeySizes
+from .numpy_arguments import taken_for_arrays
 from .outside import outside_of
 from .parameters import Weights
 from .refusals import refusing
@@ -112,7 +113,7 @@ def _attempt(request: Request, keys: KeySizes, caches: Caches, compiled: bool) -
             containers = Containers(
                 (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
             )
-            with refusing(request.name), capture.isolated(), TrainingReads() as asked, compiling(compiled) as claim:
+            with refusing(request.name), capture.isolated(), taken_for_arrays(), TrainingReads() as asked, compiling(compiled) as claim:
                 result = function(*again_args, **again_kwargs)
                 seen = capture._quietly(kept, result) if claim.asked else []
             found = state.finish(capture, containers)

@@ -106,11 +106,12 @@ class State:
 
     def _written(self, capture: Any) -> Iterator[Place]:
         """The places of arrays that were taken for constants, and that the function writes to. ``TracingError`` for one that is nowhere."""
-        arrays = _constants_written(capture)
+        arrays, alone = _constants_written(capture)
         entries = ((held, key, part) for held in self.world.held for key, item in held.before.items() for part in _parts(item))
         placed = [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []
-        for held, key, _ in placed:
-            yield _place_at(held, key)
+        for held, key, identity in placed:
+            if identity in alone:
+                yield _place_at(held, key)
         for identity in arrays.keys() - {identity for _, _, identity in placed}:
             if not capture.for_torch or is_shared(arrays[identity]):
                 raise TracingError(
@@ -183,13 +184,13 @@ def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
     return frozenset(id(part) for part in tuples if any(id(array) in arrays for array in _parts(part)))
 
 
-def _constants_written(capture: Any) -> dict[int, torch.Tensor]:
-    """By identity; in torch not those that share their memory with another constant, which as inputs they could not."""
+def _constants_written(capture: Any) -> tuple[dict[int, torch.Tensor], set[int]]:
+    """By identity, and which of them may become inputs: in torch not those that share their memory with another constant."""
     graph = capture.recorder.graph
     written = Aliases(graph).written
     memory = Counter(storage(array) for _, array in graph.constants.values()) if capture.for_torch else Counter[int]()
     arrays = [array for value, array in graph.constants.values() if value in written]
-    return {id(array): array for array in arrays if memory[storage(array)] < 2 or is_shared(array)}
+    return {id(array): array for array in arrays}, {id(array) for array in arrays if memory[storage(array)] < 2}
 
 
 def _place_of(change: Change) -> Place:

@@ -8,6 +8,7 @@ import functools
 import types
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
 from .table import ELSEWHERE, Keywords, Program
@@ -255,7 +256,20 @@ def program(function: Any, *rows: Any, name: str = "", errors: Any = None) -> Pr
     return Program(name or function.__name__, lambda: function, rows, errors or {})
 
 
+def numpy_argument(a: Any, x: Any) -> Any:
+    tensor = torch.from_numpy(a)
+    tensor.add_(x)
+    return tensor * 2, torch.as_tensor(a) + x
+
+
+def _numbers(length: int) -> Any:
+    return np.arange(length, dtype=np.float32)
+
+
 PROGRAMS = [
+    program(
+        numpy_argument, lambda: (_numbers(3), _x(3)), lambda: (_numbers(4), _x(4)), lambda: (_numbers(3)[:, None] * np.float32(2), _x(1))
+    ),
     program(
         add,
         lambda: (_x(2, 3), _x(2, 3)),
