@@ -40,7 +40,7 @@ def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) ->
     places = b.reshape(b.arange(start=0, stop=product(base.shape), step=1, dtype="int64"), shape=base.shape)
     before = len(b.graph.nodes)
     positions = _taken(replay, places)
-    if any(node.op in _REINTERPRETING for node in b.graph.nodes[before:]):
+    if positions.dtype != "int64" or any(node.op in _REINTERPRETING for node in b.graph.nodes[before:]):
         raise UnsupportedOperation("a write through a view that reads memory as complex numbers, or as another dtype, cannot be translated")
     flat = b.reshape(base, shape=(product(base.shape),))
     written = b.scatter_nd(flat, without_leading_ones(b, value, positions.ndim), positions, axes=(0,))

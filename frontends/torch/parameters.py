@@ -73,6 +73,7 @@ class Weights:
         self._names: dict[int, tuple[torch.Tensor, str]] = {}
         self._holders: dict[str, tuple[dict[str, Any], str]] = {}
         self._fleeting: set[str] = set()
+        self.ties: list[tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]] = []  # weights in two places: name, both places
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
         self.function = function
         self._roots = list(_roots(function))
@@ -90,12 +91,20 @@ class Weights:
             for held in (module._parameters, module._buffers):
                 self._held.add(id(held))
                 for key, tensor in held.items():
-                    if tensor is not None and id(tensor) not in self._names:
+                    if tensor is not None and id(tensor) in self._names:
+                        self._note_tie(self._names[id(tensor)][1], held, key)
+                    elif tensor is not None:
                         name = f"{whole}.{key}" if whole else key
                         self._names[id(tensor)] = (tensor, name)
                         self._holders[name] = (held, key)
                         if key in getattr(module, "_non_persistent_buffers_set", ()):
                             self._fleeting.add(name)
+
+    def _note_tie(self, name: str, held: dict[str, Any], key: str) -> None:
+        """A weight that has its name from another place; the same module may be met under two paths."""
+        first = self._holders[name]
+        if isinstance(held, dict) and not (held is first[0] and key == first[1]):  # a scripted module has another object each time
+            self.ties.append((name, first, (held, key)))
 
     def name_of(self, tensor: torch.Tensor) -> str | None:
         """The name of a parameter or buffer, or None."""

@@ -21,6 +21,9 @@ def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module]
     facts = [_mode(module) for module in flags]
     facts += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
     facts += [_unreplaced(name, tensor, *weights.holder_of(name)) for name, tensor in captured if weights.knows(name)]
+    facts += [
+        Fact("{}[{}] is {}[{}]", (*one, *other), f"the weight {name}, which was tied to another,") for name, one, other in weights.ties
+    ]
     facts += [Fact("{}() is {}", (ask, ask()), what) for ask, what in _SETTINGS]
     if only_without_grad:
         facts.append(Fact("not {}()", (torch.is_grad_enabled,), "no_grad, under which it was recorded,"))

@@ -262,6 +262,31 @@ def _checkpoint(number: float) -> Callable[[Any], Any]:
     return lambda model: model.load_state_dict({name: torch.full_like(held, number) for name, held in model.state_dict().items()})
 
 
+class Tied(nn.Module):
+    """One weight in two layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = _linear(), _linear()
+        self.second.weight = self.first.weight
+
+    def forward(self, x: Any) -> Any:
+        return self.second(self.first(x).tanh())
+
+
+def _untied(model: Any) -> None:
+    model.second.weight = nn.Parameter(torch.ones(3, 3))
+
+
+def _tied_again(model: Any) -> None:
+    model.first.weight = model.second.weight
+
+
+@_program(_untied, _tied_again, _untied)
+def weights_untied() -> Any:
+    return Tied()
+
+
 PROGRAMS += [
     Program("statistics_loaded", _normalised, (_x(2), _x(4), _x(2), _x(3)), changes={1: _checkpoint(1.0), 3: _checkpoint(2.0)}),
     Program(

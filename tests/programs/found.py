@@ -161,6 +161,12 @@ def viewed_where_it_fits(x: Any) -> Any:
     return y * 2
 
 
+def written_through_einsum(x: Any) -> Any:
+    made = torch.einsum("ij->ji", x) * 1
+    torch.einsum("ii->i", made[:2, :2]).zero_()
+    return made, torch.einsum("ij->i", x.int()), torch.einsum("ii->i", x[:2, :2].int())
+
+
 _TWO_AXES = _calls((2, 3), (4, 2), (2, 3))
 _EVERYWHERE = ("torch", ELSEWHERE)
 PROGRAMS = [
@@ -208,6 +214,7 @@ PROGRAMS = [
         dict.fromkeys(_EVERYWHERE, "shares part of its memory with an operand"),
     ),
     Program("out_beside_operand", lambda: out_beside_operand, _calls((2, 3), (2, 3))),
+    Program("written_through_einsum", lambda: written_through_einsum, _calls((2, 3), (4, 2), (2, 3))),
     Program("viewed_where_it_fits", lambda: viewed_where_it_fits, _calls((3,), (4,), (3,))),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
 ]

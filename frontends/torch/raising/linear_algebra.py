@@ -154,9 +154,11 @@ def einsum(b: TorchBuilder, *args: Any, path: Any = None) -> Any:
         arrays = list(arrays[0]) if len(arrays) == 1 and isinstance(arrays[0], (list, tuple)) else arrays
     else:
         equation, arrays = _from_lists(args)
-    if len(arrays) == 1:  # no product: a sum, which of integers is wider
+    equation = _explicit(equation.replace(" ", ""))
+    taken, _, given = equation.partition("->")
+    if len(arrays) == 1 and set(taken) - set(given):  # no product: a sum, which of integers is wider
         arrays = [b.cast(arrays[0], b.recorded[0].dtype)]
-    return b.einsum(*arrays, equation=_explicit(equation.replace(" ", "")))
+    return b.einsum(*arrays, equation=equation)
 
 
 def _from_lists(args: tuple[Any, ...]) -> tuple[str, list[Any]]:
