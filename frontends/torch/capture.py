@@ -246,7 +246,9 @@ class Capture(TorchFunctionMode):
         result = self._attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
-        self._note_uncounted(operands, versions, counts)
+        self.written.note_uncounted(
+            tensor for tensor, before, count in zip(operands, versions, counts) if before is None and version(tensor) == count
+        )
         if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
             touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
@@ -259,11 +261,6 @@ class Capture(TorchFunctionMode):
         else:
             self._handed_over(result, operands, (args, kwargs))
         return result
-
-    def _note_uncounted(self, operands: list[torch.Tensor], versions: list[int | None], counts: list[int]) -> None:
-        """Running statistics that the call has written to without a count: any count is then that of a write by somebody else."""
-        trained = (tensor for tensor, before, count in zip(operands, versions, counts) if before is None and version(tensor) == count)
-        self.weights.uncounted.update(filter(None, map(self.weights.name_of, trained)))
 
     def _quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """A look at something of which no kernel is to be seen."""

@@ -100,7 +100,7 @@ class Weights:
                         if key in getattr(module, "_non_persistent_buffers_set", ()):
                             self._fleeting.add(name)
 
-    def _note_tie(self, name: str, held: dict[str, Any], key: str) -> None:
+    def _note_tie(self, name: str, held: Any, key: str) -> None:
         """A weight that has its name from another place; the same module may be met under two paths."""
         first = self._holders[name]
         if isinstance(held, dict) and not (held is first[0] and key == first[1]):  # a scripted module has another object each time
