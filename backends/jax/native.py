@@ -223,7 +223,19 @@ def _refused(result: Any, holds: Any, guard: Guard) -> Any:
     floats = [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]
     if not all(floats):
         jax.debug.callback(functools.partial(_raise_unless, guard), holds)
-    return unflatten(tree, [jnp.where(holds, leaf, jnp.nan) if is_float else leaf for leaf, is_float in zip(leaves, floats)])
+    return unflatten(tree, [_poisoned(leaf, holds) if is_float else leaf for leaf, is_float in zip(leaves, floats)])
+
+
+@jax.custom_jvp
+def _poisoned(leaf: Any, holds: Any) -> Any:
+    """The array where it ``holds``, else NaN, and so is every derivative of it."""
+    return jnp.where(holds, leaf, jnp.nan)
+
+
+@_poisoned.defjvp
+def _poisoned_tangent(primals: Any, tangents: Any) -> Any:
+    leaf, holds = primals
+    return _poisoned(leaf, holds), tangents[0] * jnp.where(holds, 1, jnp.nan).astype(leaf.dtype)
 
 
 def _raise_unless(guard: Guard, holds: Any) -> None:

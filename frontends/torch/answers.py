@@ -157,7 +157,6 @@ def _is_the_same(tensor: torch.Tensor, data: torch.Tensor) -> bool:
 
 def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     capture.grad_mode_changed = True
-    capture.grad_enabled = bool(args[0]) or args[0] == capture.ambient_grad
     return function(*args, **kwargs)
 
 
@@ -175,6 +174,13 @@ def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
 
 
+def _new(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``x.new(size)`` takes a ``torch.Size`` for sizes, and any other sequence for elements."""
+    if len(args) == 2 and isinstance(args[1], torch.Size):
+        args = (args[0], *args[1])
+    return capture.record_call(function, capture.call, "new", args, kwargs)
+
+
 ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "shape": _shape,
     "size": _size,
@@ -187,6 +193,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     reads.GRAD_MODE: _grad_mode,
     "__contains__": _contains,
     "l1_loss": _l1_loss,
+    "new": _new,
     "is_contiguous": _contiguous,
     "requires_grad": _requires_grad,
     "register_hook": _register_hook,

@@ -80,9 +80,9 @@ class Capture(TorchFunctionMode):
         self.unseen, self.threads = Unseen(self), StartedThreads()
         self.memory, self.refusals, self.gradients = Memory(), Refusals(), Gradients(weights)
         self.call = ""
-        self.grad_enabled = True
         self.ambient_grad = torch.is_grad_enabled()
         self.grad_mode_changed = False
+        self.forwards = 0  # how many torch.autograd.Functions are at their forward, where torch switches gradients off
         self.differentiable: set[Value] = set()
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
         self.count_call_inputs = 0
@@ -171,6 +171,16 @@ class Capture(TorchFunctionMode):
         self.gradients.add(tensor)
         if is_inexact(value.dtype):
             self.differentiable.add(value)
+
+    @property
+    def grad_enabled(self) -> bool:
+        """Whether a call that is made now takes part in gradients, as far as the function itself decides it.
+
+        torch knows best: inference mode, backward passes and code in C++ change it unseen.
+        """
+        enabled = torch.is_grad_enabled()
+        self.grad_mode_changed = self.grad_mode_changed or enabled != self.ambient_grad or torch.is_inference_mode_enabled()
+        return self.forwards > 0 or enabled or not self.ambient_grad
 
     # ------------------------------------------------------------------------------ every call comes here
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -316,16 +326,21 @@ class Capture(TorchFunctionMode):
         self.rules.refuse_writes(written, origin)
         if written:
             facts["writes"] = tuple(dict.fromkeys(written))
-        if not self.grad_enabled and any(value in self.differentiable for value in values_in((inputs, params))):
+        grad_enabled = self.grad_enabled
+        if not grad_enabled and any(value in self.differentiable for value in values_in((inputs, params))):
             facts["no_grad"] = True
         if drew or key in kinds.RANDOM:
             facts["random"] = True
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
         node = self.recorder.add_call(name, inputs, params, origin, [(wish, tensor, spec_of(tensor)) for tensor in made], facts)
         facts["result"] = map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result)
-        if self.grad_enabled and key not in kinds.CUT and any(value in self.differentiable for value in node.uses):
-            self.differentiable.update(value for value in node.outputs if is_inexact(value.dtype))
         self._note_views(made, memory, node.outputs, facts)
+        if key not in kinds.CUT and any(value in self.differentiable for value in node.uses):
+            # a view that is taken without gradients says that it requires them
+            with_gradients = node.outputs if grad_enabled else [node.outputs[index] for index in facts.get("views", ())]
+            self.differentiable.update(value for value in with_gradients if is_inexact(value.dtype))
+        if key == "requires_grad_" and operands[0].requires_grad:
+            self.differentiable.update(written)
         for tensor, value in zip(made, node.outputs):
             self.memory.note(tensor, value)
         assume = STRUCTURE.get(key)

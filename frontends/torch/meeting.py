@@ -15,6 +15,8 @@ from .tensors import spec_of
 if TYPE_CHECKING:
     from .capture import Capture
 
+_WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
 
 def met(capture: Capture, tensor: torch.Tensor) -> Value:
     """The value of a tensor that was met for the first time. ``TracingError`` where it is not known what it comes from."""
@@ -55,4 +57,8 @@ def _alias(capture: Capture, tensor: torch.Tensor) -> Value:
     node = capture.recorder.add_call("torch.Tensor.detach", (seen,), {}, capture.here(), [("alias", tensor, spec_of(tensor))], facts)
     facts["result"] = node.outputs[0]
     capture.recorder.set_base(node.outputs[0], seen)
-    return capture.recorder.keep(tensor, node.outputs[0])
+    value = capture.recorder.keep(tensor, node.outputs[0])
+    if type(tensor) not in _WITHOUT_HISTORY and is_inexact(value.dtype):  # as_subclass keeps gradients, _make_subclass does not
+        capture.rules.refuse([tensor], (), f"a tensor that was made a {type(tensor).__name__}", (seen,))
+        return capture.recorder.find(tensor) or value
+    return value

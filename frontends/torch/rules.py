@@ -6,7 +6,9 @@ rule the graph only knows that it has one: its results are right, and to take a 
 
 from __future__ import annotations
 
+import functools
 import sys
+import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 _APPLY = torch.autograd.Function.apply.__func__.__code__
 _TIMES, _OVER = frozenset({"mul", "multiply", "mul_", "__rmul__", "__imul__"}), frozenset({"div", "true_divide", "divide", "div_"})
+_CHECKPOINT = "torch.utils.checkpoint"
+_WITHOUT_RULES = frozenset({_CHECKPOINT, "torch.nn.parallel._functions"})  # their gradients are those of what they run
 _SAME = frozenset({"neg", "negative", "__neg__", "neg_", "clone", "detach", "contiguous", "positive"})
 _SUM = frozenset({"add", "sub", "add_", "sub_"})
 _MASKED = frozenset({"masked_fill", "masked_fill_", "__setitem__"})
@@ -81,29 +85,57 @@ class Rules:
         """The next call of this function's ``forward`` is looked at."""
         sources = [item for item in args if isinstance(item, torch.Tensor) and item.is_floating_point()]
         has_rule = cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
-        if not (sources and has_rule and self.capture.grad_enabled) or cls.__module__.startswith("torch."):
-            return
+        enabled = self.capture.grad_enabled
+        is_ruled = bool(sources and has_rule and enabled) and cls.__module__ not in _WITHOUT_RULES
         forward, setup = cls.forward, cls.setup_context
 
         def running(*given: Any, **keywords: Any) -> Any:
             self._uncover()
             versions = [version(item) if isinstance(item, torch.Tensor) else 0 for item in args]
-            result = forward(*given, **keywords)
-            result = _apart(
-                result, [item for item, before in zip(args, versions) if isinstance(item, torch.Tensor) and version(item) == before]
-            )
-            if not has_setup:
-                self._apply(cls, given[0], args, result)
+            with self._forward(enabled):
+                result = forward(*map(self._outside, given) if cls.__module__ == _CHECKPOINT else given, **keywords)
+                if not is_ruled:
+                    return result
+                result = _apart(
+                    result, [item for item, before in zip(args, versions) if isinstance(item, torch.Tensor) and version(item) == before]
+                )
+                if not has_setup:
+                    self._apply(cls, given[0], args, result)
             return result
 
         def setting_up(ctx: Any, inputs: Any, output: Any) -> Any:
             self._uncover()
-            setup(ctx, inputs, output)
-            self._apply(cls, ctx, args, output)
+            with self._forward(enabled):
+                setup(ctx, inputs, output)
+                self._apply(cls, ctx, args, output)
 
-        if has_setup:
+        if has_setup and is_ruled:
             self._cover(cls, "setup_context", setting_up)
         self._cover(cls, "forward", running)
+
+    @contextmanager
+    def _forward(self, enabled: bool) -> Iterator[None]:
+        """torch runs it without gradients, whether the caller wants them or not."""
+        self.capture.forwards += enabled
+        try:
+            yield
+        finally:
+            self.capture.forwards -= enabled
+
+    def _outside(self, item: Any) -> Any:
+        """What a checkpoint runs, as if there were no checkpoint: with gradients, where torch will run it again for them."""
+        if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
+            return item
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            forwards, self.capture.forwards = self.capture.forwards, 0
+            try:
+                with torch.enable_grad():
+                    return item(*args, **kwargs)
+            finally:
+                self.capture.forwards = forwards
+
+        return run if self.capture is not None else item
 
     def _cover(self, cls: type, name: str, function: Any) -> None:
         self._covered.append((cls, name, vars(cls).get(name)))
@@ -118,20 +150,25 @@ class Rules:
 
     def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any) -> None:
         known = _Context(ctx, args)
-        results = (
-            [result] if isinstance(result, torch.Tensor) else [item for item in iterate_structure(result) if isinstance(item, torch.Tensor)]
-        )
-        inside = {id(item) for item in (*args, *known.fixed())}
-        results = [item for item in results if id(item) not in inside]
+        results = list(result) if isinstance(result, tuple) else [result]
         sources = [item for item in args if isinstance(item, torch.Tensor) and item.is_floating_point()]
+        written = [item for item in results if any(item is given for given in args)]  # mark_dirty
         for number, one in enumerate(results):
-            others = [torch.zeros_like(item) for item in results]
+            if not isinstance(one, torch.Tensor) or not one.is_floating_point():
+                continue
+            if any(one is item for item in known.without_gradient()):
+                self._detach(one)
+                continue
+            others = [torch.zeros_like(item) if isinstance(item, torch.Tensor) else None for item in results]
 
             def rule(ones: Any, number: int = number, others: list[Any] = others) -> Any:
                 return cls.backward(known, *others[:number], ones, *others[number + 1 :])
 
-            if not (len(results) == known.count(result) and self.translate(one, args, rule, others)):
+            zeros = [item for item in others if item is not None]
+            if written or not self.translate(one, args, rule, zeros):
                 self.refuse([one], sources, f"the rule of {cls.__name__}")
+            if any(one is item for item in written):
+                self._untouchable.add(self.capture.recorder.base_of(self.capture.value(one)))
 
     # ------------------------------------------------------------------------------ rules of any kind
     def translate(self, result: torch.Tensor, args: Sequence[Any], rule: Callable[[Any], Any], zeros: Sequence[Any] = ()) -> bool:
@@ -190,23 +227,28 @@ class Rules:
         facts["result"] = node.outputs[0]
         return node.outputs[0]
 
-    def refuse(self, results: Any, sources: Sequence[torch.Tensor], what: str) -> None:
-        """To take a gradient of any of the results is an error from here on."""
+    def refuse(self, results: Any, sources: Sequence[torch.Tensor], what: str, values: Sequence[Value] = ()) -> None:
+        """To take a gradient of any of the results, with respect to the ``sources`` and ``values`` too, is an error from here on."""
         for result in iterate_structure((results,)):
-            if (
-                isinstance(result, torch.Tensor)
-                and result.is_floating_point()
-                and (value := self.capture.recorder.find(result)) is not None
-            ):
-                given = [self.capture.value(source) for source in sources]
+            if isinstance(result, torch.Tensor) and result.is_floating_point():
+                value, given = self.capture.value(result), [*map(self.capture.value, sources), *values]
                 self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, _message(what)))
 
     def refuse_writes(self, written: Iterable[Value], origin: Any) -> None:
         """``TracingError`` where one of the values ``written`` to is a view that a rule has made."""
         if self._untouchable and not self._untouchable.isdisjoint(map(self.capture.recorder.base_of, written)):
             raise TracingError(
-                f"{origin}: what a torch.autograd.Function returned is a view, and is written to, which torch forbids where gradients are taken"
+                f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and is written to again, of which no gradient is "
+                "known; write to a copy (clone)"
             )
+
+    def _detach(self, tensor: torch.Tensor) -> None:
+        """A result that the function has marked as not differentiable."""
+        value = self.capture.value(tensor)
+        node = self.capture.recorder.add_call(
+            "torch.Tensor.detach", (value,), {}, self.capture.here(), [(value.name, tensor, spec_of(tensor))], {"key": "detach"}
+        )
+        node.facts["result"] = node.outputs[0]
 
     def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
         """From here on the tensor stands for the value with the rule."""
@@ -231,22 +273,24 @@ class _Context:
         vars(self).update(vars(ctx))
         self.saved_tensors = self.saved_variables = tuple(ctx.to_save or ())
         self.needs_input_grad = tuple(isinstance(item, torch.Tensor) and item.is_floating_point() for item in args)
-        self._fixed = (*(ctx.non_differentiable or ()), *(ctx.dirty_tensors or ()))
+        self._without_gradient = tuple(ctx.non_differentiable or ())
 
-    def fixed(self) -> tuple[torch.Tensor, ...]:
-        """Results without a gradient, and arguments that were written to."""
-        return self._fixed
-
-    @staticmethod
-    def count(result: Any) -> int:
-        """How many gradients ``backward`` takes."""
-        return len(result) if isinstance(result, tuple) else 1
+    def without_gradient(self) -> tuple[torch.Tensor, ...]:
+        """Results that are marked as not differentiable."""
+        return self._without_gradient
 
 
 def _comes_to(capture: Any) -> bool:
-    """Whether calls that are made now come to this recording: in its thread, and not inside of another recording."""
-    height = torch._C._len_torch_function_stack()
-    return height > 0 and torch._C._get_function_stack_at(height - 1) is capture
+    """Whether calls that are made now come to this recording: in its thread, and not inside of another recording.
+
+    Of what a transform (``torch.vmap``, ``torch.func.grad``) runs, only the kernels come.
+    """
+    if torch._C._are_functorch_transforms_active():  # torch comes back with the plain arrays below
+        return False
+    height, kernels = torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
+    if height > 0 and torch._C._get_function_stack_at(height - 1) is capture:
+        return True
+    return kernels > 0 and torch._C._get_dispatch_stack_at(kernels - 1) is capture.unseen and not capture.unseen.inside_call
 
 
 def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:

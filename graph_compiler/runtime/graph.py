@@ -301,14 +301,22 @@ class Graph:
         (tensor(5.), {'total': tensor(5.)})
         """
         given = kwargs.pop("state", None) if any(variant.state for variant in self._variants) else None
+        variants = [variant for variant in self._variants if variant.holds()]
         with self.pipeline.state_held():
-            for variant in self._variants:
+            problem: GuardFailed | None = None
+            for variant in variants:
                 held = variant.state.read(given) if variant.state else ()
                 leaves = variant.match(args, kwargs, held) if variant.state else variant.match(args, kwargs)
                 if leaves is not None:
-                    result, state = variant.pure(parameters, leaves, rng, held)
+                    try:
+                        result, state = variant.pure(parameters, leaves, rng, held)
+                    except GuardFailed as failed:  # on elements; another variant may be for these
+                        problem = failed
+                        continue
                     return (result, state) if state else result
-            for variant in self._variants:
+            if problem is not None:
+                raise problem
+            for variant in variants:
                 found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
                 if found is not None:
                     outcome = variant.pure(parameters, found[0], rng)

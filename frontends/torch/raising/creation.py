@@ -105,6 +105,14 @@ def new_zeros(b: TorchBuilder, input: Any, *size: Any, dtype: Any = None, **opti
     return b.zeros(shape=_size(size, options), dtype=dtype_name(dtype or input.dtype))
 
 
+@rows.row("new")
+def new(b: TorchBuilder, input: Any, *given: Any, **options: Any) -> Any:
+    """torch.Tensor.new: of sizes, or of elements where these stand in a list."""
+    if len(given) == 1 and not isinstance(given[0], (int, Size)):
+        return as_tensor(b, given[0], dtype=torch_dtype(input.dtype))
+    return new_zeros(b, input, *given, **options) if given else new_zeros(b, input, 0)
+
+
 @rows.row("new_empty_strided")
 def new_empty_strided(b: TorchBuilder, input: Any, size: Any, stride: Any = None, *, dtype: Any = None, **_options: Any) -> Any:
     """torch.Tensor.new_empty_strided."""

@@ -77,6 +77,8 @@ class _TorchRaiser(Raiser):
 
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
         key = row_key(node.op)
+        if key == "requires_grad_":  # elements and gradients of the memory stay
+            return {}
         if key not in WRITTEN:
             return dict(zip(node.facts["writes"], _fresh(node, result)))
         new_values: dict[int | str, Any] = WRITTEN[key](self.b, *self.arguments(node))  # position or keyword of an argument

@@ -17,7 +17,8 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from ....errors import UnsupportedOperation
 from ....ir.graph import Node, Value
-from ....trees import map_structure
+from ....sizes import Size, apply
+from ....trees import iterate_structure, map_structure
 from ..dtypes import torch_dtype
 from ..names import resolve
 from .table import TorchBuilder, rows
@@ -35,7 +36,21 @@ def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, An
     missing = sorted({_key(part.target) for part in traced.graph.nodes if part.op == "call_function" and not _known(part.target)})
     if missing:
         raise UnsupportedOperation(f"no row for it, nor for {', '.join(missing)} which it consists of")
+    _keep_sizes(b, values, _sizes((args, kwargs)), is_general=not traced.shape_env.guards)
     return _Opened(b, traced, values).run()
+
+
+def _keep_sizes(b: TorchBuilder, values: list[Value], given: list[Size], is_general: bool) -> None:
+    """Guards for what torch's own tracer has taken for granted, which says a word of it only where the code has asked.
+
+    Sizes that were given as numbers are constants in what it gives, so are those of 0 and 1, and sizes that were equal have one symbol.
+    """
+    sizes = [size for value in values for size in value.shape if isinstance(size, Size)]
+    for size in dict.fromkeys((*given, *sizes)):
+        if size in given or not is_general or size.hint in (0, 1):
+            b.guard(apply("eq", size, size.hint))
+        elif (first := next(other for other in sizes if other.hint == size.hint)) is not size:
+            b.guard(apply("eq", first, size))
 
 
 def _trace(function: Callable[..., Any], values: list[Value], args: list[Any], kwargs: dict[str, Any], node: Node) -> torch.fx.GraphModule:
@@ -57,9 +72,11 @@ def _number(item: Any) -> Any:
     return getattr(item, "hint", item)
 
 
-def _leaves(structure: Any) -> list[Any]:
-    from ....trees import iterate_structure
+def _sizes(structure: Any) -> list[Size]:
+    return [item for item in iterate_structure(structure) if isinstance(item, Size)]
 
+
+def _leaves(structure: Any) -> list[Any]:
     return list(dict.fromkeys(item for item in iterate_structure(structure) if isinstance(item, Value)))
 
 
