@@ -64,6 +64,8 @@ class Raiser:
     def run(self) -> Graph:
         """The canonical graph; ``UnsupportedOperation`` lists every call that cannot be translated."""
         graph, b = self.recorded, self.b
+        if reason := graph.notes.get("source_only"):
+            raise UnsupportedOperation(reason)
         for value in graph.inputs:
             self.held[value] = b.input(value.name, value.spec)
         for name, value in graph.parameters.items():
@@ -121,10 +123,14 @@ class Raiser:
         fresh = self.call(view.node)
         self._bind(view.node, fresh, only=view)
 
-    def write(self, value: Value, new: Any) -> None:
-        """From now on ``value`` holds ``new``, and so does the memory that it views."""
+    def write(self, value: Value, new: Any, aside: bool = False) -> None:
+        """From now on ``value`` holds ``new``, and so does the memory that it views; a write ``aside`` leaves its gradients as they are."""
         base = self.aliases.base_of(value)
-        self.held[base] = new if base is value else write_through(self.b, self.read(base), self._chain(value), new)
+        before = self.read(base)
+        self.held[base] = new if base is value else write_through(self.b, before, self._chain(value), new)
+        if aside:
+            self.held[base] = self.b.with_gradient(self.held[base], before, self.b.ones(shape=before.shape, dtype=before.dtype))
+            new = self.held[base] if base is value else new
         self.written[base] = self.written.get(base, 0) + 1
         self.held[value] = new
         self.stamp[value] = self.written[base]
@@ -193,7 +199,7 @@ class Raiser:
             self._bind(node, result)
             if node.facts.get("writes"):
                 for value, new in self.new_elements(node, result).items():
-                    self.write(value, self._as_target(self.read(value), new))
+                    self.write(value, self._as_target(self.read(value), new), node.facts.get("aside", False))
         except NotImplementedError as problem:
             self._problem(node, str(problem) or "not implemented")
         except GraphCompilerError as problem:

@@ -125,6 +125,7 @@ _INVERSES: dict[str, Callable[..., Any]] = {
     "split": _split,
     "bitcast": _bitcast,
     "flip": _flip,
+    "stop_gradient": lambda b, node, index, value: value,  # the same elements
     "real": _real,
     "imag": _imag,
 }

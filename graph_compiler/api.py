@@ -8,7 +8,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from .errors import FrameworkNotInstalled, NotCompilable, SourceNotFound, UnknownFramework, nearest
@@ -148,6 +148,7 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     args, kwargs = options.pop("args", None), options.pop("kwargs", None)
 
     def one(obj: Any) -> UnifiedGraph:
+        obj = _plain(obj)
         written_in = _source_of(obj, source, args or (), kwargs or {})
 
         def graph_for(framework: str) -> Graph:
@@ -164,7 +165,7 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
 
 def _whole(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
     """An object compiled: itself, or what is inside of a class or Python module."""
-    return _inside(obj, one, is_lazy) if isinstance(obj, (ModuleType, type)) else one(obj)
+    return _inside(obj, one, is_lazy) if isinstance(obj, (ModuleType, type)) else one(_plain(obj))
 
 
 def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
@@ -245,6 +246,16 @@ def _room(room: str, framework: str) -> ModuleType:
     return importlib.import_module(f".{room}.{framework}", __package__)
 
 
+def _plain(obj: Any) -> Any:
+    """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked for some without running the user's code."""
+    cls = type(obj)
+    makes_up = hasattr(cls, "__getattr__") or cls.__getattribute__ is not object.__getattribute__
+    is_users = isinstance(vars(cls).get("__call__", getattr(cls, "__call__", None)), FunctionType)
+    return cls.__call__.__get__(obj) if makes_up and is_users and not hasattr(cls, "state_dict") else obj
+
+
 def _name(obj: Any) -> str:
     name = getattr(obj, "__name__", None) or type(obj).__name__
+    if name == "__call__":
+        name = type(obj.__self__).__name__
     return "function" if name == "<lambda>" else str(name)

@@ -11,6 +11,7 @@ import torch
 
 from ...errors import TracingError
 from ...sizes import Size, product
+from ...tracing.checks import in_check
 from ...trees import map_structure
 from . import reads, reshaping, strides
 from .sizes import own, plain, symbolic
@@ -72,8 +73,8 @@ def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _refuse_random(capture: Capture, value: Any) -> None:
-    """Another framework draws other numbers: what they decide in Python cannot be right for both."""
-    if not capture.for_torch and capture.recorder.is_random(value):
+    """Another framework draws other numbers: what they decide in Python cannot be right for both, unless it is whether an error is raised."""
+    if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(
             f"{capture.here()}: random elements are handed to Python, which would tie the graph to the numbers that torch drew, while its target draws its "
             "own. Compute with the tensor instead (torch.where)"

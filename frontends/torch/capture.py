@@ -95,18 +95,26 @@ class Capture(TorchFunctionMode):
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         try:
             with self.host_draws.seen(), self.generators.following(), self.rules.seen():
-                with settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
+                with torch.jit.optimized_execution(False), settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
                     yield
                 self.generators.finish()
             self.refusals.check(self.here)
             self.memory.check(self.recorder.graph.name, self.written)
-            if not self.for_torch:
-                self.memory.refuse_aliases(self.recorder.graph.name, self.written, self.input_tensors[self.count_call_inputs :])
+            self._check_aliases()
             self.gradients.check(self.recorder.graph.name)
         finally:
             self.gradients.restore()
             self.refusals.restore()
             self.written.restore()
+
+    def _check_aliases(self) -> None:
+        """What only torch can do is an error where the graph runs elsewhere, and noted where it runs in torch, for it may be written for others later."""
+        try:
+            self.memory.refuse_aliases(self.recorder.graph.name, self.written, self.input_tensors[self.count_call_inputs :])
+        except TracingError as problem:
+            if not self.for_torch:
+                raise
+            self.recorder.graph.notes["source_only"] = str(problem)
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: State) -> Graph:
         """The graph, given what the function returned and what it did to containers and places."""
@@ -119,13 +127,23 @@ class Capture(TorchFunctionMode):
             graph.notes["random_state"] = self.generators.state_before
         if state.places or self.host_draws.draws:
             graph.notes["state"] = state.recorded(self)
-        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item), opens)
+        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item) or self._is_made_generator(item), opens)
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
         note_sharing(self, graph)
         name_by_module(graph, self._leaf_paths())
         return graph
+
+    def _is_made_generator(self, item: Any) -> bool:
+        """Whether a generator of random numbers was made by the function, which keeps it or gives it back."""
+        if not is_generator(item) or (value := self.recorder.find(item)) is None or value.node is None:
+            return False
+        if not self.for_torch:
+            raise TracingError(
+                f"{self.recorder.graph.name} keeps or gives back a generator of random numbers that it makes, which only torch has; make it outside"
+            )
+        return True
 
     def rewritten_state(self) -> frozenset[int]:
         """Identities of tensors in places that were written to, where the graph runs in a framework whose arrays cannot be."""
@@ -324,9 +342,11 @@ class Capture(TorchFunctionMode):
         if key.startswith("as_strided") and not fills_memory(operands[0]):
             facts["strided"] = True
         self.rules.refuse_writes(written, origin)
+        grad_enabled = self.grad_enabled
         if written:
             facts["writes"] = tuple(dict.fromkeys(written))
-        grad_enabled = self.grad_enabled
+            if any(self._is_aside(value, grad_enabled) for value in written):
+                facts["aside"] = True
         if not grad_enabled and any(value in self.differentiable for value in values_in((inputs, params))):
             facts["no_grad"] = True
         if drew or key in kinds.RANDOM:
@@ -346,6 +366,14 @@ class Capture(TorchFunctionMode):
         assume = STRUCTURE.get(key)
         if assume is not None:
             assume(self, inputs, params, node.outputs)
+
+    def _is_aside(self, value: Value, grad_enabled: bool) -> bool:
+        """Whether a write changes elements that have gradients but not these: it is made without gradients, or through ``detach`` or ``.data``."""
+        base = self.recorder.base_of(value)
+        if base not in self.differentiable or grad_enabled and value in self.differentiable:
+            return False
+        name = next((name for name, parameter in self.recorder.graph.parameters.items() if parameter is base), None)
+        return name is None or self.weights.is_trained(name)
 
     # ------------------------------------------------------------------------------ tensors and sizes
     def value(self, tensor: torch.Tensor) -> Value:

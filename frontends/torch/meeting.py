@@ -42,7 +42,21 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
         return capture.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
     value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))
     capture.differentiable.update([value] if is_inexact(value.dtype) else [])
+    if hooks := tensor._backward_hooks:
+        _follow_hooks(capture, tensor, list(hooks.values()))
+        return capture.recorder.find(tensor) or value
     return value
+
+
+def _follow_hooks(capture: Capture, tensor: torch.Tensor, hooks: list[Any]) -> None:
+    """Hooks of a weight change its gradient: in torch they are called as ever, elsewhere the graph has to say what they do."""
+    if capture.for_torch:
+        capture.recorder.graph.notes["source_only"] = f"{capture.recorder.graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other framework from the start"
+        return
+    with capture:
+        for hook in hooks:
+            if not capture.rules.translate(tensor, (tensor,), hook):
+                capture.rules.refuse([tensor], (), "a hook of a weight")
 
 
 def _alias(capture: Capture, tensor: torch.Tensor) -> Value:

@@ -15,6 +15,7 @@ import torch
 
 from ...errors import GuardFailed
 from ...tracing.conjunction import conjunction
+from ...tracing.originals import original_of
 from .tensors import spec_of
 from .versions import dict_version, versions_kept
 from .watching import Watch
@@ -211,6 +212,7 @@ def _held(holder: Any, key: str) -> Any:
 def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
     if isinstance(function, torch.nn.Module):
         yield "", function
+        yield from _compiled_parts(function)
         return
     for name, item in _referenced(function):
         if isinstance(item, torch.nn.Module):
@@ -219,12 +221,24 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
             yield from ((f"{name}.{inner}", module) for inner, module in _modules_of_shallow(item))
 
 
+def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
+    """Modules that were compiled by themselves, and are attributes of a module."""
+    for path, module in root.named_modules():
+        for name, item in vars(module).items():
+            if isinstance(original := original_of(item), torch.nn.Module) and original is not item:
+                yield f"{path}.{name}".lstrip("."), original
+
+
 def _modules_of_shallow(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
     return ((name, item) for name, item in _referenced(function) if isinstance(item, torch.nn.Module))
 
 
 def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
-    """Named objects that a callable refers to."""
+    """Named objects that a callable refers to; of what was compiled, the original."""
+    return ((name, original_of(item)) for name, item in _referenced_as_is(function))
+
+
+def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(function, functools.partial):
         yield from ((f"argument_{i}", item) for i, item in enumerate(function.args))
         yield from function.keywords.items()

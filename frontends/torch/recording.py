@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from ...errors import TracingError
-from ...tracing import Recorder, Recording, Request, Surroundings
+from ...tracing import Recorder, Recording, Request, Surroundings, active
 from ...tracing.caches import Caches
 from ...tracing.places import Place, together
 from ...tracing.updates import Containers
@@ -113,7 +113,8 @@ def _attempt(request: Request, keys: KeySizes, caches: Caches, compiled: bool) -
             containers = Containers(
                 (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
             )
-            with refusing(request.name), capture.isolated(), taken_for_arrays(), TrainingReads() as asked, compiling(compiled) as claim:
+            watched = active.looking_after(state.world)
+            with refusing(request.name), watched, capture.isolated(), taken_for_arrays(), TrainingReads() as asked, compiling(compiled) as claim:
                 result = function(*again_args, **again_kwargs)
                 seen = capture._quietly(kept, result) if claim.asked else []
             found = state.finish(capture, containers)

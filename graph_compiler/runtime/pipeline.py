@@ -17,9 +17,10 @@ from ..errors import TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, layout, pointwise, prune, repeat_draws, share
-from ..tracing import Request, Surroundings
+from ..tracing import Request, Surroundings, active
 from ..tracing import recording as open_recording
 from ..tracing.places import Place
+from ..tracing.roots import reach
 from ..tracing.stateful import Stateful
 from ..tracing.world import World
 from ..trees import Branch, Tree, unfixed
@@ -116,13 +117,14 @@ class Pipeline:
         return self.function(*map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()})
 
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what it keeps, which that would not see."""
-        before = _kept(self.function)
+        """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what that recording does not look after."""
+        owner = getattr(self.function, "__self__", self.function)
+        world = World([(type(owner).__name__, owner), *reach([self.function])])
         result = self.call(args, kwargs)
-        if changed := [name for name, item in _kept(self.function).items() if before.get(name, before) is not item]:
+        if changed := [change.where for change in world.changes() if not active.knows(change.held.item)]:
             raise TracingError(
-                f"{self.name} keeps state ({', '.join(changed)}) and is compiled by itself, so a function that calls it cannot be recorded; "
-                "call the original there, which is recorded with the function"
+                f"{self.name} keeps state ({', '.join(dict.fromkeys(changed))}) and is compiled by itself, where the function that calls it cannot be "
+                "seen to reach it, so this cannot be recorded; call the original there, or hold the compiled one in an attribute, a closure or a global"
             )
         return result
 
@@ -290,14 +292,6 @@ def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> 
         return tuple(kwargs)
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
     return tuple(name for name in kwargs if name not in named)
-
-
-def _kept(function: Any) -> dict[str, Any]:
-    """What a callable keeps from call to call, as far as it stands on the object it belongs to or in its closure."""
-    held = dict(vars(function.__self__)) if hasattr(getattr(function, "__self__", None), "__dict__") else {}
-    held.update(vars(function) if not hasattr(function, "__code__") and hasattr(function, "__dict__") else {})
-    names, cells = getattr(getattr(function, "__code__", None), "co_freevars", ()), getattr(function, "__closure__", None) or ()
-    return {**held, **{name: cell.cell_contents for name, cell in zip(names, cells)}}
 
 
 def _array(item: Any) -> Any:

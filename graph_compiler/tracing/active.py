@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from .world import World
 
 
 class _Active:
@@ -25,6 +28,20 @@ class _Active:
         with self._lock:
             self.anywhere += by
         self._here.depth = getattr(self._here, "depth", 0) + by
+
+    def knows(self, item: Any) -> bool:
+        """Whether changes of this container are state of the innermost recording of this thread, which looks after them itself."""
+        worlds = getattr(self._here, "worlds", ())
+        return bool(worlds) and worlds[-1].knows(item)
+
+    @contextmanager
+    def looking_after(self, world: World) -> Iterator[None]:
+        """Inside of the block the innermost recording looks after all containers of a world."""
+        self._here.worlds = worlds = [*getattr(self._here, "worlds", ()), world]
+        try:
+            yield
+        finally:
+            self._here.worlds = worlds[:-1]
 
 
 active = _Active()

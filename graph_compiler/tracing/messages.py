@@ -7,15 +7,12 @@ text is an argument of a function that only reports (a check of torch, a warning
 from __future__ import annotations
 
 import ast
-import functools
-import linecache
 import logging
 import warnings
-from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
 
-Position = tuple[int, int, int, int]  # first line, last line, first column, last column
+from .syntax import nodes_around
 
 _REPORTS = frozenset(
     {
@@ -31,7 +28,7 @@ _MAKES_TEXT = frozenset({"str", "repr", "format"})
 
 def is_message(frame: FrameType | None) -> bool:
     """Whether the text that the frame's running line makes right now goes nowhere but into a message."""
-    if frame is None or not hasattr(frame.f_code, "co_positions"):  # Python 3.10 does not tell where in a line it is
+    if frame is None:
         return False
     if frame.f_globals.get("__name__") == logging.__name__:  # which puts numbers into its texts itself
         return True
@@ -39,14 +36,9 @@ def is_message(frame: FrameType | None) -> bool:
     return called is not None and _reports(_resolved(called, frame))
 
 
-@functools.lru_cache(maxsize=1024)
 def _receiver(code: CodeType, instruction: int) -> ast.expr | None:
     """The function, as an expression, to which the text that the instruction makes is an argument, directly."""
-    position = next(islice(code.co_positions(), instruction // 2, None), None)
-    tree = _parsed(code.co_filename)
-    if tree is None or position is None or None in position:
-        return None
-    around = _around(tree, position)  # type: ignore[arg-type]  # none of the four is None
+    around = list(nodes_around(code, instruction))
     for node in reversed(around):
         if isinstance(node, ast.Call) and not _makes_text(node):
             return node.func
@@ -80,32 +72,6 @@ def _makes_text(node: ast.AST) -> bool:
     return (
         isinstance(function, ast.Name) and function.id in _MAKES_TEXT or isinstance(function, ast.Attribute) and function.attr == "format"
     )
-
-
-def _around(tree: ast.AST, position: Position) -> list[Any]:
-    """The nodes that hold the position, the outermost first."""
-    first, last = (position[0], position[2]), (position[1], position[3])
-    found: list[Any] = []
-    node: Any = tree
-    while node is not None:
-        node = next((child for child in ast.iter_child_nodes(node) if _holds(child, first, last)), None)
-        if node is not None:
-            found.append(node)
-    return found
-
-
-def _holds(node: Any, first: tuple[int, int], last: tuple[int, int]) -> bool:
-    if not hasattr(node, "lineno"):
-        return False
-    return (node.lineno, node.col_offset) <= first and last <= (node.end_lineno, node.end_col_offset)
-
-
-@functools.lru_cache(maxsize=16)
-def _parsed(file: str) -> ast.Module | None:
-    try:
-        return ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return None
 
 
 def _resolved(expression: ast.expr, frame: FrameType) -> Any:

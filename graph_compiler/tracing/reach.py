@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from .code_names import fragments_read, names_read
+from .originals import original_of
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.BuiltinFunctionType, types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
@@ -83,6 +84,7 @@ class Reach:
         return bool(stale)
 
     def _visit(self, item: Any) -> None:
+        item = original_of(item)
         if isinstance(item, _ATOMS) or id(item) in self._seen or self._is_leaf(item):
             return None
         self._seen[id(item)] = item

@@ -10,6 +10,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .originals import original_of
 from .world import Names
 
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "\\Lib\\", "<frozen")
@@ -42,11 +43,12 @@ def reach(callables: Iterable[Any]) -> Iterator[Root]:
 
 
 def _leads_on(item: Any) -> bool:
-    return isinstance(item, (types.FunctionType, types.MethodType, functools.partial, type))
+    return original_of(item) is not item or isinstance(item, (types.FunctionType, types.MethodType, functools.partial, type))
 
 
 def _functions(item: Any) -> Iterator[types.FunctionType]:
     """The Python functions behind a callable, a class, or an object."""
+    item = original_of(item)
     if isinstance(item, functools.partial):
         yield from (
             function for part in (item.func, *item.args, *item.keywords.values()) if callable(part) for function in _functions(part)

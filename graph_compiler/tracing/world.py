@@ -16,6 +16,7 @@ from typing import Any
 
 from ..trees import Fixed, same_static
 from .contents import contents_of
+from .originals import original_of
 
 _CLOSED = (
     types.ModuleType,
@@ -333,6 +334,7 @@ class World:
             waiting.extend(self._opened(*waiting.popleft(), closed))
 
     def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
+        item = original_of(item)
         if isinstance(item, tuple) and depth <= _DEEPEST:
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
         if isinstance(item, functools._lru_cache_wrapper):
