@@ -7,17 +7,20 @@ Each generator carries a mark in the place of its seed, so that it shows when it
 
 from __future__ import annotations
 
+import functools
 import secrets
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 
-from ...errors import TracingError
 from ...ops.registry import ArraySpec
 from ...passes import GeneratorState
+from ...tracing import active
 from ...trees import iterate_structure
+from .refusals import UnseenDraw
 
 _SEED_BYTES = 8  # the seed stands first in the state of a CPU generator
 _LONGEST_SEED = 1 << 48  # ``seed()`` draws from the operating system, of 53 bits; nobody writes such a number
@@ -37,10 +40,14 @@ class _Followed:
         self.generator, self.before = generator, generator.get_state()
         self.mark = secrets.randbits(52)
         if not is_new:
-            marked = self.before.clone()
-            marked[:_SEED_BYTES] = torch.tensor(list(self.mark.to_bytes(_SEED_BYTES, "little")), dtype=torch.uint8)
-            generator.set_state(marked)
+            self.put_mark()
         self.points: list[tuple[bytes, int]] = []  # state, number of nodes that were recorded then
+
+    def put_mark(self) -> None:
+        """In the place of its seed."""
+        marked = self.generator.get_state()
+        marked[:_SEED_BYTES] = torch.tensor(list(self.mark.to_bytes(_SEED_BYTES, "little")), dtype=torch.uint8)
+        self.generator.set_state(marked)
 
     def state(self) -> bytes:
         """What decides the next numbers."""
@@ -55,19 +62,42 @@ class Generators:
         self._followed: dict[int, _Followed] = {}
         self.state_before: Any = None  # of the default generator
         self._reachable = [torch.default_generator, *filter(is_generator, reachable)]
+        self._lock = threading.RLock()  # another thread may seed the default generator
 
     @contextmanager
     def following(self) -> Iterator[None]:
         """All generators are followed inside of the block, and afterwards as they were before."""
-        for generator in self._reachable:
-            self._follow(generator, is_new=False)
+        spaces, seed = (torch, torch.random), torch.manual_seed
+        with self._lock:
+            for space in spaces:
+                space.manual_seed = self._apart(seed)
+            for generator in self._reachable:
+                self._follow(generator, is_new=False)
         state = self._followed[id(torch.default_generator)].before
         self.state_before = GeneratorState(ArraySpec(tuple(state.shape), "uint8"), state)
         try:
             yield
         finally:
+            for space in spaces:
+                space.manual_seed = seed
             for followed in self._followed.values():
                 followed.generator.set_state(followed.before)
+
+    def _apart(self, seed: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """``torch.manual_seed``, which another thread may call meanwhile: that is no part of the recording."""
+
+        @functools.wraps(seed)
+        def manual_seed(number: Any) -> Any:
+            if active.recording:
+                return seed(number)
+            with self._lock:
+                generator = seed(number)
+                followed = self._followed[id(torch.default_generator)]
+                followed.put_mark()
+                followed.points.append((followed.state(), self._count()))
+            return generator
+
+        return manual_seed
 
     def _follow(self, generator: torch.Generator, is_new: bool) -> _Followed:
         if id(generator) not in self._followed:
@@ -83,19 +113,22 @@ class Generators:
     def before(self, arguments: Any) -> list[_Followed]:
         """Makes up for what has happened to the generators that a call may draw from, and gives them."""
         given = [item for item in iterate_structure(arguments) if is_generator(item)]
-        return [self._made_up(generator) for generator in (torch.default_generator, *given)]
+        with self._lock:
+            return [self._made_up(generator) for generator in (torch.default_generator, *given)]
 
     def drew(self, candidates: list[_Followed]) -> bool:
         """Whether the call that has just been made drew from one of them."""
-        drawn = [followed for followed in candidates if followed.state() != followed.points[-1][0]]
-        for followed in drawn:
-            followed.points.append((followed.state(), self._count() + 1))
+        with self._lock:
+            drawn = [followed for followed in candidates if followed.state() != followed.points[-1][0]]
+            for followed in drawn:
+                followed.points.append((followed.state(), self._count() + 1))
         return bool(drawn)
 
     def finish(self) -> None:
         """What has happened to the generators since the last call."""
-        for followed in [one for one in self._followed.values() if one.generator in self._reachable]:
-            self._made_up(followed.generator)
+        with self._lock:
+            for followed in [one for one in self._followed.values() if one.generator in self._reachable]:
+                self._made_up(followed.generator)
 
     def _made_up(self, generator: torch.Generator) -> _Followed:
         is_new = id(generator) not in self._followed
@@ -129,9 +162,7 @@ class Generators:
         fresh = _Followed(torch.Generator().manual_seed(seed), is_new=True)
         if fresh.state() != state or (seed >= _LONGEST_SEED and seed != _DEFAULT_SEED):
             self._refuse("was given a state that cannot be told from its seed" if fresh.state() != state else "was seeded by seed()")
-        marked = followed.generator.get_state()
-        marked[:_SEED_BYTES] = torch.tensor(list(followed.mark.to_bytes(_SEED_BYTES, "little")), dtype=torch.uint8)
-        followed.generator.set_state(marked)
+        followed.put_mark()
         if followed.generator is torch.default_generator:
             self._node("torch.manual_seed", (seed,), [], {})
         else:
@@ -140,6 +171,8 @@ class Generators:
     def _record_return(self, followed: _Followed, state: bytes) -> None:
         """The state of an earlier moment was put back: it is kept at that moment, and put back here."""
         index = next((at for known, at in followed.points if known == state), -1)
+        if index < 0 and followed.generator is torch.default_generator and threading.active_count() > 1:
+            return  # the mark is there, so it was not seeded: it went on, and every draw of this thread is seen
         if index < 0:
             self._refuse("was given a state that it never had in the recorded function")
         whole = followed.generator.get_state()
@@ -160,7 +193,7 @@ class Generators:
         return self.capture.recorder.find(generator) or generator
 
     def _refuse(self, what: str) -> None:
-        raise TracingError(
+        raise UnseenDraw(
             f"{self.capture.here()}: a random generator {what}, which cannot be recorded. Seed it with manual_seed, or do this outside of the function (another thread may have drawn from it meanwhile)"
         )
 

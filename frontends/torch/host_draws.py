@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import random
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +20,7 @@ from ...tracing import active
 from ...tracing.host_random import host_state, restore_host_state, same_host_state
 from ...tracing.places import Draw
 from ...trees import Static, flatten, unflatten
+from .refusals import UnseenDraw
 from .sizes import is_symbolic, symbolic
 from .typed import DTYPES, typed
 
@@ -38,13 +42,15 @@ class HostDraws:
     def __init__(self, capture: Any, bakes: bool) -> None:
         self.capture, self.bakes = capture, bakes
         self.draws: list[Draw] = []
+        self._log: list[Callable[[], Any]] = []  # every draw that was seen, of other threads too, to be made again
+        self._lock = threading.RLock()
         self.trees: list[Any] = []
         self._own_randrange = random.randrange
+        self._thread = threading.get_ident()
 
     @contextmanager
     def seen(self) -> Iterator[None]:
         """Inside of the block the functions of both modules are seen; afterwards their generators are as before."""
-        states = host_state()
         spaces: list[tuple[Any, tuple[str, ...], str]] = [(random, _RANDOM, "random"), (np.random, _NUMPY, "numpy.random")]
         replaced = [(space, name, getattr(space, name)) for space, names, _ in spaces for name in names if hasattr(space, name)]
         asked = [(space, "initial_seed", space.initial_seed) for space in (torch, torch.random)]
@@ -53,27 +59,31 @@ class HostDraws:
             setattr(space, name, self._watched(f"{modules[id(space)]}.{name}", name, getattr(function, "drawn_from", function)))
         for space, name, function in asked:
             setattr(space, name, self._refused("torch.initial_seed", function))
+        with self._lock:
+            states = host_state()
+            self._log.clear()
         try:
             yield
         finally:
-            now = host_state()
+            with self._lock:
+                now, log = host_state(), list(self._log)
             for space, name, function in (*replaced, *asked):
                 setattr(space, name, function)
             restore_host_state(states)
         if not self.bakes:
-            self._check_state(states, now)
+            self._check_state(states, now, log)
 
-    def _check_state(self, before: Any, now: Any) -> None:
+    def _check_state(self, before: Any, now: Any, log: list[Callable[[], Any]]) -> None:
         """What was drawn is what was seen: the same calls from the state of before lead to the state of now.
 
         ``setstate`` is not watched, since torch's compiler calls it to put back what it has drawn itself: one that matters shows here.
         """
-        for draw in self.draws:
-            draw.read()
+        for draw in log:
+            draw()
         reached = host_state()
         restore_host_state(before)
         if not same_host_state(now, reached):
-            raise TracingError(
+            raise UnseenDraw(
                 f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that cannot be recorded (by a function imported from "
                 "its module before, or inside of another library). Call it through its module, or use torch's random functions"
             )
@@ -92,12 +102,24 @@ class HostDraws:
 
     def _watched(self, whole: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def drawn(*args: Any, **kwargs: Any) -> Any:
+            if not active.recording and threading.get_ident() != self._thread:
+                return self._draw_apart(function, args, kwargs)
             if not active.recording or self.bakes or not self._is_users():
                 return function(*args, **kwargs)
             return self._draw(whole, name, function, args, kwargs)
 
         drawn.drawn_from = function  # type: ignore[attr-defined]
         return drawn
+
+    def _draw_apart(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What another thread draws is no part of the recording, but it moves the generators, too."""
+        with self._lock:
+            try:
+                again = functools.partial(function, *copy.deepcopy(args), **copy.deepcopy(kwargs))  # shuffle changes its argument
+            except Exception:
+                return function(*args, **kwargs)
+            self._log.append(again)
+            return function(*args, **kwargs)
 
     def _is_users(self) -> bool:
         """Not a call that one of these functions makes of another."""
@@ -113,8 +135,11 @@ class HostDraws:
             self._refuse(whole, "changes its argument")
         if name == "choice" and whole.startswith("random."):
             return args[0][self._draw("random.randrange", "randrange", self._own_randrange, (len(args[0]),), {})]
-        draw = Draw(whole, lambda: _number(function(*args, **kwargs)))
-        held = draw.read()
+        space = random if whole.startswith("random.") else np.random
+        draw = Draw(whole, lambda: _number(getattr(space, name)(*args, **kwargs)))  # as it is then: another thread may be recording
+        with self._lock:
+            self._log.append(lambda: function(*args, **kwargs))
+            held = _number(function(*args, **kwargs))
         leaves, tree = flatten(held, lambda item: type(item) in DTYPES)
         if (
             isinstance(tree, Static)

@@ -67,6 +67,10 @@ def refuse_operator(function: Any, where: Any) -> NoReturn:
     )
 
 
+class UnseenDraw(TracingError):
+    """Random generators moved in a way of which nothing was seen: by the function, or by another thread just when the recording began."""
+
+
 class OperatorRefused(TracingError):
     """An operator of torch that takes functions was called."""
 
