@@ -8,6 +8,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -20,6 +21,7 @@ from .runtime.unified import UnifiedGraph
 from .runtime.unsettled import UnsettledPipeline
 from .tracing.framework import framework_of
 from .tracing.stateful import Stateful, stateful_paths
+from .tracing.world import COMPILED
 
 FRONTENDS = ("torch", "jax", "numpy")
 BACKENDS = ("torch", "jax", "numpy", "tensorflow")
@@ -79,11 +81,19 @@ def compile(
     is_lazy = args is None and kwargs is None
 
     def one(obj: Any) -> Any:
-        pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, options, is_lazy)
+        pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, _of_owner(options, obj), is_lazy)
         graph = _graph(pipeline, is_lazy, (static_argnums, static_argnames), on_miss, max_variants)
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
     return _each(objs, functools.partial(_whole, one, is_lazy))
+
+
+def _of_owner(options: Options, obj: Any) -> Options:
+    """An object of a compiled class is there for its methods: what they change of it is put back, in any framework, where all of them find it."""
+    owner = getattr(obj, "__self__", None)
+    if not hasattr(type(owner), COMPILED) or hasattr(type(owner), "state_dict"):
+        return options
+    return replace(options, stateful=Stateful((*options.stateful.objects, owner), options.stateful.paths))
 
 
 def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
@@ -249,9 +259,10 @@ def _room(room: str, framework: str) -> ModuleType:
 def _plain(obj: Any) -> Any:
     """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked for some without running the user's code."""
     cls = type(obj)
-    makes_up = hasattr(cls, "__getattr__") or cls.__getattribute__ is not object.__getattribute__
-    is_users = isinstance(vars(cls).get("__call__", getattr(cls, "__call__", None)), FunctionType)
-    return cls.__call__.__get__(obj) if makes_up and is_users and not hasattr(cls, "state_dict") else obj
+    own = {name: item for base in reversed(cls.__mro__[:-1]) for name, item in vars(base).items()}
+    makes_up = "__getattr__" in own or "__getattribute__" in own
+    is_users = isinstance(own.get("__call__"), FunctionType) and "state_dict" not in own
+    return own["__call__"].__get__(obj) if makes_up and is_users else obj
 
 
 def _name(obj: Any) -> str:

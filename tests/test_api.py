@@ -208,6 +208,46 @@ def test_a_class() -> None:
         graph_compiler.compile(Scaled, args=())
 
 
+@pytest.mark.parametrize("to", TARGETS)
+def test_methods_of_a_class_share_the_state_of_its_objects(to: str) -> None:
+    class Steps:
+        def __init__(self) -> None:
+            self.count, self.total = 0, torch.zeros(2)
+
+        def step(self, x: Any) -> Any:
+            self.count += 1
+            self.total = self.total + x
+            return self.total * self.count
+
+        def read(self, x: Any) -> Any:
+            return x * self.count + self.total
+
+    one, original = graph_compiler.compile(Steps, to=to)(), Steps()
+    for scale in (1.0, 2.0):
+        assert numbers(one.step(torch.ones(2) * scale)) == numbers(original.step(torch.ones(2) * scale))
+        assert numbers(one.read(torch.ones(2))) == numbers(original.read(torch.ones(2)))
+    assert one.count == 2 and len(one.step.variants) == 1
+    with pytest.raises(AttributeError):
+        one.missing()
+
+
+def test_what_only_torch_can_do_is_not_written_for_others(tmp_path: Any) -> None:
+    layer = torch.nn.Linear(3, 2)
+    weight = layer.weight.data
+
+    def function(x: Any) -> Any:
+        weight.add_(1)
+        return layer(x)
+
+    graph = graph_compiler.compile(function, args=(torch.ones(1, 3),))
+    assert "memory that two of its arrays share" in graph.list_missing("jax")[0]
+    with pytest.raises(UnsupportedOperation, match="memory that two of its arrays share"):
+        graph.to("jax")
+    graph.save(tmp_path / "graph.zip")
+    with pytest.raises(UnsupportedOperation, match="memory that two of its arrays share"):
+        graph_compiler.load(tmp_path / "graph.zip", to="jax")
+
+
 def test_a_class_of_modules() -> None:
     compiled = graph_compiler.transpile(Small, to="jax")
     module = compiled().eval()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import GradientRefused  # noqa: E402
+from graph_compiler.errors import GradientRefused, UnsupportedOperation  # noqa: E402
 
 from .programs.transforms import NewStyle, Square, StraightThrough  # noqa: E402
 from .support.canonical import raised  # noqa: E402
@@ -134,6 +135,141 @@ class Counting(Function):
         return gradient * 2
 
 
+class Cube(Function):
+    """Not the derivative of the cube, so that a lost rule shows."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * 5 * ctx.saved_tensors[0]
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any) -> Any:
+        return tangent * 5 * ctx.saved_tensors[0]
+
+
+class OwnVmap(Cube):
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, x: Any) -> Any:
+        return OwnVmap.apply(x), in_dims[0]
+
+
+class Once(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x.exp()
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * 3
+
+
+class Parts(Function):
+    """The second result has no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        first, second = x.sin(), x.cos()
+        ctx.mark_non_differentiable(second)
+        return first, second
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any, _: Any) -> Any:
+        return gradient * 2
+
+
+class Doubled(Function):
+    """Writes to its argument."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * 7
+
+
+def parts(x: Any) -> Any:
+    first, second = Parts.apply(x)
+    return (first * second).sum()
+
+
+def under_vjp(x: Any) -> Any:
+    y, pull = torch.func.vjp(Cube.apply, x)
+    return (y * pull(torch.ones_like(y))[0]).sum()
+
+
+def under_jvp(x: Any) -> Any:
+    y, tangent = torch.func.jvp(Cube.apply, (x,), (torch.ones_like(x),))
+    return (y * tangent).sum()
+
+
+def gradient_as_a_number(x: Any) -> Any:
+    """A backward pass without ``create_graph`` gives constants."""
+    y = x.detach().requires_grad_()
+    return (torch.autograd.grad(Cube.apply(y).sum(), y)[0] * x).sum()
+
+
+def written_without_gradients(x: Any) -> Any:
+    y = x * 2
+    with torch.no_grad():
+        y[0] = 0
+    y.detach()[1] = 5
+    y.data.mul_(3)
+    return (y * x).sum()
+
+
+def in_inference_mode(x: Any) -> Any:
+    with torch.inference_mode():
+        y = x * 2
+    return (y.clone() * x).sum()
+
+
+def rows_without_gradients(x: Any) -> Any:
+    with torch.no_grad():
+        rows = [row * 2 for row in x]
+    return (torch.stack(rows) * x).sum()
+
+
+def in_a_checkpoint(x: Any) -> Any:
+    def inner(y: Any) -> Any:
+        with torch.no_grad():
+            scale = y * 2
+        return Cube.apply(y) * scale
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing requires gradients while recording
+        return torch.utils.checkpoint.checkpoint(inner, x.sin(), use_reentrant=True).sum()
+
+
+class Scaled(torch.nn.Module):
+    """A weight with a hook."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+        self.weight.register_hook(lambda gradient: gradient * 10)
+
+    def forward(self, x: Any) -> Any:
+        return (x * self.weight).sum()
+
+
 unchanged = Unchanged.apply  # taken before any recording
 
 
@@ -170,15 +306,34 @@ RIGHT: dict[str, Callable[[Any], Any]] = {
     "one in the other": lambda x: Unchanged.apply(Rectified.apply(x) * x).sum(),
     "by detach": lambda x: ((x + (x.round() - x).detach()) * x).sum(),
     "tensor hook": hooked,
+    "under vmap": lambda x: (torch.vmap(Cube.apply)(x) * x).sum(),
+    "under vmap by a rule of its own": lambda x: (torch.vmap(OwnVmap.apply)(x) * x).sum(),
+    "under vmap of gradients": lambda x: torch.vmap(torch.func.grad(lambda row: Cube.apply(row).sum()))(x).sum(),
+    "under vjp": under_vjp,
+    "under jvp": under_jvp,
+    "once differentiable": lambda x: (Once.apply(x) * x).sum(),
+    "a result without gradient": parts,
+    "a gradient as a number": gradient_as_a_number,
+    "written without gradients": written_without_gradients,
+    "in inference mode": in_inference_mode,
+    "views without gradients": rows_without_gradients,
+    "in a checkpoint": in_a_checkpoint,
 }
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "clipped": (lambda x: (Clipped.apply(x) * 5).sum(), "the rule of Clipped"),
     "mixed": (lambda x: Mixed.apply(x).sum(), "the rule of Mixed"),
     "counting": (lambda x: Counting.apply(x).sum(), "the rule of Counting"),
     "tensor hook": (clipping_hook, "a hook of a tensor"),
+    "written to by its rule": (lambda x: (Doubled.apply(x * 1) * x).sum(), "the rule of Doubled"),
+    "a subclass and back": (lambda x: x.as_subclass(Plain).sin().as_subclass(torch.Tensor).sum(), "made a"),
+    "a subclass": (lambda x: x.as_subclass(Plain).sin().sum(), "made a Plain"),
 }
 FIRST = torch.tensor([[-1.5, 0.2, 0.7], [2.0, -0.3, 0.1]])
 OTHER = torch.tensor([[-0.5, 1.2, 0.7], [2.0, -2.3, 0.1], [0.3, 0.4, -0.6]])
+
+
+class Plain(torch.Tensor):
+    """A class of tensors with nothing of its own."""
 
 
 def by_torch(function: Any) -> Callable[[Any], tuple[Any, Any]]:
@@ -228,8 +383,9 @@ def graph_of(function: Any, to: str) -> tuple[Any, Callable[[Any], tuple[Any, An
 def test_rules_that_multiply(name: str, to: str) -> None:
     if name == "tensor hook" and to not in ("torch", "raised"):
         pytest.skip("only an array of torch can be asked whether it requires a gradient")
-    _, run = graph_of(RIGHT[name], to)
+    graph, run = graph_of(RIGHT[name], to)
     for x in (FIRST, OTHER):
+        graph(x)  # inside of transforms and backward passes the recording holds for these sizes
         for found, expected in zip(run(x), by_torch(RIGHT[name])(x)):
             np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
@@ -270,6 +426,20 @@ def test_the_second_derivative_of_a_rule_that_uses_its_result_is_refused() -> No
     square = graph_compiler.compile(RIGHT["square"], to="jax", args=(FIRST,))
     second = jax.grad(lambda x: jax.grad(lambda y: square.functional({}, y))(x).sum())(FIRST.numpy())
     np.testing.assert_allclose(second, np.full((2, 3), 5.0))
+
+
+def test_a_hook_of_a_weight() -> None:
+    import jax
+
+    model = Scaled()
+    gradient = jax.grad(lambda weights: graph_compiler.compile(model, to="jax", args=(FIRST,)).functional(weights, OTHER.numpy()))
+    np.testing.assert_allclose(gradient({"weight": np.ones(3, np.float32)})["weight"], 10 * OTHER.sum(0), rtol=1e-5)
+    graph = graph_compiler.compile(model, args=(FIRST,))
+    graph(OTHER).backward()
+    assert model.weight.grad is not None
+    np.testing.assert_allclose(model.weight.grad, 10 * OTHER.sum(0), rtol=1e-5)
+    with pytest.raises(UnsupportedOperation, match="a weight with hooks"):
+        graph.to("jax")
 
 
 def test_functions_are_as_they_were_after_a_recording() -> None:

@@ -10,6 +10,7 @@ import linecache
 import os
 import pickle
 import queue
+import random
 import threading
 import time
 import weakref
@@ -20,6 +21,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("jax")
+
+import numpy as np  # noqa: E402
+from torch._subclasses import FakeTensorMode  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import NotSerialisable, TracingError  # noqa: E402
@@ -238,6 +242,53 @@ def test_a_thread_that_records_nothing_sees_plain_torch() -> None:
 
 
 @pytest.mark.xfail(strict=True, reason="modes are local to a thread: what a thread of the function computes looks like a constant")
+@pytest.mark.parametrize("to", TARGETS)
+def test_random_numbers_of_other_threads(to: str) -> None:
+    """They are none of the function's, and neither is a seed."""
+    stop = threading.Event()
+
+    def draw() -> None:
+        while not stop.is_set():
+            torch.manual_seed(3)
+            torch.rand(3), random.random(), np.random.rand()
+            time.sleep(0.0002)
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    try:
+        for _ in range(5):
+            graph = graph_compiler.compile(lambda x: (x.sin() * 2).cumsum(0), to=to, args=(torch.ones(2),))
+            assert_same(graph(torch.ones(3)), (torch.ones(3).sin() * 2).cumsum(0))
+            assert not any("seed" in op for op in graph.function_frequencies())
+    finally:
+        stop.set()
+        thread.join()
+    assert torch.manual_seed.__module__ == "torch.random" and not hasattr(random.random, "drawn_from")
+
+
+@pytest.mark.parametrize("around", [torch.vmap, torch.func.grad, FakeTensorMode()], ids=["vmap", "grad", "fake"])
+def test_where_tensors_have_no_elements(around: Any) -> None:
+    graph = graph_compiler.compile(lambda x: (x * 2).sum())
+    with pytest.raises(TracingError, match="call it outside once before"):
+        around(graph)(torch.ones(2, 3)) if around in (torch.vmap, torch.func.grad) else inside(around, graph)
+    assert graph(torch.ones(2, 3)) == 12 and torch.equal(
+        torch.vmap(graph_compiler.compile(torch.sum, args=(torch.ones(3),)))(torch.ones(2, 3)), torch.full((2,), 3.0)
+    )
+
+
+def inside(mode: Any, graph: Any) -> Any:
+    with mode:
+        return graph(torch.ones(2, 3))
+
+
+def test_a_graph_inside_of_a_function_that_torch_compiles() -> None:
+    graph = graph_compiler.compile(lambda x: x.sin() * 2, args=(torch.ones(3),))
+    try:
+        assert_same(torch.compile(lambda x: graph(x) + 1, backend="eager")(torch.ones(3)), torch.ones(3).sin() * 2 + 1)
+    finally:
+        torch._dynamo.reset()
+
+
 def test_a_function_that_computes_in_a_thread() -> None:
     def function(x: Any) -> Any:
         made: list[Any] = []
@@ -411,10 +462,23 @@ class Counting:
         return x * self.calls
 
 
-def test_a_graph_with_state_inside_of_a_recording_is_an_error() -> None:
-    inner = graph_compiler.compile(Counting().__call__)
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_graph_with_state_inside_of_a_recording(to: str) -> None:
+    """It is recorded with the function that calls it: the state is that of the original, and of both."""
+    counting = Counting()
+    inner = graph_compiler.compile(counting)
+    graph = graph_compiler.compile(lambda x: inner(x) + inner(x), to=to)
+    assert [float(graph(torch.ones(1))[0]) for _ in range(2)] == [3.0, 7.0]
+    assert len(graph.variants) == 1
+    if to == "torch":
+        assert counting.calls == 4 and inner(torch.ones(1)).item() == 5
+
+
+def test_state_that_cannot_be_seen_to_be_reached_is_an_error() -> None:
+    held = weakref.WeakSet([inner := graph_compiler.compile(Counting())])
     with pytest.raises(TracingError, match="keeps state"):
-        graph_compiler.compile(lambda x: inner(x) + 1, args=(torch.ones(2),))
+        graph_compiler.compile(lambda x: next(iter(held))(x) + 1, args=(torch.ones(2),))
+    assert inner(torch.ones(1)).item() == 1
 
 
 def test_what_a_cache_keeps_of_sizes_is_plain() -> None:

@@ -157,3 +157,32 @@ def test_sizes_that_are_broadcast_are_assumed_to_be_equal() -> None:
         given = (torch.ones(4, 5), torch.ones(4, *others), torch.ones(5))
         assert_same(graph(*given), ((given[0] + given[1]) * given[2]).reshape(-1))
     assert len(graph.variants) == 2
+
+
+@pytest.mark.parametrize("to", ["jax", "tensorflow"])
+def test_gradients_are_nan_where_a_guard_fails(to: str) -> None:
+    graph = graph_compiler.compile(by_first, to=to, args=(array([1.0, 2.0]),))
+    if to == "jax":
+        found = [jax.grad(lambda x: graph.functional({}, x).sum())(jnp.array([first, 2.0])) for first in (1.0, -1.0)]
+    else:
+        tf = pytest.importorskip("tensorflow")
+
+        @tf.function(jit_compile=True)  # type: ignore[untyped-decorator]  # XLA leaves the assertion out
+        def gradient(x: Any) -> Any:
+            return tf.gradients(graph.functional({}, x), x)[0]
+
+        found = [gradient(tf.constant([first, 2.0])).numpy() for first in (1.0, -1.0)]
+    assert np.array_equal(found[0], [2, 2]) and np.isnan(found[1]).all()
+
+
+def test_a_variant_that_holds_is_taken() -> None:
+    scales = [2.0]
+    graph = graph_compiler.transpile(lambda x: x * scales[0] if x[0].item() > 0 else -x)
+    for first in (1.0, -1.0):
+        graph(array([first, 2.0]))
+    assert_same(graph.functional({}, array([-1.0, 2.0])), array([1.0, -2.0]))
+    scales[0] = 3.0
+    with pytest.raises(GuardFailed):
+        graph.functional({}, array([1.0, 2.0]))
+    graph(array([1.0, 2.0]))
+    assert_same(graph.functional({}, array([1.0, 2.0])), array([3.0, 6.0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import random
 import zipfile
 from collections import namedtuple
@@ -390,3 +391,9 @@ def test_the_changes_themselves_are_harmless(hostile_base: bytes, tmp_path: Path
     path = tmp_path / "graph.zip"
     path.write_bytes(hostile_base)
     assert graph_compiler.load(changed(path, lambda data: None)).variants
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InvalidFile, match="is no file"):
+        graph_compiler.load(tmp_path / "pipe")

@@ -178,7 +178,7 @@ _KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.ndarray):
-        return array
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
     if not hasattr(array, "__dlpack__"):
         return None
     plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array

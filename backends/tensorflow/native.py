@@ -204,7 +204,8 @@ def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
         if not tf.is_tensor(leaf):
             return leaf
         floating = leaf.dtype.is_floating or leaf.dtype.is_complex
-        return tf.where(holds, leaf, tf.cast(math.nan, leaf.dtype)) if floating else tf.identity(leaf)
+        one, nan = (tf.cast(number, leaf.dtype) for number in (1.0, math.nan))
+        return leaf * tf.where(holds, one, nan) if floating else tf.identity(leaf)  # a product, for the gradient is to be NaN, too
 
     with tf.control_dependencies([tf.debugging.Assert(holds, [message, *seen])]):
         return map_structure(poisoned, result)
@@ -212,7 +213,7 @@ def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.ndarray):
-        return array
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
     if not hasattr(array, "__dlpack__"):
         return None
     plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array

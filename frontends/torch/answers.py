@@ -157,7 +157,7 @@ def _is_the_same(tensor: torch.Tensor, data: torch.Tensor) -> bool:
 
 
 def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
-    capture.grad_mode_changed = True
+    capture.history.mode_changed = True
     return function(*args, **kwargs)
 
 

@@ -38,7 +38,9 @@ def to_tensor(item: Any) -> torch.Tensor:
         return _dense(item)
     if not isinstance(item, np.ndarray):
         return torch.from_dlpack(item).clone() if hasattr(item, "__dlpack__") else torch.from_numpy(np.array(item))
-    return torch.from_numpy(item if item.flags.writeable else item.copy())
+    if not item.dtype.isnative:
+        item = item.astype(item.dtype.newbyteorder("="))
+    return torch.from_numpy(item if item.flags.writeable and min(item.strides, default=0) >= 0 else item.copy())
 
 
 def _dense(tensor: torch.Tensor) -> torch.Tensor:

@@ -17,8 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ...errors import TracingError
-from ...ir.graph import Graph, Origin, Value, values_in
-from ...ops.dtypes import is_inexact
+from ...ir.graph import Graph, Origin, Value
 from ...ops.registry import ArraySpec
 from ...passes.aliases import Aliases
 from ...sizes import Size, Symbol
@@ -33,6 +32,7 @@ from .autocasting import device_under_autocast, record_cast
 from .generators import SPEC as GENERATOR
 from .generators import Generators, is_generator
 from .gradients import Gradients
+from .history import History
 from .host_draws import HostDraws
 from .indices import with_numbers
 from .keys import KeySizes
@@ -80,10 +80,7 @@ class Capture(TorchFunctionMode):
         self.unseen, self.threads = Unseen(self), StartedThreads()
         self.memory, self.refusals, self.gradients = Memory(), Refusals(), Gradients(weights)
         self.call = ""
-        self.ambient_grad = torch.is_grad_enabled()
-        self.grad_mode_changed = False
-        self.forwards = 0  # how many torch.autograd.Functions are at their forward, where torch switches gradients off
-        self.differentiable: set[Value] = set()
+        self.history = History(self)
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
         self.count_call_inputs = 0
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
@@ -94,8 +91,8 @@ class Capture(TorchFunctionMode):
     def isolated(self) -> Iterator[None]:
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         try:
-            with self.host_draws.seen(), self.generators.following(), self.rules.seen():
-                with torch.jit.optimized_execution(False), settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
+            with torch.jit.optimized_execution(False), self.host_draws.seen(), self.generators.following(), self.rules.seen():
+                with settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
                     yield
                 self.generators.finish()
             self.refusals.check(self.here)
@@ -127,23 +124,14 @@ class Capture(TorchFunctionMode):
             graph.notes["random_state"] = self.generators.state_before
         if state.places or self.host_draws.draws:
             graph.notes["state"] = state.recorded(self)
-        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item) or self._is_made_generator(item), opens)
+        made = self.generators.is_made
+        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item) or made(item), opens)
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
         note_sharing(self, graph)
         name_by_module(graph, self._leaf_paths())
         return graph
-
-    def _is_made_generator(self, item: Any) -> bool:
-        """Whether a generator of random numbers was made by the function, which keeps it or gives it back."""
-        if not is_generator(item) or (value := self.recorder.find(item)) is None or value.node is None:
-            return False
-        if not self.for_torch:
-            raise TracingError(
-                f"{self.recorder.graph.name} keeps or gives back a generator of random numbers that it makes, which only torch has; make it outside"
-            )
-        return True
 
     def rewritten_state(self) -> frozenset[int]:
         """Identities of tensors in places that were written to, where the graph runs in a framework whose arrays cannot be."""
@@ -165,7 +153,7 @@ class Capture(TorchFunctionMode):
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
-        for part in (self.unseen, self.host_draws, self.generators, self.written, self.rules):
+        for part in (self.unseen, self.host_draws, self.generators, self.history, self.written, self.rules):
             part.capture = None
 
     def add_number(self, name: str, number: Any) -> Value:
@@ -187,18 +175,7 @@ class Capture(TorchFunctionMode):
         self.unseen.note(tensor)
         self.memory.note(tensor, value)
         self.gradients.add(tensor)
-        if is_inexact(value.dtype):
-            self.differentiable.add(value)
-
-    @property
-    def grad_enabled(self) -> bool:
-        """Whether a call that is made now takes part in gradients, as far as the function itself decides it.
-
-        torch knows best: inference mode, backward passes and code in C++ change it unseen.
-        """
-        enabled = torch.is_grad_enabled()
-        self.grad_mode_changed = self.grad_mode_changed or enabled != self.ambient_grad or torch.is_inference_mode_enabled()
-        return self.forwards > 0 or enabled or not self.ambient_grad
+        self.history.add(value)
 
     # ------------------------------------------------------------------------------ every call comes here
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -342,38 +319,21 @@ class Capture(TorchFunctionMode):
         if key.startswith("as_strided") and not fills_memory(operands[0]):
             facts["strided"] = True
         self.rules.refuse_writes(written, origin)
-        grad_enabled = self.grad_enabled
         if written:
             facts["writes"] = tuple(dict.fromkeys(written))
-            if any(self._is_aside(value, grad_enabled) for value in written):
-                facts["aside"] = True
-        if not grad_enabled and any(value in self.differentiable for value in values_in((inputs, params))):
-            facts["no_grad"] = True
+        facts.update(self.history.facts_of((inputs, params), written))
         if drew or key in kinds.RANDOM:
             facts["random"] = True
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
         node = self.recorder.add_call(name, inputs, params, origin, [(wish, tensor, spec_of(tensor)) for tensor in made], facts)
         facts["result"] = map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result)
         self._note_views(made, memory, node.outputs, facts)
-        if key not in kinds.CUT and any(value in self.differentiable for value in node.uses):
-            # a view that is taken without gradients says that it requires them
-            with_gradients = node.outputs if grad_enabled else [node.outputs[index] for index in facts.get("views", ())]
-            self.differentiable.update(value for value in with_gradients if is_inexact(value.dtype))
-        if key == "requires_grad_" and operands[0].requires_grad:
-            self.differentiable.update(written)
+        self.history.follow(node, written)
         for tensor, value in zip(made, node.outputs):
             self.memory.note(tensor, value)
         assume = STRUCTURE.get(key)
         if assume is not None:
             assume(self, inputs, params, node.outputs)
-
-    def _is_aside(self, value: Value, grad_enabled: bool) -> bool:
-        """Whether a write changes elements that have gradients but not these: it is made without gradients, or through ``detach`` or ``.data``."""
-        base = self.recorder.base_of(value)
-        if base not in self.differentiable or grad_enabled and value in self.differentiable:
-            return False
-        name = next((name for name, parameter in self.recorder.graph.parameters.items() if parameter is base), None)
-        return name is None or self.weights.is_trained(name)
 
     # ------------------------------------------------------------------------------ tensors and sizes
     def value(self, tensor: torch.Tensor) -> Value:

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from ...errors import TracingError
 from ...ops.registry import ArraySpec
 from ...passes import GeneratorState
 from ...tracing import active
@@ -145,6 +146,17 @@ class Generators:
             self._record_return(followed, state)
         followed.points.append((state, self._count()))
         return followed
+
+    def is_made(self, item: Any) -> bool:
+        """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where the graph does not run in torch."""
+        if not is_generator(item) or (value := self.capture.recorder.find(item)) is None or value.node is None:
+            return False
+        if not self.capture.for_torch:
+            name = self.capture.recorder.graph.name
+            raise TracingError(
+                f"{name} keeps or gives back a generator of random numbers that it makes, which only torch has; make it outside"
+            )
+        return True
 
     # ------------------------------------------------------------------------------ as nodes
     def _node(self, name: str, inputs: tuple[Any, ...], outputs: list[Any], facts: dict[str, Any]) -> Any:

@@ -41,7 +41,7 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
     if name is None or not capture.weights.is_persistent(name):
         return capture.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
     value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))
-    capture.differentiable.update([value] if is_inexact(value.dtype) else [])
+    capture.history.add(value)
     if hooks := tensor._backward_hooks:
         _follow_hooks(capture, tensor, list(hooks.values()))
         return capture.recorder.find(tensor) or value
@@ -51,7 +51,9 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
 def _follow_hooks(capture: Capture, tensor: torch.Tensor, hooks: list[Any]) -> None:
     """Hooks of a weight change its gradient: in torch they are called as ever, elsewhere the graph has to say what they do."""
     if capture.for_torch:
-        capture.recorder.graph.notes["source_only"] = f"{capture.recorder.graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other framework from the start"
+        capture.recorder.graph.notes["source_only"] = (
+            f"{capture.recorder.graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other framework from the start"
+        )
         return
     with capture:
         for hook in hooks:
@@ -72,7 +74,11 @@ def _alias(capture: Capture, tensor: torch.Tensor) -> Value:
     facts["result"] = node.outputs[0]
     capture.recorder.set_base(node.outputs[0], seen)
     value = capture.recorder.keep(tensor, node.outputs[0])
-    if type(tensor) not in _WITHOUT_HISTORY and is_inexact(value.dtype):  # as_subclass keeps gradients, _make_subclass does not
+    capture.memory.has_subclasses |= type(tensor) not in _WITHOUT_HISTORY
+    comes_back = capture.memory.has_subclasses and type(tensor) is torch.Tensor
+    if (comes_back or type(tensor) not in _WITHOUT_HISTORY) and is_inexact(
+        value.dtype
+    ):  # as_subclass keeps gradients, _make_subclass does not
         capture.rules.refuse([tensor], (), f"a tensor that was made a {type(tensor).__name__}", (seen,))
         return capture.recorder.find(tensor) or value
     return value

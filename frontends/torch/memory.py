@@ -22,6 +22,7 @@ class Memory:
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
         self._outside: list[torch.Tensor] = []
+        self.has_subclasses = False  # whether tensors of other classes were met
         self._shared: list[tuple[torch.Tensor, int, bytes, Origin]] = []
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:

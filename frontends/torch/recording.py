@@ -26,7 +26,7 @@ from .keys import KeySizes
 from .numpy_arguments import taken_for_arrays
 from .outside import outside_of
 from .parameters import Weights
-from .refusals import UnseenDraw, refusing
+from .refusals import UnseenDraw, check_outside, refusing
 from .state import State
 from .surroundings import surroundings_of
 from .training import TrainingReads
@@ -52,6 +52,7 @@ class Attempt:
 
 def record(request: Request) -> Recording:
     """Runs the function and records it: again where places turn out to be state that were not known to be."""
+    check_outside(request.name)
     known, keys, caches, rounds, compiled = list(request.places), KeySizes(), Caches(), 0, not request.same_framework
 
     def attempt() -> Attempt:
@@ -113,9 +114,8 @@ def _attempt(request: Request, keys: KeySizes, caches: Caches, compiled: bool) -
         again_args, again_kwargs = call_of(tree, tensors)
         state = State(weights, request.places, stateful.objects, request.numbers)
         caches.begin(state.world.caches)
-        capture.generators = Generators(
-            capture, (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs))))
-        )
+        reachable = (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs))))
+        capture.generators = Generators(capture, reachable)
         try:
             values = state.enter(capture)
             containers = Containers(
@@ -132,8 +132,7 @@ def _attempt(request: Request, keys: KeySizes, caches: Caches, compiled: bool) -
             state.restore()
             capture.forget_arrays()
         other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
-    only_without_grad = capture.grad_mode_changed and not torch.is_grad_enabled()
-    facts = surroundings_of(weights, graph, asked.modules(), only_without_grad)
+    facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
     facts += outside_of((function, *statics(tree)), state.free(containers))
     return Attempt(Recording(graph, weights, Surroundings(facts, dict_version), state.places), left, other)
 

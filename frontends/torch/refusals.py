@@ -41,6 +41,16 @@ class Refusals:
             torch.set_default_dtype(self.dtype)
 
 
+def check_outside(name: str) -> None:
+    """``TracingError`` where tensors have no elements that could be recorded: inside of a transform, or of a mode of fake tensors."""
+    transformed = torch._C._functorch.peek_interpreter_stack() is not None
+    if transformed or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
+        where = "a transform (torch.vmap, torch.func.grad)" if transformed else "FakeTensorMode"
+        raise TracingError(
+            f"{name} would have to be recorded inside of {where}, where tensors cannot be looked at; call it outside once before, or pass args= to compile"
+        )
+
+
 def check_classes(types: Any, where: Any) -> None:
     """``TracingError`` for a class of tensors with a behaviour of its own."""
     for cls in types:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _APPLY = torch.autograd.Function.apply.__func__.__code__
 _TIMES, _OVER = frozenset({"mul", "multiply", "mul_", "__rmul__", "__imul__"}), frozenset({"div", "true_divide", "divide", "div_"})
 _CHECKPOINT = "torch.utils.checkpoint"
-_WITHOUT_RULES = frozenset({_CHECKPOINT, "torch.nn.parallel._functions"})  # their gradients are those of what they run
+_WITH_RULES = ("torch._functorch.", "torch.distributions.")  # torch's other functions have the gradients of what they run
 _SAME = frozenset({"neg", "negative", "__neg__", "neg_", "clone", "detach", "contiguous", "positive"})
 _SUM = frozenset({"add", "sub", "add_", "sub_"})
 _MASKED = frozenset({"masked_fill", "masked_fill_", "__setitem__"})
@@ -85,8 +85,10 @@ class Rules:
         """The next call of this function's ``forward`` is looked at."""
         sources = [item for item in args if isinstance(item, torch.Tensor) and item.is_floating_point()]
         has_rule = cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
-        enabled = self.capture.grad_enabled
-        is_ruled = bool(sources and has_rule and enabled) and cls.__module__ not in _WITHOUT_RULES
+        enabled = self.capture.history.enabled
+        is_ruled = bool(sources and has_rule and enabled) and (
+            cls.__module__.startswith(_WITH_RULES) or not cls.__module__.startswith("torch.")
+        )
         forward, setup = cls.forward, cls.setup_context
 
         def running(*given: Any, **keywords: Any) -> Any:
@@ -116,11 +118,11 @@ class Rules:
     @contextmanager
     def _forward(self, enabled: bool) -> Iterator[None]:
         """torch runs it without gradients, whether the caller wants them or not."""
-        self.capture.forwards += enabled
+        self.capture.history.forwards += enabled
         try:
             yield
         finally:
-            self.capture.forwards -= enabled
+            self.capture.history.forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
         """What a checkpoint runs, as if there were no checkpoint: with gradients, where torch will run it again for them."""
@@ -128,12 +130,12 @@ class Rules:
             return item
 
         def run(*args: Any, **kwargs: Any) -> Any:
-            forwards, self.capture.forwards = self.capture.forwards, 0
+            forwards, self.capture.history.forwards = self.capture.history.forwards, 0
             try:
                 with torch.enable_grad():
                     return item(*args, **kwargs)
             finally:
-                self.capture.forwards = forwards
+                self.capture.history.forwards = forwards
 
         return run if self.capture is not None else item
 
@@ -257,7 +259,7 @@ class Rules:
         is_view = capture.recorder.base_of(value) is not value
         node: Node = capture.recorder.add_call(name, (value, *more), {}, capture.here(), [(value.name, tensor, spec_of(tensor))], facts)
         facts["result"] = made = node.outputs[0]
-        capture.differentiable.add(made)
+        capture.history.add(made)
         if is_view:
             self._untouchable.update((made, capture.recorder.base_of(value)))
 

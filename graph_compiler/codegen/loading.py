@@ -20,7 +20,7 @@ def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[.
     while _retired:
         linecache.cache.pop(_retired.pop(), None)
     filename = f"<graph_compiler {program.name} {next(_counter)}>"
-    scope: dict[str, Any] = {"__name__": filename, **program.globals, **(extra or {})}
+    scope: dict[str, Any] = {**program.globals, **(extra or {})}  # without a __name__, by which torch's compiler would import it
     try:
         exec(compile(program.source, filename, "exec"), scope)
     except ModuleNotFoundError as problem:

@@ -114,7 +114,7 @@ class _Writer:
     # ------------------------------------------------------------------------------ names
     def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
         for name, value in held.items():
-            self.text[value] = f"{holder}[{name!r}]".replace("'", '"')
+            self.text[value] = f"{holder}[{_quoted(name)}]"
 
     def _read_input_sizes(self) -> None:
         inputs = set(self.graph.inputs)
@@ -248,6 +248,12 @@ class _Writer:
         imports += [line for line in result.imports if line not in imports]
         blocks = [f'"""{header.strip()}\n"""', "\n".join(imports), *(helper.strip("\n") for helper in helpers), function]
         return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
+
+
+def _quoted(name: str) -> str:
+    """In double quotes, where that takes nothing but these."""
+    plain = repr(name)
+    return f'"{name}"' if plain == f"'{name}'" and '"' not in name else plain
 
 
 def _identifiers(text: str) -> list[str]:

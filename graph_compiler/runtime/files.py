@@ -183,6 +183,8 @@ def _read(path: Path) -> dict[str, bytes]:
         return {name: (path / name).read_bytes() for name in _FILES}
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
+    if not path.is_file():  # a pipe would be waited for
+        raise InvalidFile(f"{path} is no file")
     try:
         with zipfile.ZipFile(path) as archive:
             infos = {info.filename: info for info in archive.infolist()}

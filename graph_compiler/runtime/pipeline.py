@@ -122,6 +122,7 @@ class Pipeline:
         world = World([(type(owner).__name__, owner), *reach([self.function])])
         result = self.call(args, kwargs)
         if changed := [change.where for change in world.changes() if not active.knows(change.held.item)]:
+            world.restore()
             raise TracingError(
                 f"{self.name} keeps state ({', '.join(dict.fromkeys(changed))}) and is compiled by itself, where the function that calls it cannot be "
                 "seen to reach it, so this cannot be recorded; call the original there, or hold the compiled one in an attribute, a closure or a global"

@@ -31,7 +31,7 @@ class _Active:
 
     def knows(self, item: Any) -> bool:
         """Whether changes of this container are state of the innermost recording of this thread, which looks after them itself."""
-        worlds = getattr(self._here, "worlds", ())
+        worlds: list[World] = getattr(self._here, "worlds", [])
         return bool(worlds) and worlds[-1].knows(item)
 
     @contextmanager

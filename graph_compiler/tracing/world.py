@@ -160,8 +160,9 @@ def _refill_object(item: Any, before: dict[Any, Any]) -> None:
         if _pairs_of_object(item).get(name, MISSING) is not before.get(name, MISSING):
             _put_in_object(item, name, before.get(name, MISSING))
     attributes = getattr(item, "__dict__", {})
-    if list(attributes) != (order := [name for name in before if name in attributes]):
-        _refill_dict(attributes, {name: before[name] for name in order})
+    compiled = {name: part for name, part in attributes.items() if name not in before}
+    if list(attributes) != (order := [*(name for name in before if name in attributes), *compiled]):
+        _refill_dict(attributes, {name: attributes[name] for name in order})
 
 
 def _is_of_user(cls: type) -> bool:

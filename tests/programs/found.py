@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch import nn
 
 from .table import ELSEWHERE, Program
 
@@ -133,6 +134,36 @@ class CastBeforeUse(torch.nn.Module):
         return self.layer(x)
 
 
+def new_of_sizes(x: Any) -> Any:
+    """A torch.Size is taken for sizes, a list for elements."""
+    return x.new(x.shape).zero_() + x, x.new(x.shape[0] + 1).fill_(2), x.new([1, 2])
+
+
+class MakesUp:
+    """Attributes that are not there are another error than Python's."""
+
+    def __init__(self) -> None:
+        self.settings = {"scale": 2.0}
+
+    def __getattr__(self, name: str) -> Any:
+        return vars(self)["settings"][name]
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.scale
+
+
+class OddNames(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ('"', '"""', "'", "\\", "a\nb", "class"):
+            self.register_parameter(name, nn.Parameter(torch.full((3,), 2.0)))
+
+    def forward(self, x: Any) -> Any:
+        for weight in self.parameters():
+            x = x * weight
+        return x
+
+
 def sparse_argument(x: Any) -> Any:
     """Sparse tensors have no memory that a graph could take."""
     return x @ torch.ones(3, 2)
@@ -216,5 +247,8 @@ PROGRAMS = [
     Program("out_beside_operand", lambda: out_beside_operand, _calls((2, 3), (2, 3))),
     Program("written_through_einsum", lambda: written_through_einsum, _calls((2, 3), (4, 2), (2, 3))),
     Program("viewed_where_it_fits", lambda: viewed_where_it_fits, _calls((3,), (4,), (3,))),
+    Program("new_of_sizes", lambda: new_of_sizes, _TWO_AXES),
+    Program("makes_up_attributes", MakesUp, _TWO_AXES),
+    Program("odd_names", OddNames, _calls((2, 3), (4, 3))),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
 ]

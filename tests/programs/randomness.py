@@ -178,6 +178,29 @@ def reads_seed(x: Any) -> Any:
     return x + torch.initial_seed() % 10
 
 
+def checked_sample(p: Any) -> Any:
+    """The distribution looks at the sample only to refuse it."""
+    distribution = torch.distributions.Categorical(probs=p)
+    sample = distribution.sample()
+    return sample, distribution.log_prob(sample)
+
+
+def sizes_of_distributions(p: Any) -> Any:
+    counts = torch.distributions.Multinomial(4, probs=p).sample()
+    return counts, torch.distributions.Laplace(p, p + 1).rsample((2,)), torch.distributions.Geometric(p).sample()
+
+
+def keeps_a_generator() -> Callable[[Any], Any]:
+    held: dict[str, Any] = {}
+
+    def function(x: Any) -> Any:
+        if "generator" not in held:
+            held["generator"] = torch.Generator().manual_seed(3)
+        return x + torch.rand(1, generator=held["generator"])
+
+    return function
+
+
 def _function(function: Callable[..., Any], rows: Any = _ROWS, elsewhere: str = "", **errors: str) -> Program:
     return _call(function.__name__, function, rows, elsewhere, **errors)
 
@@ -225,6 +248,8 @@ PROGRAMS = [
     _call("trunc_normal", lambda x: x @ nn.init.trunc_normal_(torch.empty(6, 6)), elsewhere=_PYTHON),
     _call("fresh_layer", nn.Linear(6, 3)),
     _call("categorical", lambda x: torch.distributions.Categorical(probs=x).sample()),
+    *map(_function, (checked_sample, sizes_of_distributions)),
+    Program("keeps_a_generator", keeps_a_generator, _ROWS, {ELSEWHERE: "which only torch has"}),
     _call("beta", lambda x: torch.distributions.Beta(x, x + 1).rsample()),
     _call("vmapped", torch.vmap(lambda row: row + torch.rand(6), randomness="different")),
     _module(lambda: nn.LSTM(6, 6, 2, dropout=0.4), calls(3, 4, 6)),
