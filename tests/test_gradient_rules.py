@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -253,9 +252,7 @@ def in_a_checkpoint(x: Any) -> Any:
             scale = y * 2
         return Cube.apply(y) * scale
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nothing requires gradients while recording
-        return torch.utils.checkpoint.checkpoint(inner, x.sin(), use_reentrant=True).sum()
+    return torch.utils.checkpoint.checkpoint(inner, x.sin(), use_reentrant=False).sum()
 
 
 class Scaled(torch.nn.Module):
@@ -426,6 +423,21 @@ def test_the_second_derivative_of_a_rule_that_uses_its_result_is_refused() -> No
     square = graph_compiler.compile(RIGHT["square"], to="jax", args=(FIRST,))
     second = jax.grad(lambda x: jax.grad(lambda y: square.functional({}, y))(x).sum())(FIRST.numpy())
     np.testing.assert_allclose(second, np.full((2, 3), 5.0))
+
+
+@pytest.mark.filterwarnings("ignore:None of the inputs have requires_grad")
+def test_a_checkpoint_that_enters_backward_again() -> None:
+    """torch runs it without gradients; what the function itself switches off stays off."""
+
+    def inner(y: Any) -> Any:
+        with torch.no_grad():
+            scale = y * 2
+        return Cube.apply(y) * scale
+
+    found, expected = OTHER.clone().requires_grad_(), OTHER.clone().requires_grad_()
+    graph_compiler.compile(lambda x: torch.utils.checkpoint.checkpoint(inner, x, use_reentrant=True).sum(), args=(FIRST,))(found).backward()
+    inner(expected).sum().backward()
+    assert found.grad is not None and torch.equal(found.grad, expected.grad)
 
 
 def test_a_hook_of_a_weight() -> None:
