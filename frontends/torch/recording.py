@@ -15,6 +15,7 @@ from ...tracing import Recorder, Recording, Request, Surroundings, active
 from ...tracing.caches import Caches
 from ...tracing.places import Place, together
 from ...tracing.updates import Containers
+from ...tracing.world import World, is_whole
 from ...trees import call_of, flatten, iterate_structure, statics
 from .arguments import given_objects, input_names, is_array, opens, to_tensor
 from .capture import Capture
@@ -53,6 +54,7 @@ class Attempt:
 def record(request: Request) -> Recording:
     """Runs the function and records it: again where places turn out to be state that were not known to be."""
     check_outside(request.name)
+    request = replace(request, places=(*request.places, *_converted(request)))
     known, keys, caches, rounds, compiled = list(request.places), KeySizes(), Caches(), 0, not request.same_framework
 
     def attempt() -> Attempt:
@@ -85,6 +87,19 @@ def record(request: Request) -> Recording:
         rounds += 1
     places = ", ".join(place.name for place in known[-5:])
     raise TracingError(f"{request.name} keeps its state in other places each time it is recorded: {places}")
+
+
+def _converted(request: Request) -> list[Place]:
+    """Where objects that are named as stateful hold arrays of another framework, which earlier calls of graphs have put there."""
+    known = {place.identity for place in request.places}
+    world = World([(type(item).__name__, item) for item in request.stateful.objects], own=request.stateful.objects)
+    parts = ((held, key, item) for held in world.held for key, item in held.before.items())
+    places = [
+        Place(held, None if is_whole(held.item) else key, is_whole(held.item))
+        for held, key, item in parts
+        if is_array(item) and not (request.same_framework or isinstance(item, torch.Tensor))
+    ]
+    return list({place.identity: place for place in places if place.identity not in known}.values())
 
 
 def _outermost(places: Sequence[Place]) -> tuple[Place, ...]:
