@@ -241,7 +241,6 @@ def test_a_thread_that_records_nothing_sees_plain_torch() -> None:
     assert seen == {(int, float, (0, 0), 0)}
 
 
-@pytest.mark.xfail(strict=True, reason="modes are local to a thread: what a thread of the function computes looks like a constant")
 @pytest.mark.parametrize("to", TARGETS)
 def test_random_numbers_of_other_threads(to: str) -> None:
     """They are none of the function's, and neither is a seed."""
@@ -289,6 +288,7 @@ def test_a_graph_inside_of_a_function_that_torch_compiles() -> None:
         torch._dynamo.reset()
 
 
+@pytest.mark.xfail(strict=True, reason="modes are local to a thread: what a thread of the function computes looks like a constant")
 def test_a_function_that_computes_in_a_thread() -> None:
     def function(x: Any) -> Any:
         made: list[Any] = []

@@ -93,9 +93,10 @@ class Generators:
                 return seed(number)
             with self._lock:
                 generator = seed(number)
-                followed = self._followed[id(torch.default_generator)]
-                followed.put_mark()
-                followed.points.append((followed.state(), self._count()))
+                followed = self._followed.get(id(torch.default_generator))
+                if followed is not None and self.capture is not None:  # the recording may have ended meanwhile
+                    followed.put_mark()
+                    followed.points.append((followed.state(), self._count()))
             return generator
 
         return manual_seed
