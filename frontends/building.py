@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir import Builder, Graph, Guard, Value
+from ..ir.graph import values_in
 from ..ops.dtypes import INTEGERS
 from ..ops.registry import ArraySpec, Unknown
 from ..sizes import Size, apply, hint_of
@@ -71,6 +72,12 @@ class RaisingBuilder(Builder):
         """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is true."""
         if isinstance(condition, Size) and not any(guard.condition == condition for guard in self.graph.guards):
             self.graph.guards.append(Guard(condition, True, self.origin))
+
+    def bound(self, given: Value, low: Any, high: Any, besides: int | None = None) -> None:
+        """The graph holds only where the elements of an input lie in ``[low, high)`` or are ``besides``; not looked at while a target traces the function."""
+        bounds = self.graph.notes.setdefault("bounds", [])
+        if (row := (given, low, high, besides)) not in bounds and all(source in self.graph.inputs for source in values_in((low, high))):
+            bounds.append(row)
 
     def expect(self, condition: Value, expected: bool) -> None:
         """The graph holds only where ``condition``, a 0-d array of bool, is ``expected``: it is looked at after each call."""

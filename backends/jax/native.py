@@ -72,6 +72,10 @@ class JaxTarget:
         """``tolist``; waits for the array."""
         return array.tolist()
 
+    def on_host(self, array: Any) -> Any:
+        """The memory of an array on the CPU; None of one that is traced."""
+        return None if isinstance(array, jax.core.Tracer) or array.platform() != "cpu" else np.asarray(array)
+
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32."""
         return np.asarray(array.astype(jnp.float32) if array.dtype == jnp.bfloat16 else array)

@@ -43,6 +43,10 @@ class NumpyTarget:
         """``tolist``."""
         return self.to_numpy(array).tolist()
 
+    def on_host(self, array: Any) -> Any:
+        """The array itself."""
+        return array
+
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy itself lacks, as float32."""
         array = np.asarray(array)  # Python's numbers too, which generators give

@@ -63,6 +63,10 @@ class TensorFlowTarget:
         """Nested lists."""
         return self.to_numpy(array).tolist()
 
+    def on_host(self, array: Any) -> Any:
+        """The memory of an eager tensor on the CPU."""
+        return array.numpy() if hasattr(array, "numpy") and "GPU" not in array.device else None
+
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32."""
         return np.asarray((tf.cast(array, tf.float32) if array.dtype == tf.bfloat16 else array).numpy())

@@ -51,6 +51,11 @@ class TorchTarget:
     def register_classes(self, classes: Iterable[type]) -> None:
         """torch.compile looks into containers by itself."""
 
+    def on_host(self, array: Any) -> Any:
+        """Memory of a plain tensor on the CPU."""
+        is_plain = type(array) in self.array_types and array.is_cpu and not torch.compiler.is_compiling()
+        return array.detach().numpy() if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(array) else None
+
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32."""
         plain = array.detach().cpu()

@@ -10,6 +10,7 @@ from ..ir.graph import Guard, Value
 from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol
 from ..trees import Branch, Leaf, Static, Tree, flatten, paths
+from .bounds import lies_within
 from .variant import Variant
 
 
@@ -25,6 +26,7 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         _tree_differences(variant.graph.input_tree, tree, ""),
         _leaf_differences(variant, leaves),
         _guard_differences(variant, leaves),
+        _bound_differences(variant, leaves),
     )
     return next(differences, "an argument is of another class")
 
@@ -76,6 +78,18 @@ def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
             and not guard.condition.evaluate(read)
         ):
             yield f"{guard_text(guard)} does not hold"
+
+
+def _bound_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
+    arrays = dict(zip(variant.graph.inputs, map(variant.target.convert, leaves)))
+
+    def read(symbol: Symbol) -> int:
+        return int(arrays[symbol.source].shape[symbol.axis])
+
+    for given, *bounds in variant.graph.notes.get("bounds", ()):
+        low, high, besides = (item.evaluate(read) if isinstance(item, Size) else item for item in bounds)
+        if not lies_within(variant.target.on_host(arrays[given]), low, high, besides):
+            yield f"the indices {given.name} do not lie in [{low}, {high})"
 
 
 def guard_text(guard: Guard) -> str:

@@ -14,9 +14,10 @@ from typing import Any
 from ..codegen.loading import load
 from ..codegen.source import Program
 from ..ir.graph import Graph
-from ..sizes import Symbol
+from ..sizes import Size, Symbol
 from ..tracing.overlap import NO_ARRAY, fact_of, overlap
 from ..trees import Branch, Item, Leaf, Static, Tree, same_static
+from .bounds import lies_within
 from .target import Target
 
 Match = Callable[..., "tuple[Any, ...] | None"]
@@ -57,6 +58,7 @@ class _Matcher:
             for index, child in enumerate(state.tree.children):
                 self._tree(child, f"state[{index}]")
         self._guards()
+        self._bounds()
         self._facts()
         body = "\n".join(f"        {line}" for line in [*self.lines, f"return {self._returned()}"])
         source = f"def match(args, kwargs, state=()):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return None\n"
@@ -180,6 +182,17 @@ class _Matcher:
             if all(symbol.source in places for symbol in guard.condition.symbols()):  # type: ignore[union-attr]
                 self._require(guard.condition.text(read))  # type: ignore[union-attr]
 
+    def _bounds(self) -> None:
+        """Indices that come in lie inside of what they pick from."""
+        places = dict(zip(self.graph.inputs, self.names))
+        for given, *bounds in self.graph.notes.get("bounds", ()):
+            self.bound.update(lies_within=lies_within, on_host=self.target.on_host)
+            texts = [
+                item.text(lambda symbol: f"{places[symbol.source]}.shape[{symbol.axis}]") if isinstance(item, Size) else repr(item)
+                for item in bounds
+            ]
+            self._require(f"lies_within(on_host({places[given]}), {', '.join(texts)})")
+
 
 class _UnknownMatcher(_Matcher):
     """Guards on sizes that are unknown yet are kept for later."""
@@ -198,3 +211,6 @@ class _UnknownMatcher(_Matcher):
                 "if condition is False: return None",
                 f"if condition is not True: conditions.append((condition, {f'{guard.condition!r}, assumed by {guard.origin}'!r}))",
             ]
+
+    def _bounds(self) -> None:
+        """Elements are unknown too."""

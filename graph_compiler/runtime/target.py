@@ -33,6 +33,9 @@ class Target(Protocol):
     def write_back(self, array: Any, value: Any) -> None:
         """Puts the elements of ``value`` into a caller's array, as the original function would have done."""
 
+    def on_host(self, array: Any) -> Any:
+        """The elements as a numpy array where nobody has to wait for them; None on another device, and while the framework traces a function."""
+
     def to_numpy(self, array: Any) -> Any:
         """The elements as a numpy array, those of a dtype that numpy lacks as the nearest wider one."""
 

@@ -7,6 +7,7 @@ import functools
 import itertools
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,8 +17,10 @@ from graph_compiler.trees import map_structure
 
 from .judging import assert_metadata, assert_right, assert_same_distribution
 from .outcome import Skipped
+from .wrong_calls import Call, good_call
 
 SAMPLES = 5
+GOOD_SAMPLES = 100
 UNINITIALISED = ("empty", "new_empty", "empty_like", "empty_strided", "empty_permuted", "new_empty_strided")
 _WIDER = {torch.float32: torch.float64, torch.complex64: torch.complex128}
 
@@ -115,27 +118,47 @@ def _is_random(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def judge_errors(name: str, target: str) -> dict[str, Any]:
-    """What torch refuses is refused: while it is recorded, or when it is called."""
+    """What torch refuses is refused, by a graph that was recorded with a call of the same signature that torch takes, where there is one."""
     op = _database()[name]
-    accepted, count = [], 0
-    with _seeded(0):
-        inputs = list(op.error_inputs("cpu"))
-    for place, given in enumerate(inputs):
-        sample = given.sample_input
-        args, kwargs = (sample.input, *sample.args), sample.kwargs
-        if not _raises(lambda args=args, kwargs=kwargs: op.op(*_copied(args), **_copied(kwargs))):
-            continue  # an error of the gradient, or of nothing on this machine
-        count += 1
-        if not _raises(lambda args=args, kwargs=kwargs: _convert_and_run(op, args, kwargs, target)):
+    accepted, facts = [], {"inputs": 0, "recorded_with_good": 0}
+    for place, bad in enumerate(_refused(op)):
+        good = good_call(bad, partial(_samples_of, op), lambda call: not _raises(lambda: _call(op.op, call)))
+        facts["inputs"] += 1
+        facts["recorded_with_good"] += good is not None
+        graph = _recorded(op, good, target)
+        if not _raises(lambda graph=graph, bad=bad: _call(graph or graph_compiler.compile(op.op, to=target, source="torch"), bad)):
             accepted.append(place)
-    if not count:
+    if not facts["inputs"]:
         raise Skipped("torch refuses none of them")
-    assert not accepted, f"accepted inputs {accepted} of {count}"
-    return {"inputs": count}
+    assert not accepted, f"accepted inputs {accepted} of {facts['inputs']}"
+    return facts
 
 
-def _convert_and_run(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], target: str) -> None:
-    graph_compiler.compile(op.op, to=target, source="torch", args=_copied(args), kwargs=_copied(kwargs))(*_copied(args), **_copied(kwargs))
+def _refused(op: Any) -> list[Call]:
+    """The wrong inputs of an operator: not those that are wrong for its gradient, or on other machines, alone."""
+    with _seeded(0):
+        samples = [given.sample_input for given in op.error_inputs("cpu")]
+    calls = [((sample.input, *sample.args), sample.kwargs) for sample in samples]
+    return [call for call in calls if _raises(lambda call=call: _call(op.op, call))]
+
+
+def _samples_of(op: Any, dtype: torch.dtype) -> Iterator[Call]:
+    if dtype in op.supported_dtypes("cpu"):
+        with _seeded(0):
+            samples = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), GOOD_SAMPLES))
+        yield from (((sample.input, *sample.args), sample.kwargs) for sample in samples)
+
+
+def _recorded(op: Any, good: Call | None, target: str) -> Any:
+    """The graph of a good call that runs; None where there is none, or it cannot be translated."""
+    if good is None:
+        return None
+    graph = graph_compiler.compile(op.op, to=target, source="torch")
+    return None if _raises(lambda: _call(graph, good)) else graph
+
+
+def _call(function: Callable[..., Any], call: Call) -> Any:
+    return function(*_copied(call[0]), **_copied(call[1]))
 
 
 def _raises(call: Callable[[], Any]) -> bool:

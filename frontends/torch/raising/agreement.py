@@ -33,6 +33,7 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
     "instance_norm": _BY_CHANNEL,
     "group_norm": ("input=nc* weight=c bias=c",),
     "bilinear": ("input1=*i input2=*j weight=oij bias=o",),
+    "cov": ("input=~n fweights=n aweights=n",),
     "cdist": ("x1=~m x2=~m",),
     **{f"conv{rank}d": ("weight=oi* bias=o",) for rank in (1, 2, 3)},
     "rnn_tanh_cell": ("input=ni hx=nh w_ih=gi w_hh=gh b_ih=g b_hh=g",),

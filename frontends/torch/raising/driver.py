@@ -13,6 +13,8 @@ from ....trees import iterate_structure, map_structure
 from ...raiser import Raiser
 from ..names import is_in_place, pure_key, row_key
 from .agreement import assume_agreement
+from .demands import assume_demands
+from .index_bounds import note_bounds
 from .opening import open_call
 from .statistics import WRITTEN
 from .table import TorchBuilder, rows
@@ -69,10 +71,16 @@ class _TorchRaiser(Raiser):
         self.b.generator = next(
             (item for item in iterate_structure((args, kwargs)) if isinstance(item, Value) and item in self.b.streams), None
         )
-        if row is None:
-            return open_call(self.b, node, args, kwargs)
+        key, before = pure_key(row_key(node.op)), len(self.result.nodes)
+        result = open_call(self.b, node, args, kwargs) if row is None else self._by_row(key, row, args, kwargs)
+        made = self.result.nodes[before:]
+        assume_demands(self.b, made)
+        note_bounds(self.b, key, made)
+        return result
+
+    def _by_row(self, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = _renamed(row, kwargs)
-        assume_agreement(self.b, pure_key(row_key(node.op)), row, args, kwargs)
+        assume_agreement(self.b, key, row, args, kwargs)
         return row(self.b, *args, **kwargs)
 
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:

@@ -13,7 +13,7 @@ import torch
 
 from ....ir import Value
 from ....ops.registry import ArraySpec
-from ....sizes import product
+from ....sizes import apply, product
 from ..dtypes import dtype_name
 from .table import TorchBuilder, rows
 
@@ -257,9 +257,17 @@ def bernoulli_fill(b: TorchBuilder, input: Any, p: Any = 0.5, *, generator: Any 
     return bernoulli(b, input, p)
 
 
+def _are_weights(b: TorchBuilder, x: Any) -> Any:
+    return b.all(b.logical_and(b.greater_equal(x, 0.0), b.isfinite(x)))
+
+
 @rows.row("multinomial")
 def multinomial(b: TorchBuilder, input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Any:
     """torch.multinomial."""
+    b.guard(apply("le", input.shape[-1], 2**24))
+    if not replacement:
+        b.guard(apply("le", num_samples, input.shape[-1]))
+    b.expect(b.logical_and(_are_weights(b, input), b.all(b.greater(b.sum(input, axis=-1), 0.0))), True)
     return b.random_categorical(b.next_key(), input, samples=num_samples, replacement=replacement)
 
 

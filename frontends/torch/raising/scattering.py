@@ -139,6 +139,8 @@ def put(b: TorchBuilder, input: Any, index: Any, source: Any, accumulate: bool =
 @rows.row("masked_fill")
 def masked_fill(b: TorchBuilder, input: Any, mask: Any, value: Any) -> Any:
     """torch.masked_fill."""
+    if isinstance(value, Value) and "complex" in value.dtype and "complex" not in input.dtype:
+        b.expect(b.all(b.equal(b.imag(value), 0.0)), True)
     return b.where(b.cast(mask, "bool"), b.operand(value, input.dtype), input)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .....ops.nn.normalisation import pooled_response_norm, wide
-from .....sizes import product
+from .....sizes import apply, product
 from ...dtypes import torch_dtype
 from ..table import TorchBuilder, axes, axis, rows
 from .linear import optional
@@ -193,9 +193,12 @@ def instance_norm_statistics(b: TorchBuilder, input: Any, running_mean: Any, run
 
 
 # ---------------------------------------------------------------------------------------------- layer and group
-def _last(x: Any, normalized_shape: Any) -> tuple[int, ...]:
-    count = len(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else 1
-    return tuple(range(x.ndim - count, x.ndim))
+def _last(b: TorchBuilder, x: Any, normalized_shape: Any) -> tuple[int, ...]:
+    """The axes of these sizes."""
+    shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
+    for size, wanted in zip(x.shape[x.ndim - len(shape) :], shape, strict=True):
+        b.guard(apply("eq", size, wanted))
+    return tuple(range(x.ndim - len(shape), x.ndim))
 
 
 @rows.row("layer_norm")
@@ -209,13 +212,13 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Any:
     """torch.nn.functional.layer_norm, torch.layer_norm."""
-    return b.layer_norm(*optional(input, weight, bias), axis=_last(input, normalized_shape), epsilon=eps)
+    return b.layer_norm(*optional(input, weight, bias), axis=_last(b, input, normalized_shape), epsilon=eps)
 
 
 @rows.row("native_layer_norm")
 def native_layer_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """torch.native_layer_norm: output, mean and 1 / sqrt(variance + eps)."""
-    over, x = _last(input, normalized_shape), wide(b, input)
+    over, x = _last(b, input, normalized_shape), wide(b, input)
     output = b.layer_norm(*optional(input, weight, bias), axis=over, epsilon=eps)
     mean, variance = b.mean(x, axis=over, keepdims=True), b.var(x, axis=over, keepdims=True)
     return _as_recorded(b, output, mean, b.divide(1.0, b.sqrt(b.add(variance, eps))))
@@ -225,13 +228,13 @@ def native_layer_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight
 def rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """torch.nn.functional.rms_norm; ``eps`` is the precision of the dtype unless given."""
     epsilon = torch.finfo(torch_dtype(input.dtype)).eps if eps is None else eps
-    return b.cast(b.rms_norm(*optional(input, weight), axis=_last(input, normalized_shape), epsilon=epsilon), b.recorded[0].dtype)
+    return b.cast(b.rms_norm(*optional(input, weight), axis=_last(b, input, normalized_shape), epsilon=epsilon), b.recorded[0].dtype)
 
 
 @rows.row("_fused_rms_norm")
 def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
     """aten::_fused_rms_norm: output and 1 / sqrt(mean of squares + eps)."""
-    over, x = _last(input, normalized_shape), wide(b, input)
+    over, x = _last(b, input, normalized_shape), wide(b, input)
     epsilon = torch.finfo(torch_dtype(input.dtype)).eps if eps is None else eps
     square = b.mean(b.multiply(x, x), axis=over, keepdims=True)
     output = b.rms_norm(*optional(input, weight), axis=over, epsilon=epsilon)

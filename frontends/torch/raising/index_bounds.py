@@ -1,0 +1,87 @@
+"""Which elements the integer arrays among the inputs may have, where a call picks or writes by them: torch refuses others, targets clamp or give NaN.
+
+Only arrays that come in as they are used are looked at: for those it costs no waiting for a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ....ir.graph import Node, Value
+from ....sizes import product
+from .table import TorchBuilder
+
+_COUNT_FROM_THE_END = frozenset(
+    {"__getitem__", "__setitem__", "index", "_unsafe_index", "index_put", "_unsafe_index_put", "_index_put_impl", "take", "put", "index_fill"}
+)
+_SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "copy"})
+
+Picked = Iterator[tuple[Value, Any, int | None]]
+
+
+def _along_axis(node: Node) -> Picked:
+    yield node.inputs[1], node.inputs[0].shape[node.params["axis"]], None
+
+
+def _along_axes(node: Node) -> Picked:
+    indices = node.inputs[1:] if node.op == "gather_nd" else node.inputs[2:]
+    yield from ((index, node.inputs[0].shape[axis], None) for index, axis in zip(indices, node.params["axes"], strict=True))
+
+
+def _rows_of_table(node: Node) -> Picked:
+    yield node.inputs[1], node.inputs[0].shape[0], None
+
+
+def _classes(node: Node) -> Picked:
+    yield node.inputs[0], node.params["num_classes"], None
+
+
+def _targets(node: Node) -> Picked:
+    scores = node.inputs[0]
+    yield node.inputs[1], scores.shape[min(1, scores.ndim - 1)], node.params["ignore_index"]
+
+
+def _unpooled(node: Node) -> Picked:
+    yield node.inputs[1], product(node.params["size"]), None
+
+
+# operation -> (indices, how many there are to choose from, one number that is allowed besides)
+PICKING: dict[str, Callable[[Node], Picked]] = {
+    "take": _along_axis,
+    "take_along_axis": _along_axis,
+    "scatter": _along_axis,
+    "gather_nd": _along_axes,
+    "scatter_nd": _along_axes,
+    "embedding": _rows_of_table,
+    "embedding_bag": _rows_of_table,
+    "one_hot": _classes,
+    "nll_loss": _targets,
+    "cross_entropy": _targets,
+    "max_unpool": _unpooled,
+}
+
+
+def note_bounds(b: TorchBuilder, key: str, made: Iterable[Node]) -> None:
+    """The graph holds only where the inputs that the operations ``made`` of one call pick by lie inside."""
+    for node in made:
+        for indices, size, besides in PICKING.get(node.op, _nothing)(node):
+            if (given := _as_given(indices, b.graph.inputs)) is not None:
+                b.bound(given, -size if key in _COUNT_FROM_THE_END else 0, size, besides)
+
+
+def _nothing(node: Node) -> Picked:
+    return iter(())
+
+
+def _as_given(value: Any, inputs: list[Value]) -> Value | None:
+    """The input whose elements these are, all of them and nothing else."""
+    while isinstance(value, Value) and value not in inputs:
+        if value.node is None or not (value.node.op in _SAME_ELEMENTS or _widens(value.node)):
+            return None
+        value = value.node.inputs[0]
+    return value if isinstance(value, Value) and "int" in value.dtype else None
+
+
+def _widens(node: Node) -> bool:
+    return node.op == "astype" and node.params["dtype"] == "int64"
