@@ -1,6 +1,6 @@
 """Sizes that torch wants where a target would compute with others too: a window that fits, an element for a maximum, three for a cross product.
 
-They are told by the canonical operations that a call becomes; each demand is ``(size, least)``, or ``(size, exactly)`` for :data:`EXACT`.
+They are told by the canonical operations that a call becomes. A demand is ``(relation, size, number)``: ``("ge", x.shape[2], 3)``.
 """
 
 from __future__ import annotations
@@ -12,23 +12,39 @@ from ....ir.graph import Node
 from ....sizes import Size, Symbol, apply, hint_of
 from .table import TorchBuilder
 
-Demands = Iterator[tuple[Any, int]]
+Demand = tuple[str, Any, Any]
+Demands = Iterator[Demand]
 
 
+# ---------------------------------------------------------------------------------------------- windows
 def _of_pooling(node: Node) -> Demands:
     """Windows fit, and nothing but the batch is empty."""
     x, kernel, params = node.inputs[0], node.params["kernel"], node.params
     rank = len(kernel)
-    dilation, ceil_mode = params.get("dilation", (1,) * rank), params.get("ceil_mode")
-    for size, width, stride, pads, step in zip(x.shape[-rank:], kernel, params["strides"], params["padding"], dilation):
-        yield size, _least(width, pads, step) - (stride - 1 if ceil_mode else 0)
-    yield x.shape[-rank - 1], 1
+    padding, dilation = params.get("padding", ((0, 0),) * rank), params.get("dilation", (1,) * rank)
+    for size, width, stride, pads, step in zip(x.shape[-rank:], kernel, params["strides"], padding, dilation):
+        yield "ge", size, _least(width, pads, step) - (stride - 1 if params.get("ceil_mode") else 0)
+    if x.ndim > rank:
+        yield "ge", x.shape[-rank - 1], 1
 
 
 def _of_convolution(node: Node) -> Demands:
     x, weight, params = node.inputs[0], node.inputs[1], node.params
-    for size, width, pads, step in zip(x.shape[2:], weight.shape[2:], params["padding"], params["dilation"]):
-        yield size, _least(width, pads, step)
+    yield "eq", x.shape[1], weight.shape[1] * params["groups"]
+    yield from _fits(x.shape[2:], weight.shape[2:], params)
+
+
+def _of_transposed_convolution(node: Node) -> Demands:
+    yield "eq", node.inputs[0].shape[1], node.inputs[1].shape[0]
+
+
+def _of_columns(node: Node) -> Demands:
+    yield from _fits(node.inputs[0].shape[2:], node.params["kernel"], node.params)
+
+
+def _fits(space: tuple[Any, ...], kernel: tuple[Any, ...], params: dict[str, Any]) -> Demands:
+    for size, width, pads, step in zip(space, kernel, params["padding"], params["dilation"]):
+        yield "ge", size, _least(width, pads, step)
 
 
 def _least(width: Any, pads: tuple[Any, Any], step: Any) -> Any:
@@ -36,45 +52,107 @@ def _least(width: Any, pads: tuple[Any, Any], step: Any) -> Any:
     return step * (width - 1) + 1 - pads[0] - pads[1]
 
 
+def _of_sliding_window(node: Node) -> Demands:
+    x = node.inputs[0]
+    if x.ndim:
+        yield "ge", x.shape[node.params["axis"]], node.params["size"]
+
+
+def _of_padding(node: Node) -> Demands:
+    """A mirror has enough elements behind it, a circle is gone round once, and no more is cut off than there is."""
+    for size, pair in zip(node.inputs[0].shape, node.params["padding"]):
+        if all(isinstance(amount, int) for amount in pair):
+            most = {"reflect": max(pair) + 1 if any(pair) else 0, "wrap": max(pair)}.get(node.params["mode"], 0)
+            yield "ge", size, max(most, -sum(pair))
+
+
+# ---------------------------------------------------------------------------------------------- signals
+def _of_transform(node: Node) -> Demands:
+    """At least one point; a transform back to real numbers makes ``2 * (size - 1)``."""
+    params, x = node.params, node.inputs[0]
+    several = "axes" in params
+    axes = params["axes"] if several else (params["axis"],)
+    sizes = params.get("s") if several else None if params.get("n") is None else (params["n"],)
+    for axis, size in zip(axes, sizes or [x.shape[axis] for axis in axes]):
+        makes_half = sizes is None and axis == axes[-1] and node.op in ("irfft", "irfftn", "hfft")
+        yield "ge", size, 2 if makes_half else 1
+
+
+def _of_stft(node: Node) -> Demands:
+    points, params = node.params["n_fft"], node.params
+    if not params["center"]:
+        yield "ge", node.inputs[0].shape[-1], points
+    elif params["pad_mode"] == "reflect":
+        yield "ge", node.inputs[0].shape[-1], points // 2 + 1
+
+
+def _of_istft(node: Node) -> Demands:
+    yield "ge", node.inputs[0].shape[-1], 1
+
+
+# ---------------------------------------------------------------------------------------------- one axis
 def _of_extremum(node: Node) -> Demands:
-    """There is a largest element only of at least one."""
+    """There is a largest element, and one in the middle, only of at least one."""
     x, axis = node.inputs[0], node.params.get("axis")
     for place in range(x.ndim) if axis is None else (axis,) if isinstance(axis, int) else axis:
-        yield x.shape[place], 1
+        yield "ge", x.shape[place], 1
 
 
 def _of_cross(node: Node) -> Demands:
     for x in node.inputs:
-        yield x.shape[node.params["axis"]], 3
+        yield "eq", x.shape[node.params["axis"]], 3
 
 
-EXACT = frozenset({"cross"})
+def _of_samples(node: Node) -> Demands:
+    """The positions are those of the samples, or one for each sample and all else."""
+    for place in node.inputs[1:]:
+        yield "eq", place.shape[node.params["axis"] if place.ndim > 1 else 0], node.inputs[0].shape[node.params["axis"]]
+
+
+def _of_resampling(node: Node) -> Demands:
+    for size in node.inputs[0].shape[2:]:
+        yield "ge", size, 1
+
+
+def _of_grid(node: Node) -> Demands:
+    yield "eq", node.inputs[1].shape[-1], node.inputs[0].ndim - 2
+
+
 DEMANDS: dict[str, Callable[[Node], Demands]] = {
-    **dict.fromkeys(("max_pool", "max_pool_with_indices", "avg_pool"), _of_pooling),
+    **dict.fromkeys(("max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"), _of_pooling),
     "conv": _of_convolution,
-    **dict.fromkeys(("max", "min", "argmax", "argmin"), _of_extremum),
+    "conv_transpose": _of_transposed_convolution,
+    "im2col": _of_columns,
+    "sliding_window": _of_sliding_window,
+    "pad": _of_padding,
+    **dict.fromkeys(("fft", "ifft", "fftn", "ifftn", "rfft", "irfft", "rfftn", "irfftn", "hfft", "ihfft"), _of_transform),
+    "stft": _of_stft,
+    "istft": _of_istft,
+    **dict.fromkeys(("max", "min", "argmax", "argmin", "lower_median", "mode", "quantile"), _of_extremum),
     "cross": _of_cross,
+    "grid_sample": _of_grid,
+    "interpolate": _of_resampling,
+    **dict.fromkeys(("trapezoid", "cumulative_trapezoid"), _of_samples),
 }
 
 
 def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
     """Guards on the sizes of the operations ``made`` of one call."""
     for node in made:
-        for size, number in DEMANDS.get(node.op, _nothing)(node):
-            _assume(b, size, number, node.op in EXACT)
+        for demand in DEMANDS.get(node.op, _nothing)(node):
+            assume(b, *demand)
 
 
-def _assume(b: TorchBuilder, size: Any, number: Any, exactly: bool) -> None:
-    if exactly:
-        b.guard(apply("eq", size, number))
-    elif isinstance(number, int) and number > 1 or _is_given(size):
-        least = number if not isinstance(number, int) else max(number, 1)
-        if hint_of(size) >= hint_of(least):
-            b.guard(apply("ge", size, least))
+def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
+    """A guard, unless the recorded sizes say that torch does not want it, or it excludes no more than an empty array that was computed."""
+    if relation == "ge" and isinstance(number, int) and number <= 1 and (number < 1 or not _is_given(size)):
+        return
+    if apply(relation, hint_of(size), hint_of(number)):
+        b.guard(apply(relation, size, number))
 
 
 def _is_given(size: Any) -> bool:
-    """The size of an array as it comes in: of computed ones, what an empty array becomes is not worth a guard."""
+    """The size of an array as it comes in."""
     return isinstance(size, Size) and [type(atom) for atom in size.atoms()] == [Symbol]
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....ops.bounds import length
 from ...indexing import write_key
 from ...slicing import along, index_inside, slice_inside
 from ...views import write_through
+from .demands import assume
 from .manipulation import ravel
 from .table import TorchBuilder, axis, rows
 
@@ -44,10 +46,17 @@ def diagflat(b: TorchBuilder, input: Any, offset: int = 0) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- writes
+def _same_sizes(b: TorchBuilder, src: Any, shape: tuple[Any, ...]) -> None:
+    """What is written is not broadcast."""
+    for size, wanted in zip(src.shape, shape, strict=True):
+        assume(b, "eq", size, wanted)
+
+
 @rows.row("select_scatter")
 def select_scatter(b: TorchBuilder, input: Any, src: Any, dim: int, index: Any) -> Any:
     """torch.select_scatter."""
     place = axis(dim, input.ndim)
+    _same_sizes(b, src, (*input.shape[:place], *input.shape[place + 1 :]))
     return write_key(b, input, along(place, index_inside(b, index, input.shape[place])), b.operand(src, input.dtype))
 
 
@@ -56,12 +65,15 @@ def slice_scatter(b: TorchBuilder, input: Any, src: Any, dim: int = 0, start: An
     """torch.slice_scatter."""
     place = axis(dim, input.ndim)
     item = slice_inside(b, start, end, step, input.shape[place])
+    count = length(*item, input.shape[place])
+    _same_sizes(b, src, (*input.shape[:place], count, *input.shape[place + 1 :]))
     return write_key(b, input, along(place, item), b.operand(src, input.dtype))
 
 
 @rows.row("diagonal_scatter")
 def diagonal_scatter(b: TorchBuilder, input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """torch.diagonal_scatter."""
+    _same_sizes(b, src, diagonal(b, input, offset, dim1, dim2).shape)
     return write_through(b, input, lambda array: diagonal(b, array, offset, dim1, dim2), b.operand(src, input.dtype))
 
 

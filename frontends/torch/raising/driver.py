@@ -14,6 +14,7 @@ from ...raiser import Raiser
 from ..names import is_in_place, pure_key, row_key
 from .agreement import assume_agreement
 from .demands import assume_demands
+from .element_conditions import expect_elements
 from .index_bounds import note_bounds
 from .opening import open_call
 from .statistics import WRITTEN
@@ -75,6 +76,7 @@ class _TorchRaiser(Raiser):
         result = open_call(self.b, node, args, kwargs) if row is None else self._by_row(key, row, args, kwargs)
         made = self.result.nodes[before:]
         assume_demands(self.b, made)
+        expect_elements(self.b, made)
         note_bounds(self.b, key, made)
         return result
 

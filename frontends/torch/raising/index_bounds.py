@@ -13,8 +13,20 @@ from ....sizes import product
 from .table import TorchBuilder
 
 _COUNT_FROM_THE_END = frozenset(
-    {"__getitem__", "__setitem__", "index", "_unsafe_index", "index_put", "_unsafe_index_put", "_index_put_impl", "take", "put", "index_fill"}
+    {
+        "__getitem__",
+        "__setitem__",
+        "index",
+        "_unsafe_index",
+        "index_put",
+        "_unsafe_index_put",
+        "_index_put_impl",
+        "take",
+        "put",
+        "index_fill",
+    }
 )
+MOST = 2**62
 _SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "copy"})
 
 Picked = Iterator[tuple[Value, Any, int | None]]
@@ -42,6 +54,26 @@ def _targets(node: Node) -> Picked:
     yield node.inputs[1], scores.shape[min(1, scores.ndim - 1)], node.params["ignore_index"]
 
 
+def _offsets(node: Node) -> Picked:
+    yield from _rows_of_table(node)
+    yield node.inputs[2], node.inputs[1].shape[0] + 1, None
+
+
+def _counted(node: Node) -> Picked:
+    yield node.inputs[0], MOST, None
+
+
+def _repeated(node: Node) -> Picked:
+    if len(node.inputs) > 1:
+        yield node.inputs[1], MOST, None
+
+
+def _lengths(node: Node) -> Picked:
+    scores, targets, steps, lengths = node.inputs
+    yield steps, scores.shape[0] + 1, None
+    yield lengths, targets.shape[1] + 1, None
+
+
 def _unpooled(node: Node) -> Picked:
     yield node.inputs[1], product(node.params["size"]), None
 
@@ -54,7 +86,10 @@ PICKING: dict[str, Callable[[Node], Picked]] = {
     "gather_nd": _along_axes,
     "scatter_nd": _along_axes,
     "embedding": _rows_of_table,
-    "embedding_bag": _rows_of_table,
+    "embedding_bag": _offsets,
+    "bincount": _counted,
+    "repeat": _repeated,
+    "ctc_loss": _lengths,
     "one_hot": _classes,
     "nll_loss": _targets,
     "cross_entropy": _targets,

@@ -139,6 +139,8 @@ def normal(
     if size is not None:
         return _scaled(b, b.random_normal(b.next_key(), shape=tuple(size), dtype=dtype_name(dtype)), mean, std)
     like = b.promote(*(item for item in (mean, std) if hasattr(item, "ndim")))
+    if isinstance(std, Value):
+        b.expect(b.all(b.greater_equal(std, 0)), True)
     shape = (b.add(*like) if len(like) == 2 else like[0]).shape
     return _scaled(b, b.random_normal(b.next_key(), shape=shape, dtype=like[0].dtype), mean, std)
 
@@ -257,17 +259,12 @@ def bernoulli_fill(b: TorchBuilder, input: Any, p: Any = 0.5, *, generator: Any 
     return bernoulli(b, input, p)
 
 
-def _are_weights(b: TorchBuilder, x: Any) -> Any:
-    return b.all(b.logical_and(b.greater_equal(x, 0.0), b.isfinite(x)))
-
-
 @rows.row("multinomial")
 def multinomial(b: TorchBuilder, input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Any:
     """torch.multinomial."""
     b.guard(apply("le", input.shape[-1], 2**24))
     if not replacement:
         b.guard(apply("le", num_samples, input.shape[-1]))
-    b.expect(b.logical_and(_are_weights(b, input), b.all(b.greater(b.sum(input, axis=-1), 0.0))), True)
     return b.random_categorical(b.next_key(), input, samples=num_samples, replacement=replacement)
 
 

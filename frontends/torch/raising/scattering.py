@@ -7,6 +7,7 @@ from typing import Any
 from ....ir import Value
 from ....sizes import product
 from ...slicing import fitted, holds, slice_inside
+from .demands import assume
 from .manipulation import broadcast_all, ravel
 from .table import TorchBuilder, axis, rows
 
@@ -66,6 +67,9 @@ def scattered(b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce
     """``x`` with ``source`` written where ``index`` says along ``dim``; arrays without axes count as vectors."""
     target, places = vector(b, x), vector(b, index)
     values = vector(b, b.operand(source, x.dtype)) if isinstance(source, Value) else b.operand(source, x.dtype)
+    for place, (size, count) in enumerate(zip(target.shape, places.shape)):
+        if place != axis(dim, target.ndim):
+            assume(b, "ge", size, count)
     if isinstance(values, Value):
         values = fitted(b, values, places.shape)
     written = b.scatter(target, places, values, axis=axis(dim, target.ndim), reduce=_REDUCTIONS[reduce], include_self=include_self)
@@ -96,10 +100,11 @@ def scatter_reduce(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any, 
 # ---------------------------------------------------------------------------------------------- writing slices along an axis
 def indexed(b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True) -> Any:
     """``x`` with the slices of ``source`` written to those that ``index`` names along ``dim``."""
-    target, values = vector(b, x), b.operand(source, x.dtype)
-    written = b.scatter_nd(
-        target, values, vector(b, index), axes=(axis(dim, target.ndim),), reduce=_REDUCTIONS[reduce], include_self=include_self
-    )
+    target, values, places, along = vector(b, x), b.operand(source, x.dtype), vector(b, index), axis(dim, max(x.ndim, 1))
+    if isinstance(values, Value) and values.ndim == target.ndim:
+        for place, (size, wanted) in enumerate(zip(values.shape, target.shape)):
+            assume(b, "eq", size, places.shape[0] if place == along else wanted)
+    written = b.scatter_nd(target, values, places, axes=(along,), reduce=_REDUCTIONS[reduce], include_self=include_self)
     return b.reshape(written, shape=x.shape)
 
 
@@ -130,6 +135,7 @@ def index_reduce(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any,
 @rows.row("put")
 def put(b: TorchBuilder, input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """torch.put: into the flattened array."""
+    assume(b, "eq", product(source.shape), product(index.shape))
     values = b.reshape(source, shape=index.shape)
     written = b.scatter_nd(ravel(b, input), values, index, axes=(0,), reduce="sum" if accumulate else None)
     return b.reshape(written, shape=input.shape)

@@ -174,7 +174,10 @@ def gaussian_nll_loss(
     b: TorchBuilder, input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """torch.nn.functional.gaussian_nll_loss; ``var`` may lack the last axis."""
-    var = b.full(shape=input.shape, fill_value=float(var), dtype=input.dtype) if not hasattr(var, "ndim") else var
+    if hasattr(var, "ndim"):
+        b.expect(b.all(b.greater_equal(var, 0)), True)
+    else:
+        var = b.full(shape=input.shape, fill_value=float(var), dtype=input.dtype)
     if var.ndim == input.ndim - 1:
         var = b.reshape(var, shape=(*var.shape, 1))
     limited = b.add(var, b.stop_gradient(b.subtract(b.maximum(var, float(eps)), var)))  # the limit has no part in the gradient

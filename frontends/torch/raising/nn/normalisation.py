@@ -32,6 +32,11 @@ def _batch_norm(b: TorchBuilder, input: Any, mean: Any, variance: Any, weight: A
     return b.batch_norm(*optional(input, mean, variance, weight, bias), epsilon=eps)
 
 
+def _several(b: TorchBuilder, sizes: tuple[Any, ...]) -> None:
+    """There is a variance only of more than one number."""
+    b.guard(apply("ne", product(sizes), 1))
+
+
 @rows.row("nn.functional.batch_norm")
 def functional_batch_norm(
     b: TorchBuilder,
@@ -45,6 +50,8 @@ def functional_batch_norm(
     eps: float = 1e-5,
 ) -> Any:
     """torch.nn.functional.batch_norm."""
+    if training:
+        _several(b, (input.shape[0], *input.shape[2:]))
     return _batch_norm(b, input, running_mean, running_var, weight, bias, training, eps)
 
 
@@ -165,6 +172,8 @@ def functional_instance_norm(
     eps: float = 1e-5,
 ) -> Any:
     """torch.nn.functional.instance_norm."""
+    if use_input_stats:
+        _several(b, input.shape[2:])
     return _instance_norm(b, input, running_mean, running_var, weight, bias, use_input_stats, eps)
 
 
@@ -193,11 +202,12 @@ def instance_norm_statistics(b: TorchBuilder, input: Any, running_mean: Any, run
 
 
 # ---------------------------------------------------------------------------------------------- layer and group
-def _last(b: TorchBuilder, x: Any, normalized_shape: Any) -> tuple[int, ...]:
-    """The axes of these sizes."""
+def _last(b: TorchBuilder, x: Any, normalized_shape: Any, *affine: Any) -> tuple[int, ...]:
+    """The axes of these sizes, which are those of the arrays ``affine`` too."""
     shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
-    for size, wanted in zip(x.shape[x.ndim - len(shape) :], shape, strict=True):
-        b.guard(apply("eq", size, wanted))
+    for array in (x, *affine):
+        for size, wanted in zip(array.shape[array.ndim - len(shape) :] if array is not None else (), shape):
+            b.guard(apply("eq", size, wanted))
     return tuple(range(x.ndim - len(shape), x.ndim))
 
 
@@ -212,13 +222,13 @@ def layer_norm(
     cudnn_enable: bool = True,
 ) -> Any:
     """torch.nn.functional.layer_norm, torch.layer_norm."""
-    return b.layer_norm(*optional(input, weight, bias), axis=_last(b, input, normalized_shape), epsilon=eps)
+    return b.layer_norm(*optional(input, weight, bias), axis=_last(b, input, normalized_shape, weight, bias), epsilon=eps)
 
 
 @rows.row("native_layer_norm")
 def native_layer_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """torch.native_layer_norm: output, mean and 1 / sqrt(variance + eps)."""
-    over, x = _last(b, input, normalized_shape), wide(b, input)
+    over, x = _last(b, input, normalized_shape, weight, bias), wide(b, input)
     output = b.layer_norm(*optional(input, weight, bias), axis=over, epsilon=eps)
     mean, variance = b.mean(x, axis=over, keepdims=True), b.var(x, axis=over, keepdims=True)
     return _as_recorded(b, output, mean, b.divide(1.0, b.sqrt(b.add(variance, eps))))
@@ -228,7 +238,9 @@ def native_layer_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight
 def rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """torch.nn.functional.rms_norm; ``eps`` is the precision of the dtype unless given."""
     epsilon = torch.finfo(torch_dtype(input.dtype)).eps if eps is None else eps
-    return b.cast(b.rms_norm(*optional(input, weight), axis=_last(b, input, normalized_shape), epsilon=epsilon), b.recorded[0].dtype)
+    return b.cast(
+        b.rms_norm(*optional(input, weight), axis=_last(b, input, normalized_shape, weight), epsilon=epsilon), b.recorded[0].dtype
+    )
 
 
 @rows.row("_fused_rms_norm")

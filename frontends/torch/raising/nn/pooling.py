@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .....sizes import product
+from ..demands import assume
 from ..table import TorchBuilder, rows
 from .windows import both_sides, spread, strides_or
 
@@ -91,8 +92,10 @@ def _lp_pool(rank: int) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- adaptive
-def _adaptive_size(x: Any, rank: int, output_size: Any) -> tuple[Any, ...]:
+def _adaptive_size(b: TorchBuilder, x: Any, rank: int, output_size: Any) -> tuple[Any, ...]:
     """The output size; None leaves an axis as it is."""
+    for size in x.shape[-rank:]:
+        assume(b, "ge", size, 1)
     return tuple(n if out is None else out for n, out in zip(x.shape[-rank:], spread(output_size, rank)))
 
 
@@ -136,17 +139,17 @@ def _adaptive(rank: int) -> None:
     @rows.row(f"adaptive_avg_pool{rank}d", f"_adaptive_avg_pool{rank}d")
     def adaptive_avg_pool(b: TorchBuilder, input: Any, output_size: Any) -> Any:
         """torch.nn.functional.adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d."""
-        return adaptive_avg(b, input, _adaptive_size(input, rank, output_size))
+        return adaptive_avg(b, input, _adaptive_size(b, input, rank, output_size))
 
     @rows.row(f"adaptive_max_pool{rank}d", f"adaptive_max_pool{rank}d_with_indices")
     def adaptive_max_pool_with_indices(b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = True) -> Any:
         """torch.adaptive_max_pool1d, aten::adaptive_max_pool2d, aten::adaptive_max_pool3d: values and indices."""
-        return _adaptive_max(b, input, _adaptive_size(input, rank, output_size), True)
+        return _adaptive_max(b, input, _adaptive_size(b, input, rank, output_size), True)
 
     @rows.row(f"nn.functional.adaptive_max_pool{rank}d")
     def adaptive_max_pool(b: TorchBuilder, input: Any, output_size: Any, return_indices: bool = False) -> Any:
         """torch.nn.functional.adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d."""
-        return _adaptive_max(b, input, _adaptive_size(input, rank, output_size), return_indices)
+        return _adaptive_max(b, input, _adaptive_size(b, input, rank, output_size), return_indices)
 
 
 # ---------------------------------------------------------------------------------------------- unpooling

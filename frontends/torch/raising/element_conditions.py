@@ -1,0 +1,72 @@
+"""Elements that torch refuses at a look, where a target would compute with them: weights below 0, a divisor 0 among integers.
+
+They are told by the canonical operations that a call becomes, looked at beside the result, and the call is made again in torch, which raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ....ir.graph import Node, Value
+from ....ops.dtypes import is_inexact
+from ....sizes import product
+from .table import TorchBuilder
+
+
+def _probabilities(b: TorchBuilder, node: Node) -> Any:
+    return _within_one(b, node.inputs[1])
+
+
+def _rates(b: TorchBuilder, node: Node) -> Any:
+    return b.greater_equal(node.inputs[1], 0)
+
+
+def _quantiles(b: TorchBuilder, node: Node) -> Any:
+    return _within_one(b, node.inputs[1])
+
+
+def _within_one(b: TorchBuilder, x: Any) -> Any:
+    return b.logical_and(b.greater_equal(x, 0), b.less_equal(x, 1)) if isinstance(x, Value) else None
+
+
+def _categories(b: TorchBuilder, node: Node) -> Any:
+    weights = node.inputs[1]
+    are_weights = b.all(b.logical_and(b.greater_equal(weights, 0), b.isfinite(weights)))
+    return b.logical_and(are_weights, b.all(b.greater(b.sum(weights, axis=-1), 0)))
+
+
+def _repetitions(b: TorchBuilder, node: Node) -> Any:
+    given = [b.greater_equal(weights, 0) for weights in node.inputs[1:] if isinstance(weights, Value)]
+    return b.all(given[0]) if len(given) == 1 else b.logical_and(*map(b.all, given)) if given else None
+
+
+def _divisor(b: TorchBuilder, node: Node) -> Any:
+    divisor = node.inputs[1]
+    is_array = isinstance(divisor, Value) and not (divisor.node and divisor.node.op == "full")
+    return b.not_equal(divisor, 0) if is_array and not is_inexact(divisor.dtype) and divisor.dtype != "bool" else None
+
+
+def _enough(b: TorchBuilder, node: Node) -> Any:
+    """As many new elements as places for them."""
+    return b.less_equal(b.count_nonzero(node.inputs[1]), product(node.inputs[2].shape))
+
+
+# operation -> the condition, an array of bools, or None where there is nothing to look at
+CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
+    "random_bernoulli": _probabilities,
+    "random_poisson": _rates,
+    "random_categorical": _categories,
+    "quantile": _quantiles,
+    "cov": _repetitions,
+    "masked_scatter": _enough,
+    **dict.fromkeys(("floor_divide", "trunc_divide", "remainder", "fmod"), _divisor),
+}
+
+
+def expect_elements(b: TorchBuilder, made: Iterable[Node]) -> None:
+    """Guards on elements for the operations ``made`` of one call."""
+    for node in made:
+        condition = CONDITIONS[node.op](b, node) if node.op in CONDITIONS else None
+        if condition is not None:
+            b.expect(condition if condition.ndim == 0 else b.all(condition), True)
