@@ -88,7 +88,8 @@ def _bound_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
 
     for given, *bounds in variant.graph.notes.get("bounds", ()):
         low, high, besides = (item.evaluate(read) if isinstance(item, Size) else item for item in bounds)
-        if not lies_within(variant.target.on_host(arrays[given]), low, high, besides):
+        elements = variant.target.on_host(arrays[given])
+        if elements is not None and not lies_within(elements, low, high, besides):
             yield f"the indices {given.name} do not lie in [{low}, {high})"
 
 

@@ -191,7 +191,7 @@ class _Matcher:
                 item.text(lambda symbol: f"{places[symbol.source]}.shape[{symbol.axis}]") if isinstance(item, Size) else repr(item)
                 for item in bounds
             ]
-            self._require(f"lies_within(on_host({places[given]}), {', '.join(texts)})")
+            self._require(f"(elements := on_host({places[given]})) is None or lies_within(elements, {', '.join(texts)})")
 
 
 class _UnknownMatcher(_Matcher):
@@ -211,6 +211,3 @@ class _UnknownMatcher(_Matcher):
                 "if condition is False: return None",
                 f"if condition is not True: conditions.append((condition, {f'{guard.condition!r}, assumed by {guard.origin}'!r}))",
             ]
-
-    def _bounds(self) -> None:
-        """Elements are unknown too."""

@@ -76,7 +76,10 @@ def sort_with_indices(x: jax.Array, *, axis: int = -1, descending: bool = False)
 def top_k(x: jax.Array, *, k: int, axis: int = -1, largest: bool = True) -> tuple[jax.Array, jax.Array]:
     """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
     if largest and x.dtype != bool:
-        values, indices = lax.top_k(jnp.moveaxis(x, axis, -1), k)
+        last = jnp.moveaxis(x, axis, -1)
+        if jnp.issubdtype(x.dtype, jnp.floating):  # lax.top_k takes NaN with a sign, which 0 / 0 gives, for the smallest
+            last = jnp.where(last != last, jnp.nan, last)
+        values, indices = lax.top_k(last, k)
         return jnp.moveaxis(values, -1, axis), jnp.moveaxis(indices, -1, axis).astype(int)
     values, indices = sort_with_indices(x, axis=axis, descending=largest)
     return lax.slice_in_dim(values, 0, k, axis=axis), lax.slice_in_dim(indices, 0, k, axis=axis)

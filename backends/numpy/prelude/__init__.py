@@ -146,6 +146,7 @@ from .statistical import covariances as covariances
 from .statistical import cummax as cummax
 from .statistical import cummin as cummin
 from .statistical import distance as distance
+from .statistical import first_best as first_best
 from .statistical import histc as histc
 from .statistical import histogram_counts as histogram_counts
 from .statistical import kth_value as kth_value

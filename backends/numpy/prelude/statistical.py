@@ -66,15 +66,25 @@ def sort_with_indices(x: np.ndarray, *, axis: int = -1, descending: bool = False
     return np.take_along_axis(x, indices, axis), indices
 
 
+def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
+    """Where the ``k`` largest or smallest elements of the last axis are, in the order of places; NaN is larger than all numbers."""
+    place = x.shape[-1] - k if largest else k - 1
+    last = np.partition(x, place, -1)[..., place : place + 1]
+    is_nan, last_is_nan = x != x, last != last
+    better = (x > last) | (is_nan & ~last_is_nan) if largest else (x < last) | (last_is_nan & ~is_nan)
+    equal = (x == last) | (is_nan & last_is_nan)
+    wanted = k - np.sum(better, axis=-1, keepdims=True)
+    return np.nonzero(better | (equal & (np.cumsum(equal, -1) <= wanted)))[-1].reshape(*x.shape[:-1], k)
+
+
 def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
-    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
+    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were: of equal ones the first."""
     size = x.shape[axis]
     if not 0 < k < size:
         values, indices = sort_with_indices(x, axis=axis, descending=largest)
         places = np.arange(k)
         return np.take(values, places, axis), np.take(indices, places, axis)
-    parts = np.argpartition(x, size - k if largest else k - 1, axis)
-    kept = np.sort(np.take(parts, np.arange(size - k, size) if largest else np.arange(k), axis), axis)
+    kept = np.moveaxis(first_best(np.moveaxis(x, axis, -1), k, largest), -1, axis)
     values, order = sort_with_indices(np.take_along_axis(x, kept, axis), axis=axis, descending=largest)
     return values, np.take_along_axis(kept, order, axis)
 

@@ -1,0 +1,163 @@
+"""What torch refuses is refused by a graph that was recorded with a call of the same signature: indices, elements, and sizes of all kinds.
+
+A row: function, the arrays of a call that torch takes, and of calls that it refuses. Whole numbers are indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("jax")
+
+import torch.nn.functional as F  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import GuardFailed  # noqa: E402
+
+from .support.compare import assert_same  # noqa: E402
+
+Arrays = tuple[Any, ...]
+
+
+def x(*shape: int) -> Any:
+    """Floats between 0 and 1, all different."""
+    count = torch.Size(shape).numel()
+    return ((torch.arange(count) * 0.61 + 0.3) % 1).reshape(shape)
+
+
+def ints(*numbers: Any) -> Any:
+    return torch.tensor(numbers)
+
+
+def _mean_of_bags(indices: Any, weight: Any, offsets: Any) -> Any:
+    return F.embedding_bag(indices, weight, offsets)
+
+
+INDICES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
+    "embedding": (F.embedding, (ints([0, 3]), x(4, 3)), ((ints([0, 4]), x(4, 3)), (ints([0, -1]), x(4, 3)))),
+    "embedding-of-a-view": (lambda i, w: F.embedding(i.reshape(-1), w), (ints([0, 3]), x(4, 3)), ((ints([0, 4]), x(4, 3)),)),
+    "embedding_bag": (
+        _mean_of_bags,
+        (ints(0, 3, 1), x(4, 3), ints(0, 2)),
+        ((ints(0, 4, 1), x(4, 3), ints(0, 2)), (ints(0, 3, 1), x(4, 3), ints(0, 4))),
+    ),
+    "getitem": (lambda a, i: a[i], (x(4, 3), ints(0, -4)), ((x(4, 3), ints(0, 4)), (x(4, 3), ints(0, -5)))),
+    "getitem-of-two": (lambda a, i, j: a[i, j], (x(4, 3), ints(0, 1), ints(2, 2)), ((x(4, 3), ints(0, 1), ints(2, 3)),)),
+    "gather": (lambda a, i: a.gather(1, i), (x(2, 3), ints([2], [0])), ((x(2, 3), ints([3], [0])), (x(2, 3), ints([-1], [0])))),
+    "index_select": (lambda a, i: a.index_select(1, i), (x(2, 3), ints(2, 0)), ((x(2, 3), ints(3, 0)),)),
+    "take": (torch.take, (x(2, 3), ints(5, -6)), ((x(2, 3), ints(6, 0)),)),
+    "scatter": (lambda a, i, v: a.scatter(1, i, v), (x(2, 3), ints([2], [0]), x(2, 1)), ((x(2, 3), ints([3], [0]), x(2, 1)),)),
+    "index_add": (lambda a, i, v: a.index_add(0, i, v), (x(4, 3), ints(3, 0), x(2, 3)), ((x(4, 3), ints(4, 0), x(2, 3)),)),
+    "index_put": (lambda a, i, v: a.index_put((i,), v), (x(4, 3), ints(3, 0), x(2, 3)), ((x(4, 3), ints(4, 0), x(2, 3)),)),
+    "one_hot": (lambda i: F.one_hot(i, 4), (ints(3, 0),), ((ints(4, 0),), (ints(-1, 0),))),
+    "cross_entropy": (F.cross_entropy, (x(2, 3), ints(2, -100)), ((x(2, 3), ints(3, 0)), (x(2, 3), ints(-1, 0)))),
+    "nll_loss": (F.nll_loss, (x(2, 3, 2), ints([2, 1], [0, 0])), ((x(2, 3, 2), ints([3, 1], [0, 0])),)),
+    "max_unpool1d": (lambda a, i: F.max_unpool1d(a, i, 2), (x(1, 2, 2), ints([[0, 3], [1, 2]])), ((x(1, 2, 2), ints([[0, 4], [1, 2]])),)),
+    "bincount": (lambda i: torch.bincount(i, minlength=4), (ints(3, 0),), ((ints(-1, 0),),)),
+    "repeat_interleave": (torch.repeat_interleave, (x(2), ints(3, 0)), ((x(2), ints(3, -1)),)),
+    "ctc_loss": (
+        lambda s, t, n, m: F.ctc_loss(s.log_softmax(-1), t, n, m),
+        (x(6, 1, 3), ints([1, 2]), ints(6), ints(2)),
+        ((x(6, 1, 3), ints([1, 2]), ints(7), ints(2)), (x(6, 1, 3), ints([1, 2]), ints(6), ints(3))),
+    ),
+}
+ELEMENTS: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
+    "multinomial": (lambda p: torch.multinomial(p, 2) * 0, (x(4),), ((x(4) - 1,), (x(4) * float("inf"),), (x(1),))),
+    "bernoulli": (lambda p: torch.bernoulli(p) * 0, (x(4),), ((x(4) + 1,),)),
+    "poisson": (lambda p: torch.poisson(p) * 0, (x(4),), ((x(4) - 1,),)),
+    "normal": (lambda p: torch.normal(0.0, p) * 0, (x(4),), ((x(4) - 1,),)),
+    "quantile": (torch.quantile, (x(4), x(2)), ((x(4), x(2) + 1),)),
+    "cov": (lambda a, w: torch.cov(a, aweights=w), (x(2, 4), x(4)), ((x(2, 4), x(4) - 1), (x(2, 4), x(1)))),
+    "gaussian_nll_loss": (F.gaussian_nll_loss, (x(2, 3), x(2, 3) * 2, x(2, 3)), ((x(2, 3), x(2, 3), x(2, 3) - 1),)),
+    "floor_divide": (torch.floor_divide, (ints(5, 6), ints(2, 3)), ((ints(5, 6), ints(2, 0)),)),
+    "remainder": (torch.remainder, (ints(5, 6), ints(2, 3)), ((ints(5, 6), ints(2, 0)),)),
+    "masked_scatter": (torch.masked_scatter, (x(4), x(4) > 0.5, x(3)), ((x(4), x(4) > 0, x(3)),)),
+    "masked_fill": (torch.masked_fill, (ints(1, 2), x(2) > 0, torch.tensor(1 + 0j)), ((ints(1, 2), x(2) > 0, torch.tensor(1 + 2j)),)),
+}
+SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
+    "max_pool1d": (lambda a: F.max_pool1d(a, 3), (x(1, 2, 6),), ((x(1, 2, 2),), (x(1, 0, 6),))),
+    "max_pool2d-padded": (lambda a: F.max_pool2d(a, 3, 2, 1), (x(1, 2, 6, 5),), ((x(1, 2, 0, 5),),)),
+    "avg_pool2d": (lambda a: F.avg_pool2d(a, 3), (x(1, 2, 6, 5),), ((x(1, 2, 2, 5),),)),
+    "lp_pool2d": (lambda a: F.lp_pool2d(a, 2.0, 3), (x(1, 2, 6, 5),), ((x(1, 2, 2, 5),),)),
+    "adaptive_avg_pool2d": (lambda a: F.adaptive_avg_pool2d(a, 2), (x(1, 2, 6, 5),), ((x(1, 2, 0, 5),),)),
+    "conv1d": (F.conv1d, (x(1, 2, 6), x(3, 2, 3)), ((x(1, 2, 2), x(3, 2, 3)), (x(1, 4, 6), x(3, 2, 3)))),
+    "conv_transpose1d": (F.conv_transpose1d, (x(1, 2, 6), x(2, 3, 3)), ((x(1, 1, 6), x(2, 3, 3)),)),
+    "unfold": (lambda a: F.unfold(a, 3), (x(1, 2, 6, 5),), ((x(1, 2, 2, 5),),)),
+    "Tensor.unfold": (lambda a: a.unfold(0, 3, 1), (x(6),), ((x(2),),)),
+    "reflect": (lambda a: F.pad(a, (2, 2), mode="reflect"), (x(1, 2, 6),), ((x(1, 2, 2),),)),
+    "circular": (lambda a: F.pad(a, (3, 0), mode="circular"), (x(1, 2, 6),), ((x(1, 2, 2),),)),
+    "cut-off": (lambda a: F.pad(a, (-3, -1)), (x(2, 6),), ((x(2, 3),),)),
+    "grid_sample": (
+        lambda a, g: F.grid_sample(a, g, align_corners=False),
+        (x(2, 3, 4, 4), x(2, 5, 5, 2)),
+        ((x(2, 3, 4, 4), x(1, 5, 5, 2)), (x(1, 3, 4, 4), x(2, 5, 5, 2)), (x(2, 3, 4, 4), x(2, 5, 5, 3))),
+    ),
+    "interpolate": (lambda a: F.interpolate(a, scale_factor=2), (x(1, 2, 3),), ((x(1, 2, 0),),)),
+    "stft": (lambda a: torch.stft(a, 8, window=torch.ones(8), return_complex=True), (x(40),), ((x(4),),)),
+    "istft": (
+        lambda a: torch.istft(torch.complex(a, a * 0), 8, window=torch.ones(8)),
+        (x(5, 6),),
+        ((x(5, 0),),),
+    ),
+    "fft": (torch.fft.fft, (x(4),), ((x(0),),)),
+    "irfft": (lambda a: torch.fft.irfft(torch.complex(a, a * 0)), (x(4),), ((x(1),),)),
+    "amax": (lambda a: a.amax(0), (x(2, 3),), ((x(0, 3),),)),
+    "median": (lambda a: a.median(0)[0], (x(3, 3),), ((x(0, 3),),)),
+    "cross": (torch.linalg.cross, (x(2, 3), x(2, 3)), ((x(2, 2), x(2, 2)), (x(2, 1), x(2, 3)))),
+    "trapezoid": (torch.trapezoid, (x(3), x(3)), ((x(3), x(2)),)),
+    "searchsorted": (torch.searchsorted, (x(2, 3).sort()[0], x(2, 3)), ((x(3, 3).sort()[0], x(2, 3)),)),
+    "dot": (torch.dot, (x(3), x(3)), ((x(3), x(1)),)),
+    "layer_norm": (lambda a, w: F.layer_norm(a, (3,), w), (x(2, 3), x(3)), ((x(2, 1), x(3)), (x(2, 3), x(1)))),
+    "rms_norm": (lambda a, w: F.rms_norm(a, (3,), w), (x(2, 3), x(3)), ((x(2, 3), x(1)),)),
+    "batch_norm": (lambda a: F.batch_norm(a, None, None, training=True), (x(2, 4),), ((x(1, 4),),)),
+    "instance_norm": (F.instance_norm, (x(2, 4, 3),), ((x(2, 4, 1),),)),
+    "index_copy": (
+        lambda a, i, v: a.index_copy(0, i, v),
+        (x(4, 3), ints(3, 0), x(2, 3)),
+        ((x(4, 3), ints(3, 0), x(2, 1)), (x(4, 3), ints(3, 0), x(1, 3))),
+    ),
+    "scatter-too-many": (
+        lambda a, i, v: a.scatter(1, i, v),
+        (x(2, 3), ints([2], [0]), x(2, 1)),
+        ((x(2, 3), ints([2], [0], [1]), x(3, 1)),),
+    ),
+    "put": (lambda a, i, v: a.put(i, v), (x(4), ints(3, 0), x(2)), ((x(4), ints(3, 0), x(1)),)),
+    "select_scatter": (lambda a, v: torch.select_scatter(a, v, 0, 1), (x(4, 3), x(3)), ((x(4, 3), x(1)),)),
+    "slice_scatter": (lambda a, v: torch.slice_scatter(a, v, 0, 1, 3), (x(4, 3), x(2, 3)), ((x(4, 3), x(1, 3)), (x(4, 3), x(2, 1)))),
+    "diagonal_scatter": (torch.diagonal_scatter, (x(3, 3), x(3)), ((x(3, 3), x(1)),)),
+}
+ROWS = {**{f"{name}-indices": row for name, row in INDICES.items()}, **ELEMENTS, **SIZES}
+
+
+@pytest.mark.parametrize("to", ["jax", "tensorflow", "numpy"])
+@pytest.mark.parametrize("name", ROWS)
+def test_calls_that_torch_refuses_are_refused(name: str, to: str) -> None:
+    function, good, bad = ROWS[name]
+    graph = graph_compiler.compile(function, to=to, args=good)
+    assert_same(graph(*good), function(*good))
+    for arrays in bad:
+        with pytest.raises(Exception) as refused:  # of any class: it is torch's
+            function(*arrays)
+        with pytest.raises(type(refused.value)):
+            graph(*arrays)
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("to", ["jax", "tensorflow", "numpy"])
+def test_a_graph_without_original_says_which_indices_are_wrong(to: str) -> None:
+    graph = graph_compiler.compile(F.embedding, to=to, args=(ints([0, 3]), x(4, 3)), on_miss="error")
+    with pytest.raises(GuardFailed, match=r"indices input do not lie in \[0, 4\)"):
+        graph(ints([0, 4]), x(4, 3))
+    with pytest.raises(GuardFailed, match=r"indices input do not lie in \[0, 4\)"):
+        graph.functional({}, ints([0, 4]), x(4, 3))
+
+
+def test_indices_are_not_looked_at_inside_of_jit() -> None:
+    jax = pytest.importorskip("jax")
+    graph = graph_compiler.compile(F.embedding, to="jax", args=(ints([0, 3]), x(4, 3)))
+    found = jax.jit(lambda i, w: graph.functional({}, i, w))(jax.numpy.array([[0, 2]]), jax.numpy.ones((4, 3)))
+    assert found.shape == (1, 2, 3)
