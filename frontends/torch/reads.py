@@ -62,6 +62,7 @@ GRAD_MODE = "_set_grad_enabled"
 WRITTEN_ARGUMENTS: dict[str, tuple[tuple[int, str], ...]] = {
     "batch_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
     "instance_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
+    "_batch_norm_with_update": ((3, "running_mean"), (4, "running_var")),
     "native_batch_norm": ((3, "running_mean"), (4, "running_var")),
     "_native_batch_norm_legit": ((3, "running_mean"), (4, "running_var")),
 }
@@ -70,9 +71,10 @@ WRITTEN_ARGUMENTS: dict[str, tuple[tuple[int, str], ...]] = {
 def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
     """The parameters of a normalisation layer: ``torch.batch_norm`` has another order than ``torch.nn.functional.batch_norm``."""
     running, affine = ("running_mean", "running_var"), ("weight", "bias")
-    native = "native" in key or len(args) > 8 or "cudnn_enabled" in kwargs
+    native = "native" in key or key == "_batch_norm_with_update" or len(args) > 8 or "cudnn_enabled" in kwargs
     flag = "use_input_stats" if key == "instance_norm" else "training"
-    return ("input", *(affine + running if native else running + affine), flag, "momentum", "eps", "cudnn_enabled")
+    flags = () if key == "_batch_norm_with_update" else (flag,)
+    return ("input", *(affine + running if native else running + affine), *flags, "momentum", "eps", "cudnn_enabled")
 
 
 def is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -81,4 +83,5 @@ def is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, A
         return False
     order = statistics_order(key, args, kwargs)
     given = {"training": False, "use_input_stats": True, **dict(zip(order, args)), **kwargs}
-    return bool(given[order[5]]) and any(tensor is given.get(name) for name in ("running_mean", "running_var"))
+    trains = key == "_batch_norm_with_update" or given[order[5]]
+    return bool(trains) and any(tensor is given.get(name) for name in ("running_mean", "running_var"))

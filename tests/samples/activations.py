@@ -34,6 +34,7 @@ SAMPLES = [
     Sample(F.relu, (array(4, 3),), {"inplace": True}),
     Sample(F.relu6, (ints(4, 3, high=9),)),
     Sample(F.tanhshrink, (ints(4, 3),)),
+    Sample(F.softsign, (array(4, 3, dtype="complex64"),), name="softsign of complex"),
     Sample(F.leaky_relu, (array(3, 4), 0.2), other=(array(1, 4), 0.2)),
     Sample(F.leaky_relu, (array(3, 4),), {"negative_slope": -0.5}),
     Sample(F.elu, (array(3, 4), 0.3)),

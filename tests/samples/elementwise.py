@@ -340,6 +340,9 @@ def _clamps() -> list[Sample]:
         Sample(torch.clip, (X, -0.5, 0.5)),
         Sample(torch.clamp_min, (X, 0)),
         Sample(torch.clamp_max, (X, array(3))),
+        Sample(torch.clamp_min, (bools(2, 3), bools(3)), other=(bools(4, 1), bools(5))),
+        Sample(torch.clamp_max, (bools(2, 3), bools(3)), name="clamp_max of bools"),
+        Sample(torch.logaddexp, (array(2, 3, dtype="complex64"), array(3, dtype="complex64")), name="logaddexp of complex"),
     ]
 
 

@@ -42,6 +42,7 @@ SAMPLES = [
         name="batch_norm-bfloat16-float32",
     ),
     Sample(torch.batch_norm, (_IMAGE, _VECTOR, None, _VECTOR, _POSITIVE, False, 0.1, 1e-5, False)),
+    Sample(torch.ops.aten._batch_norm_with_update, (_IMAGE, _VECTOR, _VECTOR, _VECTOR, _VECTOR, 0.1, 1e-5)),
     Sample(torch.native_batch_norm, (_IMAGE, _VECTOR, _VECTOR, None, None, True, 0.1, 1e-5)),
     Sample(F.layer_norm, (_IMAGE, (6,)), other=(array(3, 2, 9, 6), (6,))),
     Sample(F.layer_norm, (array(2, 5, 6), (5, 6), array(5, 6), array(5, 6)), other=(array(7, 5, 6), (5, 6), array(5, 6), array(5, 6))),

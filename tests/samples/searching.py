@@ -20,6 +20,12 @@ def values_of(function: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
     return function(*args, **kwargs)[0]
 
 
+def signed_nan(x: torch.Tensor) -> Any:
+    """torch.topk where 0 / 0 has made NaN, which has the other sign on most processors."""
+    zero = torch.where(x > 0.5, 0.0, 1.0)
+    return torch.topk(x * (zero / zero), 3)
+
+
 # ---------------------------------------------------------------------------------------------- searching
 def _where() -> list[Sample]:
     x, other = array(3, 4), array(5, 2)
@@ -48,6 +54,9 @@ def _nonzero() -> list[Sample]:
         Sample(torch.argwhere, (x,), other=(other,)),
         Sample(torch.nonzero_static, (x,), {"size": 4}, other=(other,)),
         Sample(torch.nonzero_static, (x,), {"size": 20, "fill_value": -3}, other=(other,)),
+        Sample(torch.nonzero_static, (array(),), {"size": 2}, name="nonzero_static of a scalar"),
+        Sample(torch.nonzero, (ints(3, 4, low=0, high=2, dtype="float16"),), name="nonzero of halves"),
+        Sample(torch.argwhere, (ints(3, 4, low=0, high=2, dtype="bfloat16"),), name="argwhere of bfloat16"),
     ]
 
 
@@ -128,6 +137,7 @@ def _selecting() -> list[Sample]:
         Sample(torch.topk, (x, 5, 1, False, True), other=(other, 5, 1, False, True)),
         Sample(half_of, (x,), other=(other,)),
         Sample(torch.topk, (array(), 1)),
+        Sample(values_of, (signed_nan, array(4, 9)), name="topk of NaN with a sign"),
         Sample(torch.topk, (x, 0)),
         Sample(values_of, (torch.topk, ints(4, 9), 3), other=(torch.topk, ints(2, 5), 3)),
         Sample(nan_on_top, (array(4, 6),), other=(array(3, 7),)),

@@ -125,6 +125,9 @@ def _binary() -> list[Sample]:
     return [
         *found,
         Sample(torch.xlogy, (2, POSITIVE)),
+        Sample(torch.fmax, (bools(2, 3), bools(3)), name="fmax of bools"),
+        Sample(torch.fmin, (bools(2, 3), bools(3)), name="fmin of bools"),
+        Sample(torch.fmod, (ints(2, 3, low=0, high=200, dtype="uint8"), ints(3, low=1, high=30, dtype="uint8")), name="fmod of uint8"),
         Sample(torch.xlogy, (POSITIVE, 2.5)),
         Sample(torch.special.zeta, (3.0, POSITIVE)),
         Sample(torch.special.zeta, (torch.tensor([2.0, 3.0, 1.0, 0.5, 2.0, 2.0]), torch.tensor([-8.5, -3.25, 2.0, 2.0, 0.0, -20.5]))),

@@ -160,6 +160,7 @@ def _running() -> list[Sample]:
         Sample(torch.diff, (bools(3, 6),), other=(bools(2, 4),)),
         Sample(torch.diff, (x,), {"prepend": array(3, 4, 1), "append": array(3, 4, 2)}),
         Sample(torch.diff, (ints(4),), {"append": array(2)}),
+        Sample(torch.diff, (x,), {"n": 0, "prepend": array(3, 4, 1)}, name="diff of none"),
         Sample(torch.trapezoid, (x,), other=(other,)),
         Sample(torch.trapezoid, (x,), {"dx": 0.5, "dim": 1}, other=(other,)),
         Sample(torch.trapezoid, (x, array(5)), other=(other, array(4))),

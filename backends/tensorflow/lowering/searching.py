@@ -40,15 +40,20 @@ def _count_nonzero(x: Operand, *, axis: Any, keepdims: bool) -> str:
 @rows.row("nonzero")
 def _nonzero(x: Operand, *, hint: int) -> str:
     if x.ndim == 1:
-        return f"tf.where({x})[:, 0]"
-    return f"tf.unstack(tf.where({x}), {x.ndim}, axis=1)"
+        return f"tf.where({_truth(x)})[:, 0]"
+    return f"tf.unstack(tf.where({_truth(x)}), {x.ndim}, axis=1)"
 
 
 @rows.row("argwhere")
 def _argwhere(x: Operand, *, hint: int, size: Any, fill_value: int) -> str:
     if x.ndim == 0 and size is None:
         return f"tf.zeros([tf.math.count_nonzero({x}), 0], tf.int64)"
-    return f"tf.where({x})" if size is None else f"argwhere({x}, {size!r}, {fill_value})"
+    return f"tf.where({_truth(x)})" if size is None else f"argwhere({_truth(x)}, {size!r}, {fill_value})"
+
+
+def _truth(x: Operand) -> str:
+    """``tf.where`` has no kernel for half precision."""
+    return f"{x} != 0" if x.dtype in ("float16", "bfloat16") else str(x)
 
 
 @rows.row("searchsorted")

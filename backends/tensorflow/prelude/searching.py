@@ -79,6 +79,8 @@ def place_of_extreme(function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int
 
 def argwhere(x: tf.Tensor, count: Any, fill_value: int) -> tf.Tensor:
     """The indices of what is not zero: ``count`` rows, cut or filled."""
+    if len(x.shape) == 0:
+        return tf.zeros([count, 0], tf.int64)
     found = tf.where(x)[:count]
     return tf.pad(found, [[0, count - tf.shape(found)[0]], [0, 0]], constant_values=tf.constant(fill_value, tf.int64))
 

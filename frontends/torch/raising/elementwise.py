@@ -29,7 +29,7 @@ _BINARY: dict[tuple[str, ...], str] = {
     ("bitwise_xor", "__xor__", "__rxor__"): "bitwise_xor",
     ("bitwise_left_shift", "__lshift__"): "bitwise_left_shift", ("bitwise_right_shift", "__rshift__"): "bitwise_right_shift",
     ("floor_divide", "__floordiv__"): "floor_divide", ("remainder", "__mod__"): "remainder", ("pow", "__pow__"): "pow",
-    ("maximum",): "maximum", ("minimum",): "minimum", ("hypot",): "hypot", ("nextafter",): "nextafter", ("logaddexp",): "logaddexp",
+    ("maximum",): "maximum", ("minimum",): "minimum", ("hypot",): "hypot", ("nextafter",): "nextafter",
 }  # fmt: skip
 _FLOAT_BINARY: dict[tuple[str, ...], str] = {("atan2", "arctan2"): "atan2", ("copysign",): "copysign"}
 _REFLECTED = {
@@ -90,6 +90,17 @@ for _name, _op in _REFLECTED.items():
     _register_reflected(_name, _op)
 for _name, _op in _LOGICAL.items():
     _register_logical(_name, _op)
+
+
+@rows.row("logaddexp")
+def logaddexp(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.logaddexp; of complex numbers, the one with the larger real part stands before the logarithm."""
+    x, y = b.promote(input, other)
+    if not is_complex(x.dtype):
+        return b.logaddexp(x, y)
+    is_larger = b.greater_equal(b.real(x), b.real(y))
+    larger, smaller = b.where(is_larger, x, y), b.where(is_larger, y, x)
+    return b.add(larger, b.log1p(b.exp(b.subtract(smaller, larger))))
 
 
 @rows.row("logical_not")
@@ -182,7 +193,11 @@ def clamp(b: TorchBuilder, input: Any, min: Any = None, max: Any = None) -> Any:
     """torch.clamp."""
     given = [operand for operand in (input, min, max) if operand is not None]
     promoted = iter(b.promote(*given))
-    return b.clip(*(None if operand is None else next(promoted) for operand in (input, min, max)))
+    x, low, high = (None if operand is None else next(promoted) for operand in (input, min, max))
+    if x.dtype != "bool":
+        return b.clip(x, low, high)
+    x = x if low is None else b.logical_or(x, b.array(low, "bool"))
+    return x if high is None else b.logical_and(x, b.array(high, "bool"))
 
 
 @rows.row("clamp_min")

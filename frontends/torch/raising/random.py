@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from ....ir import Value
+from ....ops.dtypes import is_complex, real_of
 from ....ops.registry import ArraySpec
 from ....sizes import apply, product
 from ..dtypes import dtype_name
@@ -165,7 +166,10 @@ def _float(x: Any) -> str:
 def uniform(b: TorchBuilder, input: Any, low: Any = 0.0, high: Any = 1.0, *, generator: Any = None, **kwargs: Any) -> Any:
     """Tensor.uniform_(from=0, to=1)."""
     low, high = kwargs.get("from", low), kwargs.get("to", high)
-    return b.random_uniform(b.next_key(), shape=input.shape, low=low, high=high, dtype=input.dtype)
+    if not is_complex(input.dtype):
+        return b.random_uniform(b.next_key(), shape=input.shape, low=low, high=high, dtype=input.dtype)
+    parts = b.random_uniform(b.next_key(), shape=(*input.shape, 2), low=low, high=high, dtype=real_of(input.dtype))
+    return b.view_as_complex(parts)
 
 
 @rows.row("normal_")  # not the row "normal": its first argument is the mean

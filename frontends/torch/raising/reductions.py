@@ -246,8 +246,10 @@ for _name in ("cummax", "cummin"):
 
 @rows.row("diff")
 def diff(b: TorchBuilder, input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """torch.diff."""
+    """torch.diff; with ``n`` 0 nothing is put before or after."""
+    if n == 0:
+        return input
     place = axis(dim, input.ndim)
     parts = b.promote(*(item for item in (prepend, input, append) if item is not None))
     whole = b.concat(*parts, axis=place)
-    return b.diff(whole, axis=place, n=n) if n else whole
+    return b.diff(whole, axis=place, n=n)

@@ -24,7 +24,7 @@ _FLOAT_UNARY: dict[tuple[str, ...], str] = {
         "spherical_bessel_j0",
     )},
 }  # fmt: skip
-_BINARY = {"fmax": "fmax", "fmin": "fmin", "fmod": "fmod", "gcd": "gcd", "lcm": "lcm", "logaddexp2": "logaddexp2"}
+_BINARY = {"fmod": "fmod", "gcd": "gcd", "lcm": "lcm", "logaddexp2": "logaddexp2"}
 _FLOAT_BINARY: dict[tuple[str, ...], str] = {
     ("xlogy", "special_xlogy"): "xlogy", ("special_xlog1py",): "xlog1py", ("special_zeta",): "zeta",
     ("igamma", "special_gammainc"): "gammainc", ("igammac", "special_gammaincc"): "gammaincc",
@@ -57,6 +57,15 @@ def _register_polynomial(name: str, kind: str, shifted: bool) -> None:
         return b.orthogonal_polynomial(x, n, kind=kind)
 
 
+def _register_extreme(name: str, of_integers: str) -> None:
+    @rows.row(name)
+    def extreme(b: TorchBuilder, input: Any, other: Any) -> Any:
+        x, y = b.promote(input, other)
+        return getattr(b, name if is_inexact((x if hasattr(x, "spec") else y).dtype) else of_integers)(x, y)
+
+
+_register_extreme("fmax", "maximum")
+_register_extreme("fmin", "minimum")
 for _names, _op in _FLOAT_UNARY.items():
     _register_unary(_names, _op)
 for _name, _op in _BINARY.items():

@@ -31,5 +31,5 @@ def _running(key: str, compute: Statistics) -> Written:
 
 WRITTEN: dict[str, Written] = {
     key: _running(key, instance_norm_statistics if key == "instance_norm" else batch_norm_statistics)
-    for key in ("batch_norm", "instance_norm", "native_batch_norm", "_native_batch_norm_legit")
+    for key in ("batch_norm", "instance_norm", "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update")
 }

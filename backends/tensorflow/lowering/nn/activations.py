@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .....ops.dtypes import is_complex
 from ....rows import Operand
 from ..table import rows
 
@@ -18,7 +19,6 @@ rows.table(
         "celu": "celu({x}, {alpha})",
         "silu": "tf.nn.silu({x})",
         "mish": "{x} * tf.tanh(tf.nn.softplus({x}))",
-        "soft_sign": "tf.nn.softsign({x})",
         "log_sigmoid": "tf.math.log_sigmoid({x})",
         "soft_shrink": "soft_shrink({x}, {threshold})",
         "hard_shrink": "tf.where(tf.abs({x}) <= {threshold}, tf.zeros_like({x}), {x})",
@@ -56,3 +56,9 @@ def _softplus(x: Operand, *, beta: float, threshold: float) -> str:
     if beta == 1 and threshold == 20 and x.dtype != "float64":  # in less precision both are the same number above 20
         return f"tf.nn.softplus({x})"
     return f"softplus({x}, {beta!r}, {threshold!r})"
+
+
+@rows.row("soft_sign")
+def soft_sign(x: Operand) -> str:
+    """``tf.nn.softsign``, which takes no complex numbers."""
+    return f"{x} / tf.cast(1 + tf.abs({x}), {x}.dtype)" if is_complex(x.dtype or "") else f"tf.nn.softsign({x})"

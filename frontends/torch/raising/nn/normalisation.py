@@ -119,6 +119,15 @@ def native_batch_norm(
     return _native_batch_norm(b, input, weight, bias, (running_mean, running_var), training, eps)
 
 
+@rows.row("_batch_norm_with_update")
+def batch_norm_with_update(
+    b: TorchBuilder, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: Any, eps: float
+) -> Any:
+    """aten::_batch_norm_with_update: as native_batch_norm that trains, and an array that is empty on a CPU."""
+    results = native_batch_norm(b, input, weight, bias, running_mean, running_var, True, momentum, eps)
+    return (*results, b.zeros(shape=(0,), dtype="uint8"))
+
+
 @rows.row("_native_batch_norm_legit")
 def native_batch_norm_legit(b: TorchBuilder, input: Any, weight: Any, bias: Any, *rest: Any) -> Any:
     """aten::_native_batch_norm_legit, with or without running statistics."""
