@@ -97,7 +97,12 @@ class Graph:
     def _run_recorded(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves = variant.match(args, kwargs)
         if leaves is None:
-            raise CallMismatch(f"{self.name}: the call does not fit the graph just recorded from it; an argument changes while it is read")
+            from .explain import why_missed
+
+            why = why_missed(variant, args, kwargs)
+            raise CallMismatch(
+                f"{self.name}: the call does not fit the graph just recorded from it ({why}); an argument may change while it is read"
+            )
         result = variant.run(leaves, args, kwargs)
         if isinstance(result, Missed):
             if result.problem is not None:

@@ -184,6 +184,9 @@ def _gathers() -> list[Sample]:
         Sample(torch.take, (x, ints(2, 3, low=-20, high=20))),
         Sample(torch.take_along_dim, (x, ints(4, 2, low=0, high=5), 1), other=(array(3, 6), ints(3, 1, low=0, high=6), 1)),
         Sample(torch.take_along_dim, (x, ints(1, 2, low=0, high=5), 1)),
+        Sample(
+            torch.take_along_dim, (x, ints(4, 2, low=-20, high=20), 1), other=(array(3, 6), ints(3, 1, low=-20, high=20), 1), name="round"
+        ),
         Sample(torch.take_along_dim, (x, ints(7, low=0, high=20))),
         Sample(torch.index_select, (x, 0, ints(3, low=0, high=4)), other=(array(6, 2), 0, ints(5, low=0, high=6))),
         Sample(torch.index_select, (x, -1, ints(3, low=0, high=4))),

@@ -7,6 +7,7 @@ its own, arrays are compared as numpy arrays, and every comparison raises: none 
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -73,8 +74,9 @@ def dtype_name(array: Any) -> str:
 def to_numpy(array: Any) -> np.ndarray[Any, Any]:
     """The numbers of an array of any framework; bfloat16, which numpy lacks, as float32."""
     if type(array).__module__.startswith("torch"):
-        array = array.detach().cpu()
-        array = (array.float() if dtype_name(array) == "bfloat16" else array).resolve_conj().resolve_neg()
+        array = array.detach().cpu().to_dense()
+        wider = {"bfloat16": "float32", "complex32": "complex64"}.get(dtype_name(array), "float32" if "float8" in dtype_name(array) else "")
+        array = (array.to(getattr(sys.modules["torch"], wider)) if wider else array).resolve_conj().resolve_neg()
     converted = np.asarray(array.numpy() if type(array).__module__.startswith("tensorflow") else array)  # a scalar has no __array__ there
     return converted.astype(np.float32) if converted.dtype.name == "bfloat16" else converted
 

@@ -12,20 +12,12 @@ from ....ir.graph import Node, Value
 from ....sizes import product
 from .table import TorchBuilder
 
-_COUNT_FROM_THE_END = frozenset(
+_FROM_THE_FRONT = frozenset(
     {
-        "__getitem__",
-        "__setitem__",
-        "index",
-        "_unsafe_index",
-        "index_put",
-        "_unsafe_index_put",
-        "_index_put_impl",
-        "take",
-        "put",
-        "index_fill",
+        *("gather", "index_select", "index_select_copy", "scatter", "scatter_add", "scatter_reduce"),
+        *("index_add", "index_copy", "index_reduce", "multi_margin_loss", "take_along_dim"),
     }
-)
+)  # calls that take no negative indices; of others that pick along axes, some do
 MOST = 2**62
 _SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "copy"})
 
@@ -78,6 +70,7 @@ def _unpooled(node: Node) -> Picked:
     yield node.inputs[1], product(node.params["size"]), None
 
 
+_ALONG_AXES = frozenset({"take", "take_along_axis", "scatter", "gather_nd", "scatter_nd"})
 # operation -> (indices, how many there are to choose from, one number that is allowed besides)
 PICKING: dict[str, Callable[[Node], Picked]] = {
     "take": _along_axis,
@@ -102,7 +95,7 @@ def note_bounds(b: TorchBuilder, key: str, made: Iterable[Node]) -> None:
     for node in made:
         for indices, size, besides in PICKING.get(node.op, _nothing)(node):
             if (given := _as_given(indices, b.graph.inputs)) is not None:
-                b.bound(given, -size if key in _COUNT_FROM_THE_END else 0, size, besides)
+                b.bound(given, -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else 0, size, besides)
 
 
 def _nothing(node: Node) -> Picked:

@@ -35,10 +35,11 @@ def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bo
 
 @rows.row("take_along_dim")
 def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = None) -> Any:
-    """torch.take_along_dim: the other axes broadcast; without ``dim`` into the flattened array."""
+    """torch.take_along_dim: the other axes broadcast; without ``dim`` into the flattened array. Along ``dim`` indices go round, however large they are."""
     if dim is None:
         return b.take(ravel(b, input), ravel(b, indices), axis=0)
-    return b.take_along_axis(input, indices, axis=axis(dim, input.ndim))
+    place = axis(dim, input.ndim)
+    return b.take_along_axis(input, b.remainder(indices, input.shape[place]), axis=place)
 
 
 @rows.row("take")
