@@ -193,7 +193,8 @@ def clamp(b: TorchBuilder, input: Any, min: Any = None, max: Any = None) -> Any:
     """torch.clamp."""
     given = [operand for operand in (input, min, max) if operand is not None]
     promoted = iter(b.promote(*given))
-    x, low, high = (None if operand is None else next(promoted) for operand in (input, min, max))
+    operands: list[Any] = [None if operand is None else next(promoted) for operand in (input, min, max)]
+    x, low, high = operands
     if x.dtype != "bool":
         return b.clip(x, low, high)
     x = x if low is None else b.logical_or(x, b.array(low, "bool"))
