@@ -6,6 +6,7 @@ A row: function, the arrays of a call that torch takes, and of calls that it ref
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -154,6 +155,14 @@ def test_a_graph_without_original_says_which_indices_are_wrong(to: str) -> None:
         graph(ints([0, 4]), x(4, 3))
     with pytest.raises(GuardFailed, match=r"indices input do not lie in \[0, 4\)"):
         graph.functional({}, ints([0, 4]), x(4, 3))
+
+
+def test_a_loaded_graph_looks_at_indices_too(tmp_path: Path) -> None:
+    graph_compiler.compile(F.embedding, to="numpy", args=(ints([0, 3]), x(4, 3))).save(tmp_path / "graph.zip")
+    graph = graph_compiler.load(tmp_path / "graph.zip")
+    assert graph(ints([0, 4]), x(5, 3)).shape == (1, 2, 3)
+    with pytest.raises(GuardFailed, match=r"indices input do not lie in \[0, 4\)"):
+        graph(ints([0, -1]), x(4, 3))
 
 
 def test_indices_are_not_looked_at_inside_of_jit() -> None:

@@ -240,6 +240,8 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     ),
     "code as a further keyword": put("notes", value={"extra_keywords": ["a", "0 or __import__('os').abort()"]}),
     "further keywords that are no names": put("notes", value={"extra_keywords": {"!": "tuple", "v": [1, 2]}}),
+    "bounds of nothing": put("notes", value={"bounds": [{"!": "tuple", "v": [1, 0, 4, None]}]}),
+    "code as a bound": put("notes", value={"bounds": [{"!": "tuple", "v": [{"!": "value", "v": 0}, 0, "evil()", None]}]}),
     "deep nesting": put("outputs", value=json.loads("[" * 900 + "]" * 900)),
 }
 

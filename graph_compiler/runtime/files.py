@@ -318,6 +318,19 @@ def _check_notes(graph: IRGraph) -> None:
         matching(NAME, fact)
         if not isinstance(expected, list) or len(expected) > count or not all(type(item) is bool for item in expected):
             raise InvalidFile(f"{fact} is no fact of inputs")
+    rows = graph.notes.get("bounds", [])
+    if not isinstance(rows, list) or not all(_is_bound(row, graph.inputs) for row in rows):
+        raise InvalidFile("bounds are those of no inputs")
+
+
+def _is_bound(row: Any, inputs: list[Value]) -> bool:
+    """An input, where its elements begin and end, and one that is allowed besides; sizes are those of inputs."""
+    if not isinstance(row, tuple) or len(row) != 4 or not isinstance(row[0], Value) or row[0] not in inputs:
+        return False
+    if not all(type(item) is int or isinstance(item, Size) for item in row[1:3]) or type(row[3]) not in (int, type(None)):
+        return False
+    symbols = [symbol for item in row[1:3] if isinstance(item, Size) for symbol in item.symbols()]
+    return all(symbol.source in inputs and symbol.kind == "size" for symbol in symbols)
 
 
 def _check_words(graph: IRGraph) -> None:
