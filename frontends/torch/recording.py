@@ -137,7 +137,14 @@ def _attempt(request: Request, keys: KeySizes, caches: Caches, compiled: bool) -
                 (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
             )
             watched = active.looking_after(state.world)
-            with refusing(request.name), watched, capture.isolated(), taken_for_arrays(), TrainingReads() as asked, compiling(compiled) as claim:
+            with (
+                refusing(request.name),
+                watched,
+                capture.isolated(),
+                taken_for_arrays(),
+                TrainingReads() as asked,
+                compiling(compiled) as claim,
+            ):
                 result = function(*again_args, **again_kwargs)
                 seen = capture._quietly(kept, result) if claim.asked else []
             found = state.finish(capture, containers)

@@ -25,7 +25,14 @@ NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
 _FACTS = ("key", "writes", "views", "result", "no_grad", "aside", "random", "strided")
-_NOTES = ("bounds", "extra_keywords", "input_facts", "same_inputs", "written_inputs", "source_only")  # data that the matching of calls needs
+_NOTES = (
+    "bounds",
+    "extra_keywords",
+    "input_facts",
+    "same_inputs",
+    "written_inputs",
+    "source_only",
+)  # data that the matching of calls needs
 _LOCAL = frozenset({"key", "keys", "raised"})  # said elsewhere in the file, or of use only beside the original
 _KINDS = ("size", "stride", "item")
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
