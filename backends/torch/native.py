@@ -85,8 +85,9 @@ class TorchTarget:
                 f"the original function writes to its argument, but a {type(array).__name__} cannot be written to; pass a tensor or a numpy array, or use graph.functional"
             )
         else:
+            shared = value.untyped_storage().data_ptr() == array.untyped_storage().data_ptr()
             with torch.no_grad():
-                array.copy_(value)
+                array.copy_(value.clone() if shared else value)  # torch copies nothing onto what it is read from
 
     def adopt(self, array: Any) -> Any:
         """As :meth:`convert`: memory is shared."""

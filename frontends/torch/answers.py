@@ -12,13 +12,14 @@ import torch
 from ...errors import TracingError
 from ...sizes import Size, product
 from ...tracing.checks import in_check
-from ...trees import map_structure
+from ...trees import iterate_structure, map_structure
 from . import reads, reshaping, strides
-from .sizes import own, plain, symbolic
+from .sizes import expression_of, own, plain, symbolic
 
 if TYPE_CHECKING:
     from .capture import Capture
 
+_NUMBERS = (bool, int, float, complex)
 _MOST_ELEMENTS = 4096  # a graph that is tied to more than these is of no use to anybody
 
 
@@ -180,6 +181,20 @@ def _new(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     if len(args) == 2 and isinstance(args[1], torch.Size):
         args = (args[0], *args[1])
     return capture.record_call(function, capture.call, "new", args, kwargs)
+
+
+def hand_over(capture: Capture, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
+    """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be followed."""
+    for item in iterate_structure(arguments):
+        size = expression_of(item)
+        if isinstance(size, Size):
+            capture.decide(size)
+    varying = any(capture.recorder.varies(capture.value(tensor)) for tensor in operands)
+    if varying and any(isinstance(item, _NUMBERS) for item in iterate_structure((result,))):
+        raise TracingError(
+            f"{capture.here()}: {capture.call} gives Python {result!r:.80} of a tensor that depends on the inputs, and nothing is known of when this changes. "
+            "Compute it from the tensor's shape or elements"
+        )
 
 
 ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {

@@ -26,7 +26,7 @@ from ...tracing.overlap import fact_of
 from ...tracing.updates import Containers
 from ...trees import Tree, flatten, iterate_structure, map_structure
 from . import kinds, reads
-from .answers import ANSWERS, elements
+from .answers import ANSWERS, elements, hand_over
 from .arguments import opens
 from .autocasting import device_under_autocast, record_cast
 from .generators import SPEC as GENERATOR
@@ -55,8 +55,6 @@ from .threads import StartedThreads
 from .typed import DTYPES
 from .unseen import Unseen
 from .written import Written
-
-_NUMBERS = (bool, int, float, complex)
 
 
 def unrecorded() -> AbstractContextManager[None]:
@@ -264,7 +262,7 @@ class Capture(TorchFunctionMode):
         if made or written or drew:
             self._add_node(name, key, inputs, params, operands, result, made, written, drew)
         else:
-            self._handed_over(result, operands, (args, kwargs))
+            hand_over(self, result, operands, (args, kwargs))
         return result
 
     def _quietly(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -274,19 +272,6 @@ class Capture(TorchFunctionMode):
             return function(*args)
         finally:
             self.unseen.inside_call = before
-
-    def _handed_over(self, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
-        """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be followed."""
-        for item in iterate_structure(arguments):
-            size = expression_of(item)
-            if isinstance(size, Size):
-                self.decide(size)
-        varying = any(self.recorder.varies(self.value(tensor)) for tensor in operands)
-        if varying and any(isinstance(item, _NUMBERS) for item in iterate_structure((result,))):
-            raise TracingError(
-                f"{self.here()}: {self.call} gives Python {result!r:.80} of a tensor that depends on the inputs, and nothing is known of when this changes. "
-                "Compute it from the tensor's shape or elements"
-            )
 
     def _attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The real call. Should it fail and the user's code go on (``try``), that holds for calls of these sizes, and where elements matter, these elements."""

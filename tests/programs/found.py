@@ -192,6 +192,10 @@ def viewed_where_it_fits(x: Any) -> Any:
     return y * 2
 
 
+def written_with_a_part_of_itself(x: Any) -> None:
+    x[...] = x[0]
+
+
 def written_through_einsum(x: Any) -> Any:
     made = torch.einsum("ij->ji", x) * 1
     torch.einsum("ii->i", made[:2, :2]).zero_()
@@ -250,5 +254,8 @@ PROGRAMS = [
     Program("new_of_sizes", lambda: new_of_sizes, _TWO_AXES),
     Program("makes_up_attributes", MakesUp, _TWO_AXES),
     Program("odd_names", OddNames, _calls((2, 3), (4, 3))),
+    Program(
+        "written_with_a_part_of_itself", lambda: written_with_a_part_of_itself, (lambda: (torch.tensor([2, 1], dtype=torch.int8)[::2],),)
+    ),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
 ]
