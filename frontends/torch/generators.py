@@ -79,10 +79,12 @@ class Generators:
         try:
             yield
         finally:
-            for space in spaces:
-                space.manual_seed = seed
-            for followed in self._followed.values():
-                followed.generator.set_state(followed.before)
+            with self._lock:
+                for space in spaces:
+                    space.manual_seed = seed
+                for followed in self._followed.values():
+                    followed.generator.set_state(followed.before)
+                self._followed = {}
 
     def _apart(self, seed: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """``torch.manual_seed``, which another thread may call meanwhile: that is no part of the recording."""
@@ -94,7 +96,7 @@ class Generators:
             with self._lock:
                 generator = seed(number)
                 followed = self._followed.get(id(torch.default_generator))
-                if followed is not None and self.capture is not None:  # the recording may have ended meanwhile
+                if followed is not None:  # the recording may have ended meanwhile
                     followed.put_mark()
                     followed.points.append((followed.state(), self._count()))
             return generator

@@ -64,24 +64,26 @@ class HostDraws:
             self._log.clear()
         try:
             yield
+            self._check_state(states)
         finally:
             with self._lock:
-                now, log = host_state(), list(self._log)
-            for space, name, function in (*replaced, *asked):
-                setattr(space, name, function)
-            restore_host_state(states)
-        if not self.bakes:
-            self._check_state(states, now, log)
+                for space, name, function in (*replaced, *asked):
+                    setattr(space, name, function)
+                restore_host_state(states)
 
-    def _check_state(self, before: Any, now: Any, log: list[Callable[[], Any]]) -> None:
-        """What was drawn is what was seen: the same calls from the state of before lead to the state of now.
+    def _check_state(self, before: Any) -> None:
+        """What was drawn is what was seen: the same calls from the state of before lead to the state of now. Other threads wait meanwhile.
 
         ``setstate`` is not watched, since torch's compiler calls it to put back what it has drawn itself: one that matters shows here.
         """
-        for draw in log:
-            draw()
-        reached = host_state()
-        restore_host_state(before)
+        if self.bakes:
+            return
+        with self._lock:
+            now = host_state()
+            restore_host_state(before)
+            for draw in self._log:
+                draw()
+            reached = host_state()
         if not same_host_state(now, reached):
             raise UnseenDraw(
                 f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that cannot be recorded (by a function imported from "
