@@ -199,7 +199,7 @@ def jax_gradients(graph: Any, names: list[str], inputs: dict[str, Any], options:
         pairs = zip(arrays(output).values(), probes(output), strict=True)
         return sum((array * probe).sum() for array, probe in pairs)
 
-    return dict(jax.grad(loss)({name: graph.parameters[name] for name in names}))
+    return dict(jax.jit(jax.grad(loss))({name: graph.parameters[name] for name in names}))
 
 
 @pytest.mark.parametrize("name", TRAINED)
