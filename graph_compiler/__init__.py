@@ -6,14 +6,35 @@
 Array([[0.5, 0.5]], dtype=float32)
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from . import _rooms as _rooms  # first: from here on a bare checkout finds its backends and frontends
 from . import errors as errors
-from .api import compile as compile
-from .api import load as load
-from .api import transpile as transpile
-from .api import unify as unify
-from .runtime import Graph as Graph
-from .runtime import LazyGraph as LazyGraph
+
+if TYPE_CHECKING:
+    from .api import compile as compile
+    from .api import load as load
+    from .api import transpile as transpile
+    from .api import unify as unify
+    from .runtime import Graph as Graph
+    from .runtime import LazyGraph as LazyGraph
 
 __version__ = "0.1.0.dev0"
 __all__ = ["Graph", "LazyGraph", "__version__", "compile", "errors", "load", "transpile", "unify"]
+
+# A program that may never compile anything pays for none of it: each name brings its module when it is first asked for.
+_MODULES = {"compile": ".api", "load": ".api", "transpile": ".api", "unify": ".api", "Graph": ".runtime", "LazyGraph": ".runtime"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_MODULES[name], __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
