@@ -15,10 +15,12 @@ import time
 from collections import Counter
 from pathlib import Path
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")  # thousands of small programs, each compiled once and run once
 os.environ.setdefault("GRAPH_COMPILER_VERIFY", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for tests/fuzzing
+
+from tests.support.environment import variables
+
+os.environ.update({**variables(), **os.environ})  # before any framework is imported
 
 from tests.fuzzing.check import Setting, Verdict, judge, settings
 from tests.fuzzing.program import Program

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-# Set before any framework is imported. Two pytest processes share two cores: more threads would only wait for each other.
-for variable, value in {
-    "HF_HUB_OFFLINE": "1",
-    "JAX_PLATFORMS": "cpu",
-    "OMP_NUM_THREADS": "1",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "TF_NUM_INTRAOP_THREADS": "1",
-    "TF_NUM_INTEROP_THREADS": "1",
-}.items():
-    os.environ.setdefault(variable, value)
+from tests.support.environment import set_variables
+
+set_variables()  # before any framework is imported
 
 
 @pytest.fixture(scope="session")

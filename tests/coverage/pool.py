@@ -13,17 +13,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from tests.support.environment import variables
+
 from .outcome import CRASHED, TIMEOUT
 
 Record = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[2]
-ENVIRONMENT = {
-    "JAX_PLATFORMS": "cpu",
-    "HF_HUB_OFFLINE": "1",
-    "TF_CPP_MIN_LOG_LEVEL": "3",
-    "XLA_FLAGS": "--xla_backend_optimization_level=0",
-    "OMP_NUM_THREADS": "1",
-}
 CASES_A_PROCESS = 60  # compiled programs and modules pile up
 
 
@@ -69,7 +64,7 @@ class Worker:
                 stderr=subprocess.DEVNULL,
                 text=True,
                 cwd=ROOT,
-                env={**os.environ, **ENVIRONMENT},
+                env={**os.environ, **variables()},
             )
             assert self.process.stdout is not None
             while (line := self.process.stdout.readline()) and line != "ready\n":

@@ -1,0 +1,40 @@
+"""The environment variables of every process that tests: no hub, no accelerator, one thread, and programs that compile quickly."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+
+# Thousands of small programs are compiled once and run once: XLA need not optimise them.
+XLA_FLAGS = ("--xla_backend_optimization_level=0",)
+
+# The older of XLA's two code generators takes half the time for a small program. XLA ends the process for a flag that it does not know.
+XLA_FLAGS_OF_VERSION = {"0.10": ("--xla_cpu_use_fusion_emitters=false", "--xla_cpu_parallel_codegen_split_count=1")}
+
+
+def xla_flags() -> str:
+    """What XLA is told, in the version that is installed."""
+    try:
+        version = importlib.metadata.version("jaxlib")
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+    return " ".join((*XLA_FLAGS, *XLA_FLAGS_OF_VERSION.get(".".join(version.split(".")[:2]), ())))
+
+
+def variables() -> dict[str, str]:
+    """The variables. Two processes share two cores: more threads would only wait for each other."""
+    return {
+        "HF_HUB_OFFLINE": "1",
+        "JAX_PLATFORMS": "cpu",
+        "OMP_NUM_THREADS": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "TF_NUM_INTRAOP_THREADS": "1",
+        "TF_NUM_INTEROP_THREADS": "1",
+        "XLA_FLAGS": xla_flags(),
+    }
+
+
+def set_variables() -> None:
+    """Sets those that the caller did not set; has to be called before any framework is imported."""
+    for variable, value in variables().items():
+        os.environ.setdefault(variable, value)
