@@ -10,8 +10,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.frontends.torch.versions import counts, dict_version  # noqa: E402
+from graph_compiler.frontends.torch.versions import snapshots  # noqa: E402
 from graph_compiler.tracing.conjunction import Fact, conjunction  # noqa: E402
+from graph_compiler.tracing.snapshots import Snapshots, counted, gathered, is_readable, tell, tells  # noqa: E402
+
+SNAPSHOTS = [snapshots] if snapshots is not None else []
 
 
 def test_entries_are_read_only_after_a_change() -> None:
@@ -22,7 +25,7 @@ def test_entries_are_read_only_after_a_change() -> None:
         looks.append(1)
         return entries["scale"] == 2
 
-    holds = conjunction([Fact("{}({})", (is_two, held), of=held)], lambda entries: version["number"])
+    holds = conjunction([Fact("{}({})", (is_two, held), of=held)], counted(lambda entries: version["number"]))
     assert holds() and holds() and len(looks) == 1
     version["number"], held["other"] = 2, 5
     assert holds() and holds() and len(looks) == 2
@@ -35,12 +38,12 @@ def test_entries_are_read_only_after_a_change() -> None:
     assert not holds()
 
 
-@pytest.mark.skipif(dict_version is None, reason="torch gives no versions of dicts")
-def test_versions_follow_attributes_of_modules() -> None:
-    """However an attribute is set, the version of the module's dict is another one."""
-    assert dict_version is not None
+@pytest.mark.parametrize("snapshots", SNAPSHOTS)
+def test_snapshots_follow_attributes_of_modules(snapshots: Snapshots) -> None:
+    """However an attribute is set, the snapshot of the module's dict is another one."""
     module: Any = torch.nn.Dropout(0.5)
-    own, seen = vars(module), set()
+    own, seen = vars(module), []
+    snapshot = snapshots([own, {}], [module])
     for change in (
         lambda: setattr(module, "p", 0.1),
         lambda: own.update(p=0.2),
@@ -48,10 +51,56 @@ def test_versions_follow_attributes_of_modules() -> None:
         module.eval,
         lambda: own.pop("inplace"),
         lambda: setattr(module, "forward", None),
+        lambda: setattr(module, "__class__", torch.nn.Dropout2d),
     ):
-        seen.add(dict_version(own))
+        seen.append(snapshot())
+        assert snapshot() == seen[-1]
         change()
-        assert dict_version(own) not in seen
+        assert snapshot() not in seen
+
+
+@pytest.mark.parametrize("snapshots", SNAPSHOTS)
+def test_a_class_that_was_replaced_is_seen_beside_dicts_that_were_not(snapshots: Snapshots) -> None:
+    module = torch.nn.ReLU()
+    facts = [Fact("{}.__class__ is {}", (module, torch.nn.ReLU), class_of=module), Fact("{}['training']", (vars(module),), of=vars(module))]
+    holds = conjunction(facts, snapshots)
+    assert holds() and holds()
+    module.__class__ = torch.nn.ReLU6
+    assert not holds() and not holds()
+    module.__class__ = torch.nn.ReLU
+    assert holds()
+
+
+def test_a_forward_that_was_replaced_is_seen_where_it_is_inherited_too() -> None:
+    class Base(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x * 2
+
+    class Own(Base):
+        pass
+
+    x = torch.ones(3)
+    graph = graph_compiler.compile(Own(), args=(x,))
+    assert torch.equal(graph(x), x * 2)
+    Base.forward = lambda self, x: x * 3  # type: ignore[method-assign]
+    assert torch.equal(graph(x), x * 3)
+    Own.forward = lambda self, x: x * 4  # type: ignore[method-assign]
+    assert torch.equal(graph(x), x * 4)
+
+
+@pytest.mark.skipif(not is_readable, reason="this Python keeps no versions of dicts in their memory")
+def test_what_is_looked_at_stays_alive() -> None:
+    snapshot = gathered([{"a": 1}], [torch.nn.ReLU()])
+    before = snapshot()
+    garbage = [({number: number}, torch.nn.ReLU()) for number in range(1000)]
+    assert snapshot() == before and len(garbage) == 1000
+
+
+def test_snapshots_that_tell_only_of_dicts_are_not_trusted() -> None:
+    def of_dicts(dicts: Any, objects: Any) -> Any:
+        return lambda: [dict(one) for one in dicts]
+
+    assert not tell(of_dicts)
 
 
 _LOOKS = itertools.count()
@@ -62,7 +111,7 @@ _LOOKS = itertools.count()
 )
 def test_versions_that_miss_changes_or_change_by_themselves_are_not_trusted(version: Any, expected: bool) -> None:
     held = {"n": 0}
-    assert counts(version, held, (held.update(n=number) for number in range(1, 4))) is expected
+    assert tells(lambda: version(held), (held.update(n=number) for number in range(1, 4))) is expected
 
 
 def test_the_same_number_again_is_no_change() -> None:
@@ -82,8 +131,8 @@ def test_the_same_number_again_is_no_change() -> None:
     assert len(graph.variants) == 2
 
 
-@pytest.mark.parametrize("counted", [True, False])
-def test_followers_are_fresh_where_the_facts_hold(counted: bool) -> None:
+@pytest.mark.parametrize("is_counted", [True, False])
+def test_followers_are_fresh_where_the_facts_hold(is_counted: bool) -> None:
     class Doubled:
         def __init__(self, held: dict[str, int]) -> None:
             self.dicts = [held]
@@ -94,7 +143,7 @@ def test_followers_are_fresh_where_the_facts_hold(counted: bool) -> None:
 
     held, version = {"weight": 1}, {"number": 1}
     doubled = Doubled(held)
-    holds = conjunction([], (lambda entries: version["number"]) if counted else None, [doubled])
+    holds = conjunction([], counted(lambda entries: version["number"]) if is_counted else None, [doubled])
     assert holds() and doubled.current == 2
     version["number"], held["weight"] = 2, 5
     assert holds() and doubled.current == 10

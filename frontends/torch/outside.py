@@ -14,6 +14,7 @@ from torch.utils.hooks import RemovableHandle
 from ...tracing import Reach, facts_outside
 from ...tracing.conjunction import Fact
 from ...tracing.outside import Free
+from ...tracing.snapshots import dicts_of_attribute
 from .arguments import is_array
 from .memory import elements_of, is_shared
 
@@ -27,7 +28,7 @@ def outside_of(objects: Iterable[Any], free: Free) -> list[Fact]:
     reach = Reach(objects, _INTERNAL, _is_leaf, _parts, _HIDDEN)
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
-    forwards = [Fact("{}.forward is {}", (cls, cls.forward), f"forward of {cls.__name__}") for cls in classes if not _is_torchs(cls)]
+    forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]
     found = facts_outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), _contents, free)
     return [*hooks.facts(), *forwards, *found]
 
@@ -46,12 +47,17 @@ def _parts(item: Any) -> list[Any]:
     return [type(item).forward, *item._modules.values(), *(hook for name in _HOOKS for hook in vars(item)[name].values())]
 
 
+def _forward(cls: type[torch.nn.Module]) -> list[Fact]:
+    fact = Fact("{}.forward is {}", (cls, cls.forward), f"forward of {cls.__name__}")
+    return [fact._replace(of=held) for held in dicts_of_attribute(cls, "forward")] or [fact]
+
+
 def _of_module(module: torch.nn.Module) -> Iterator[Fact]:
     own, name = vars(module), type(module).__name__
     if children := own["_modules"]:
         yield Fact("[*{}.values()] == {}", (children, [*children.values()]), f"a child of a {name}", children)
     elif own["_parameters"]:
-        yield Fact("{}.__class__ is {}", (module, type(module)), f"the class of a {name}")
+        yield Fact("{}.__class__ is {}", (module, type(module)), f"the class of a {name}", class_of=module)
     if "forward" not in own:
         yield Fact("'forward' not in {}", (own,), f"forward of a {name}", own)
 

@@ -17,7 +17,7 @@ from ...errors import GuardFailed
 from ...tracing.conjunction import conjunction
 from ...tracing.originals import original_of
 from .tensors import spec_of
-from .versions import dict_version, versions_kept
+from .versions import snapshots, versions_kept
 from .watching import Watch
 
 
@@ -41,7 +41,7 @@ class LiveTensors:
 
     @functools.cached_property
     def _is_fresh(self) -> Callable[[], bool]:
-        return conjunction([], dict_version, [self])
+        return conjunction([], snapshots, [self])
 
     def refresh(self) -> None:
         """Reads them again."""

@@ -1,67 +1,28 @@
-"""Versions of dicts, of which Python counts the changes (PEP 509; watched dicts from 3.12 on) and torch's compiler tells the count; and of tensors."""
+"""Snapshots of dicts, from Python's own count of their changes or from that of torch's compiler; and versions of tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
 
-from ...tracing.conjunction import Version
+from ...tracing.snapshots import Snapshots, counted, gathered, is_readable, tell
 
 
-class _Object:
-    step = 0
-
-
-def _stores(item: Any) -> Iterator[None]:
-    """Changes of what an object holds, each done once the loop runs as fast as the interpreter makes it."""
-    for step in range(64):
-        item.step = step
-        yield
-    setattr(item, "other", 1)  # noqa: B010
-    yield
-    del item.other
-    yield
-
-
-def _items(held: dict[str, Any]) -> Iterator[None]:
-    for step in range(64):
-        held["a"] = step
-        yield
-    for change in (lambda: held.update(b=3), lambda: held.pop("a"), held.clear, lambda: held.update(c=1)):
-        change()
-        yield
-
-
-def _counted() -> Version | None:
-    """torch's function, where it is there and does what it is used for here.
-
-    Python 3.13 tells watchers of a dict nothing of attributes that are stored in an object.
-    """
+def _snapshots() -> Snapshots | None:
+    """torch watches dicts where Python tells no version of theirs (from 3.12 on); None where that does not do what it is used for here."""
+    if is_readable:
+        return gathered
     try:
         from torch._C._dynamo.guards import dict_version
     except ImportError:
         return None
-    item, held = _Object(), dict[str, Any]()
-    return dict_version if counts(dict_version, vars(item), _stores(item)) and counts(dict_version, held, _items(held)) else None
+    return found if tell(found := counted(dict_version)) else None
 
 
-def counts(version: Version, held: dict[Any, Any], changes: Iterable[None]) -> bool:
-    """Whether ``version`` gives another number of a dict after each of the ``changes`` made to it, and the same in between.
-
-    >>> held = {}
-    >>> counts(len, held, (held.update({number: 0}) for number in range(3)))
-    True
-    """
-    seen = [version(held)]
-    for _ in changes:
-        seen += [version(held), version(held)]
-    return len(set(seen)) == len(seen) // 2 + 1 and all(a == b for a, b in zip(seen[1::2], seen[2::2]))
-
-
-dict_version: Version | None = _counted()
+snapshots: Snapshots | None = _snapshots()
 
 
 def versions_kept(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:

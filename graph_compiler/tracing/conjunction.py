@@ -6,22 +6,23 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import GuardFailed
+from .snapshots import Snapshots
 
-Version = Callable[[dict[Any, Any]], int]  # of a dict: another number after each change
 _GONE = (KeyError, AttributeError, ValueError, GuardFailed)
 
 
 class Fact(NamedTuple):
     """An expression that is true, and the objects that stand in its braces; ``what`` it tells of, in words.
 
-    ``of`` is the dict whose entries are all that it depends on, where there is one. The expression must be written by graph_compiler
-    itself: it is run.
+    ``of`` is the dict whose entries are all that it depends on, where there is one, ``class_of`` the object whose class is. The expression
+    must be written by graph_compiler itself: it is run.
     """
 
     text: str
     items: tuple[Any, ...]
     what: str = ""
     of: dict[Any, Any] | None = None
+    class_of: Any = None
 
 
 class Follower(Protocol):
@@ -33,11 +34,10 @@ class Follower(Protocol):
         """Computes it again."""
 
 
-def conjunction(facts: Iterable[Fact], version: Version | None = None, followers: Sequence[Follower] = ()) -> Callable[[], bool]:
+def conjunction(facts: Iterable[Fact], snapshots: Snapshots | None = None, followers: Sequence[Follower] = ()) -> Callable[[], bool]:
     """A function that tells whether all facts hold: straight-line code, three times as fast as a loop over them in C.
 
-    With ``version``, what depends on a dict is looked at only where the version of the dict has changed. A model's attributes lie
-    apart in memory: to read one number of each dict, and not the entries, costs a third (measured between the calls of a small model).
+    With ``snapshots``, what depends on a dict or a class is looked at only where a snapshot of all of them has changed.
     Where the facts hold, ``followers`` are up to date.
 
     >>> held = {"step": 1}
@@ -46,10 +46,10 @@ def conjunction(facts: Iterable[Fact], version: Version | None = None, followers
     (True, None, False)
     """
     known = list(facts)
-    if version is None:
+    if snapshots is None:
         return _straight([*known, *(Fact("{}() is None", (follower.refresh,)) for follower in followers)])
-    watched = _versioned([fact for fact in known if fact.of is not None], version, followers)
-    return _straight([*watched, *(fact for fact in known if fact.of is None)])
+    seen = [fact for fact in known if fact.of is not None or fact.class_of is not None]
+    return _straight([*_seen_by(snapshots, seen, followers), *(fact for fact in known if fact.of is None and fact.class_of is None)])
 
 
 def first_broken(facts: Iterable[Fact]) -> str:
@@ -69,24 +69,28 @@ def _straight(facts: list[Fact]) -> Callable[[], bool]:
     return holds
 
 
-def _versioned(facts: list[Fact], version: Version, followers: Sequence[Follower]) -> list[Fact]:
-    """One fact for all of these: no dict has changed since they held, and the followers were refreshed."""
-    watched = (*(fact.of for fact in facts), *(held for follower in followers for held in follower.dicts))
-    dicts = list({id(held): held for held in watched}.values())
+def _seen_by(snapshots: Snapshots, facts: list[Fact], followers: Sequence[Follower]) -> list[Fact]:
+    """One fact for all of these: nothing has changed since they held, and the followers were refreshed."""
+    dicts = _distinct([*(fact.of for fact in facts if fact.of is not None), *(held for follower in followers for held in follower.dicts)])
+    objects = _distinct([fact.class_of for fact in facts if fact.class_of is not None])
+    if not dicts and not objects:
+        return []
     entries = _straight(facts)
-    stamps: list[int] = []
+    held: list[Any] = [None]
 
-    def hold_still(seen: list[int]) -> bool:
+    def hold_still(seen: Any) -> bool:
         if not entries():
             return False
         for follower in followers:
             follower.refresh()
-        stamps[:] = seen  # read before the entries: what changes meanwhile shows at the next call
+        held[0] = seen  # taken before the entries were read: what changes meanwhile shows at the next call
         return True
 
-    read = ", ".join("{}({})" for _ in dicts)
-    calls = [item for one in dicts for item in (version, one)]
-    return [Fact(f"((seen := [{read}]) == {{}} or {{}}(seen))", (*calls, stamps, hold_still))] if dicts else []
+    return [Fact("((seen := {}()) == {}[0] or {}(seen))", (snapshots(dicts, objects), held, hold_still))]
+
+
+def _distinct(items: Iterable[Any]) -> list[Any]:
+    return list({id(item): item for item in items}.values())
 
 
 def _bind(bound: dict[str, Any], item: Any) -> str:
