@@ -14,6 +14,7 @@ from .programs import (
     found,
     guards,
     initialising,
+    memory,
     places,
     signatures,
     sizes,
@@ -39,6 +40,7 @@ TABLES = {
     "wrappers": wrappers,
     "transforms": transforms,
     "found": found,
+    "memory": memory,
 }
 CASES = [
     pytest.param(table, program, to, id=f"{table}-{program.name}-{to}")
@@ -47,7 +49,7 @@ CASES = [
     for to in program.targets
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
-BEFORE = {"views": (), "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",)}
+BEFORE = {"views": (), "memory": (), "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",)}
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]
 # JAX compiles each operation of a call: each second program always, all with -m slow.
 EAGER = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...ir.graph import Graph
+from ...passes import own_effects
 from ...passes.own_results import own_results as _own_results
 
 # Operations whose row may give a view of the first array, or the array itself.
@@ -16,5 +17,7 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def own_results(graph: Graph) -> tuple[Graph, bool]:
-    """Results as arrays of their own: no memory shared with arguments, weights or one another, no numpy scalars."""
-    return _own_results(graph, VIEWS, READ_ONLY, scalars=True)
+    """Results as arrays of their own: no memory shared with arguments, weights or one another, no numpy scalars; and what is written to arguments is whole until then."""
+    graph, separated = own_effects(graph, VIEWS | READ_ONLY)
+    graph, copied = _own_results(graph, VIEWS, READ_ONLY, scalars=True)
+    return graph, separated or copied
