@@ -117,7 +117,7 @@ def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _contiguous(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
-    capture.depends_on("is_contiguous", args[0])
+    capture.depends_on("layout", args[0])
     return capture.run(function, args, kwargs)
 
 

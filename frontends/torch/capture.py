@@ -36,6 +36,7 @@ from .history import History
 from .host_draws import HostDraws
 from .indices import with_numbers
 from .keys import KeySizes
+from .layouts import Layouts
 from .meeting import met
 from .memory import Memory
 from .modes import unwound, without
@@ -82,7 +83,7 @@ class Capture(TorchFunctionMode):
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
         self.count_call_inputs = 0
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
-        self.written, self.rules = Written(self), Rules(self)
+        self.written, self.rules, self.layouts = Written(self), Rules(self), Layouts(self)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
@@ -151,7 +152,7 @@ class Capture(TorchFunctionMode):
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
-        for part in (self.unseen, self.host_draws, self.generators, self.history, self.written, self.rules):
+        for part in (self.unseen, self.host_draws, self.generators, self.history, self.written, self.rules, self.layouts):
             part.capture = None
 
     def add_number(self, name: str, number: Any) -> Value:
@@ -174,6 +175,7 @@ class Capture(TorchFunctionMode):
         self.memory.note(tensor, value)
         self.gradients.add(tensor)
         self.history.add(value)
+        self.layouts.add_input(value, tensor)
 
     # ------------------------------------------------------------------------------ every call comes here
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -222,7 +224,7 @@ class Capture(TorchFunctionMode):
             return elements(self, function, args, kwargs)
         return self.record_call(function, name, row_key(name), args, kwargs)
 
-    def fix_all_sizes(self) -> None:
+    def fix_all_sizes(self, origin: Origin | None = None) -> None:
         """Sizes went into code that cannot be seen: from here on they are what they are."""
         graph = self.recorder.graph
         depending_on_data = (value for node in graph.nodes if node.facts["key"] in kinds.DATA_SIZED for value in node.outputs)
@@ -230,7 +232,7 @@ class Capture(TorchFunctionMode):
             for axis in range(value.ndim):
                 size = self.size(value, axis)
                 if isinstance(size, Size):
-                    self.decide(size)
+                    self.recorder.decide_size(size, origin or self.here())
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
@@ -257,7 +259,7 @@ class Capture(TorchFunctionMode):
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
         made = self._made(key, result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
-            self.depends_on("is_contiguous", made[0])
+            self.depends_on("layout", made[0])
         drew = self._quietly(self.generators.drew, generators)
         if made or written or drew:
             self._add_node(name, key, inputs, params, operands, result, made, written, drew)
@@ -285,7 +287,7 @@ class Capture(TorchFunctionMode):
             raise
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
-        """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``is_contiguous``) is as it is now."""
+        """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``layout``) is as it is now."""
         value = self.value(tensor)
         if self.recorder.varies(value) and not self.is_weight(value):
             self.note_fact(fact)
@@ -314,6 +316,7 @@ class Capture(TorchFunctionMode):
         facts["result"] = map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result)
         self._note_views(made, memory, node.outputs, facts)
         self.history.follow(node, written)
+        self.layouts.follow(node, key, made, operands)
         for tensor, value in zip(made, node.outputs):
             self.memory.note(tensor, value)
         assume = STRUCTURE.get(key)

@@ -8,7 +8,6 @@ from ...errors import TracingError
 from ...ir.graph import Graph
 from ...passes.aliases import Aliases
 from ...tracing.overlap import NO_ARRAY, overlap
-from . import kinds
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -25,7 +24,7 @@ def note_sharing(capture: Capture, graph: Graph) -> None:
     aliases = Aliases(graph)
     places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
     graph.notes["written_inputs"] = places
-    _note_strides(capture, graph, aliases)
+    capture.layouts.rely_on_copies(graph)
     apart = sorted({first for first in graph.notes["same_inputs"] if first != NO_ARRAY})
     tensors = [tensor for index in apart if (tensor := capture.input_tensors[index]) is not None]
     if overlap(tensors, [apart.index(graph.notes["same_inputs"][index]) for index in places]):
@@ -33,11 +32,3 @@ def note_sharing(capture: Capture, graph: Graph) -> None:
             f"{graph.name} writes to an argument that shares memory with another one, or whose elements share memory (expand, unfold), "
             "which cannot be recorded; pass a copy of it"
         )
-
-
-def _note_strides(capture: Capture, graph: Graph, aliases: Aliases) -> None:
-    """A write to what is a view or a copy of an input, as its strides say, reaches the input or does not."""
-    for node in graph.nodes:
-        sources = {aliases.base_of(value) for value in node.uses[:1]}.intersection(graph.inputs)
-        if sources and node.facts["key"] in kinds.BY_STRIDES and not sources.union(node.outputs).isdisjoint(aliases.written):
-            capture.note_fact("is_contiguous")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def stride(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """``Tensor.stride``: symbols, but outside of torch those of a view are numbers, for the sizes of now."""
     value, steps = capture.value(args[0]), args[0].stride()
-    capture.depends_on("is_contiguous", args[0])
+    capture.depends_on("layout", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
         return function(*args, **kwargs)
     if not capture.for_torch and value.node is not None and not args[0].is_contiguous():
@@ -38,7 +38,7 @@ def on_owner(capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     owner = tensor if fills_memory(tensor) else _owner(capture, tensor)
     if owner is None:
         return args, kwargs
-    capture.depends_on("is_contiguous", owner)
+    capture.depends_on("layout", owner)
     if offset is not None:
         capture.depends_on("storage_offset", owner)
     if owner is tensor:

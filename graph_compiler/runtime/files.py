@@ -316,11 +316,16 @@ def _check_notes(graph: IRGraph) -> None:
         raise InvalidFile("there are fewer inputs")
     for fact, expected in graph.notes.get("input_facts", {}).items():
         matching(NAME, fact)
-        if not isinstance(expected, list) or len(expected) > count or not all(type(item) is bool for item in expected):
+        if not isinstance(expected, list) or len(expected) > count or not all(map(_is_fact, expected)):
             raise InvalidFile(f"{fact} is no fact of inputs")
     rows = graph.notes.get("bounds", [])
     if not isinstance(rows, list) or not all(_is_bound(row, graph.inputs) for row in rows):
         raise InvalidFile("bounds are those of no inputs")
+
+
+def _is_fact(item: Any) -> bool:
+    """Yes or no, or the order of axes in memory."""
+    return type(item) is bool or isinstance(item, tuple) and all(type(number) is int for number in item)
 
 
 def _is_bound(row: Any, inputs: list[Value]) -> bool:

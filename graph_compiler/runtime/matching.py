@@ -165,7 +165,8 @@ class _Matcher:
         for fact, expected in self.graph.notes.get("input_facts", {}).items():
             for index in range(len(expected)):
                 self.bound["fact_of"] = fact_of
-                self._require(f"fact_of(given_{index}, {fact!r}) is {expected[index]}")
+                relation = "is" if isinstance(expected[index], bool) else "=="
+                self._require(f"fact_of(given_{index}, {fact!r}) {relation} {expected[index]}")
         if written := self.graph.notes.get("written_inputs"):
             self.bound["overlap"] = overlap
             self._require(

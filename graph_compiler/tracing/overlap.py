@@ -1,19 +1,44 @@
-"""Facts of the arrays of a call that no dtype or shape tells: whether they share memory, need a gradient, are contiguous."""
+"""Facts of the arrays of a call that no dtype or shape tells: whether they share memory, need a gradient, in which order their elements lie."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Union
 
 NO_ARRAY = -1  # stands in the list of inputs that are one object for an input that is no array
 
 
-def fact_of(array: Any, fact: str) -> bool:
-    """``requires_grad`` or ``is_contiguous`` of a tensor or numpy array; what has no such fact needs no gradient and is contiguous."""
+Fact = Union[bool, tuple[int, ...]]
+
+
+def fact_of(array: Any, fact: str) -> Fact:
+    """``requires_grad``, ``is_contiguous`` or ``layout`` of a tensor or numpy array; what has no such fact needs no gradient and is contiguous."""
+    if fact == "layout":
+        return _layout(array)
     if fact == "is_contiguous" and hasattr(array, "flags"):
         return bool(array.flags.c_contiguous)
     found = getattr(array, fact, fact == "is_contiguous")
     return bool(found() if callable(found) else found)
+
+
+def _layout(array: Any) -> Fact:
+    """True for row-major order; else the axes from the outermost to the innermost one in memory, and the steps where there are gaps.
+
+    >>> import numpy as np
+    >>> x = np.zeros((2, 3, 4))
+    >>> _layout(x), _layout(x.transpose(0, 2, 1)), _layout(x[..., ::2])
+    (True, (0, 2, 1), (0, 1, 2, 12, 4, 2))
+    """
+    if fact_of(array, "is_contiguous"):
+        return True
+    steps = array.stride() if hasattr(array, "stride") else tuple(step // array.itemsize for step in array.strides)
+    order = tuple(sorted((axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -steps[axis]))
+    reach = 1
+    for axis in reversed(order):
+        if steps[axis] != reach:
+            return (*order, *steps)
+        reach *= array.shape[axis]
+    return order
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:

@@ -39,4 +39,56 @@ def swapped_in_part(a: Any, b: Any) -> None:
     b[:] = row
 
 
-PROGRAMS = [Program(f.__name__, lambda f=f: f, _pairs(2, 3)) for f in (swapped, swapped_with_views, swapped_in_part)]
+# ---------------------------------------------------------------------------------------------- the layout decides what is a view
+_LAYOUTS = (
+    lambda: (_x(3, 4),),
+    lambda: (_x(4, 3).t(),),
+    lambda: (_x(1, 4),),
+    lambda: (_x(5, 2),),
+    lambda: (_x(3, 8)[:, ::2],),
+    lambda: (_x(6, 5).t(),),
+)
+
+
+def view_or_copy_of_computed(x: Any) -> Any:
+    made = x * 1
+    made.reshape(-1).add_(1)
+    return made
+
+
+def view_or_copy_of_permuted(x: Any) -> Any:
+    """Whether it is a copy depends on sizes."""
+    made = x * 1
+    flat = made.t().reshape(-1)
+    flat.add_(1)
+    return made, flat
+
+
+def view_or_copy_of_part(x: Any) -> Any:
+    made = x * 1
+    flat = made[:, :2].flatten()
+    made.add_(1)
+    return flat, made
+
+
+def itself_or_copy(x: Any) -> Any:
+    """Where the first is contiguous, both are one tensor."""
+    made = x * 1
+    other = made.contiguous()
+    other.add_(1)
+    return made, other
+
+
+def axes_that_are_split(x: Any) -> Any:
+    """A view of every layout."""
+    return x.view(x.shape[0], 1, -1, 1) * 2
+
+
+PROGRAMS = [
+    *(Program(f.__name__, lambda f=f: f, _pairs(2, 3)) for f in (swapped, swapped_with_views, swapped_in_part)),
+    *(
+        Program(f.__name__, lambda f=f: f, _LAYOUTS)
+        for f in (view_or_copy_of_computed, view_or_copy_of_permuted, view_or_copy_of_part, itself_or_copy)
+    ),
+    Program("axes_that_are_split", lambda: axes_that_are_split, _LAYOUTS, variants=1),
+]
