@@ -1,4 +1,4 @@
-"""What torch refuses is refused by a graph that was recorded with a call of the same signature: indices, elements, and sizes of all kinds.
+"""What torch refuses is refused by a graph that was recorded with a call of the same signature: indices, elements, matrices, sizes, and layouts in memory.
 
 A row: function, the arrays of a call that torch takes, and of calls that it refuses. Whole numbers are indices.
 """
@@ -79,6 +79,18 @@ ELEMENTS: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "masked_scatter": (torch.masked_scatter, (x(4), x(4) > 0.5, x(3)), ((x(4), x(4) > 0, x(3)),)),
     "masked_fill": (torch.masked_fill, (ints(1, 2), x(2) > 0, torch.tensor(1 + 0j)), ((ints(1, 2), x(2) > 0, torch.tensor(1 + 2j)),)),
 }
+_SINGULAR, _INDEFINITE = torch.tensor([[1.0, 2], [2, 4]]), torch.tensor([[-1.0, 0], [0, 1]])
+_REGULAR = torch.tensor([[3.0, 1], [1, 2]])
+MATRICES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
+    "inverse": (lambda a: a.inverse() + 1, (_REGULAR,), ((_SINGULAR,),)),
+    "inverse-of-many": (torch.linalg.inv, (torch.stack([_REGULAR, _REGULAR]),), ((torch.stack([_REGULAR, _SINGULAR]),),)),
+    "solve": (torch.linalg.solve, (_REGULAR, x(2)), ((_SINGULAR, x(2)),)),
+    "matrix_power": (lambda a: torch.linalg.matrix_power(a, -2), (_REGULAR,), ((_SINGULAR,),)),
+    "cholesky": (torch.linalg.cholesky, (_REGULAR,), ((_SINGULAR,), (_INDEFINITE,), (_REGULAR * float("nan"),))),
+    "lu_factor": (torch.linalg.lu_factor, (_REGULAR,), ((_SINGULAR,),)),
+    "svdvals": (torch.linalg.svdvals, (_REGULAR,), ((_REGULAR * float("nan"),),)),
+    "tensorinv": (lambda a: torch.linalg.tensorinv(a, ind=1), (_REGULAR,), ((_SINGULAR,),)),
+}
 SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "max_pool1d": (lambda a: F.max_pool1d(a, 3), (x(1, 2, 6),), ((x(1, 2, 2),), (x(1, 0, 6),))),
     "max_pool2d-padded": (lambda a: F.max_pool2d(a, 3, 2, 1), (x(1, 2, 6, 5),), ((x(1, 2, 0, 5),),)),
@@ -131,7 +143,21 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "slice_scatter": (lambda a, v: torch.slice_scatter(a, v, 0, 1, 3), (x(4, 3), x(2, 3)), ((x(4, 3), x(1, 3)), (x(4, 3), x(2, 1)))),
     "diagonal_scatter": (torch.diagonal_scatter, (x(3, 3), x(3)), ((x(3, 3), x(1)),)),
 }
-ROWS = {**{f"{name}-indices": row for name, row in INDICES.items()}, **ELEMENTS, **SIZES}
+# Arrays whose elements lie in another order in memory, or have gaps: the sizes are those of a call that is taken.
+LAYOUTS: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
+    "view": (lambda a: a.view(-1) + 1, (x(3, 4),), ((x(4, 3).t(),), (x(3, 8)[:, :4],), (x(4).expand(3, 4),))),
+    "view-of-permuted": (lambda a: a.t().view(-1) + 1, (x(4, 3).t(),), ((x(3, 4),), (x(3, 8)[:, :4],))),
+    "view-of-computed": (lambda a: (a * 2).view(-1), (x(3, 4),), ((x(4, 3).t(),),)),
+    "view-of-convolved": (
+        lambda a: F.conv2d(a, torch.ones(4, 3, 2, 2)).view(a.shape[0], -1),
+        (x(2, 3, 4, 4),),
+        ((x(2, 4, 4, 3).permute(0, 3, 1, 2),),),
+    ),
+    "view-where-sizes-decide": (lambda a: a[:, :2].view(-1) + 1, (x(3, 2),), ((x(3, 4),),)),
+    "view-as-other-type": (lambda a: a.view(torch.int16), (x(3, 4),), ((x(4, 3).t(),),)),
+    "view-as-complex": (lambda a: torch.view_as_complex(a) * 1, (x(3, 2),), ((x(2, 3).t(),),)),
+}
+ROWS = {**{f"{name}-indices": row for name, row in INDICES.items()}, **ELEMENTS, **MATRICES, **SIZES, **LAYOUTS}
 
 
 @pytest.mark.parametrize("to", ["jax", "tensorflow", "numpy"])

@@ -461,8 +461,6 @@ _FOREIGN = dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor")
 _ERRORS = {"data_pointer": _FOREIGN, "stride_branch": {ELSEWHERE: "not contiguous"}}
 LIMITATIONS = {
     **{("size_type", to): "a size passes for an int with isinstance while recording, but type(size) is another" for to in TARGETS},
-    ("tries_value", "jax"): "jax gives NaN where torch raises because of elements",
-    ("tries_value", "tensorflow"): "tensorflow gives NaN where torch raises because of elements",
     ("tries_index_of_elements", "jax"): "jax takes the last element where an index is too large and torch raises",
 }
 PROGRAMS = [

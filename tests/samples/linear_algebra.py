@@ -309,6 +309,12 @@ def lu_solved(x: torch.Tensor, right: torch.Tensor, **options: Any) -> torch.Ten
     return torch.linalg.lu_solve(*torch.linalg.lu_factor(x), right, **options)
 
 
+def lu_of_singular(x: torch.Tensor) -> Any:
+    """torch.linalg.lu_factor_ex of a matrix with an empty third column among others that are regular: which pivot is 0 is told."""
+    singular = x * torch.tensor([1.0, 1.0, 0.0])
+    return torch.linalg.lu_factor_ex(torch.stack([x, singular, x]))
+
+
 def old_lu_solved(x: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """torch.lu_solve."""
     return quietly(torch.lu_solve, right, *quietly(torch.lu, x))
@@ -353,6 +359,7 @@ def _decompositions() -> list[Sample]:
         Sample(product_of_eig, (complex_,)),
         Sample(_LINALG.lu_factor, (square,), other=(later,)),
         Sample(_LINALG.lu_factor_ex, (stack,), other=(array(3, 5, 4),)),
+        Sample(lu_of_singular, (later,)),
         Sample(old_lu_solved, (square, array(4, 2)), other=(later, array(3, 5))),
         Sample(householder, (tall, array(5, 2)), other=(array(6, 4), array(6, 3))),
     ]

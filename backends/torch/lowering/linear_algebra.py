@@ -9,7 +9,7 @@ from ...rows import Operand
 from .table import rows
 from .texts import call, tensor, unless
 
-_LINALG = ("det", "eig", "eigvals", "inv", "lu", "lu_factor", "matrix_exp", "slogdet", "svdvals")
+_LINALG = ("det", "eig", "eigvals", "inv", "lu", "matrix_exp", "slogdet", "svdvals")
 
 rows.table({name: f"torch.linalg.{name}({{x}})" for name in _LINALG})
 rows.table(
@@ -33,6 +33,7 @@ rows.table(
         "cholesky_solve": "torch.cholesky_solve({x2}, {x1}, {upper=})",
         "cholesky_inverse": "torch.cholesky_inverse({x}, {upper=})",
         "tensorsolve": "torch.linalg.tensorsolve({x1}, {x2})",
+        "lu_factor": "torch.linalg.lu_factor_ex({x})[:2]",
         "tensorinv": "torch.linalg.tensorinv({x}, {ind=})",
         "lu_unpack": "torch.lu_unpack({lu}, {pivots})",
         "lu_solve": "torch.linalg.lu_solve({lu}, {pivots}, {x2}, {left=}, {adjoint=})",

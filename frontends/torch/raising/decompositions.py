@@ -305,20 +305,34 @@ def linalg_lu(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
 def linalg_lu_factor(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
     """torch.linalg.lu_factor."""
     _need_pivoting(pivot)
-    return b.lu_factor(A)
+    factors, pivots = b.lu_factor(A)
+    b.expect(b.all(b.not_equal(_lu_diagonal(b, factors), 0)), True)
+    return factors, pivots
 
 
-@rows.row("linalg_lu_factor_ex")
-def linalg_lu_factor_ex(b: TorchBuilder, A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """torch.linalg.lu_factor_ex."""
-    return (*linalg_lu_factor(b, A, pivot=pivot), _status(b, A))
+def _lu_diagonal(b: TorchBuilder, factors: Any) -> Any:
+    return b.diagonal(factors)
 
 
-@rows.row("lu", "_lu_with_info")
-def lu(b: TorchBuilder, A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None, check_errors: bool = False) -> Any:
-    """torch.lu: what linalg.lu_factor gives."""
-    factors = linalg_lu_factor(b, A, pivot=pivot)
-    return (*factors, _status(b, A)) if get_infos else factors
+def _lu_status(b: TorchBuilder, factors: Any) -> Any:
+    """What LAPACK reports: the number of the first pivot that is 0, counted from 1, or 0 for each matrix."""
+    is_zero = b.equal(_lu_diagonal(b, factors), 0)
+    first = b.astype(b.argmax(b.astype(is_zero, dtype="int32"), axis=-1), dtype="int32")
+    return b.where(b.any(is_zero, axis=-1), b.add(first, 1), 0)
+
+
+@rows.row("linalg_lu_factor_ex", "_lu_with_info")
+def linalg_lu_factor_ex(b: TorchBuilder, A: Any, pivot: bool = True, check_errors: bool = False) -> Any:
+    """torch.linalg.lu_factor_ex, of a singular matrix too where errors are not checked."""
+    _need_pivoting(pivot)
+    factors, pivots = linalg_lu_factor(b, A) if check_errors else b.lu_factor(A)
+    return factors, pivots, _lu_status(b, factors)
+
+
+@rows.row("lu")
+def lu(b: TorchBuilder, A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
+    """torch.lu: what linalg.lu_factor gives, of a singular matrix too."""
+    return linalg_lu_factor_ex(b, A, pivot)[: 3 if get_infos else 2]
 
 
 @rows.row("lu_unpack")

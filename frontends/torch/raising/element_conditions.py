@@ -1,4 +1,4 @@
-"""Elements that torch refuses at a look, where a target would compute with them: weights below 0, a divisor 0 among integers.
+"""Elements that torch refuses at a look, where a target would compute with them: weights below 0, a divisor 0 among integers, a singular matrix.
 
 They are told by the canonical operations that a call becomes, looked at beside the result, and the call is made again in torch, which raises.
 """
@@ -52,6 +52,31 @@ def _enough(b: TorchBuilder, node: Node) -> Any:
     return b.less_equal(b.count_nonzero(node.inputs[1]), product(node.inputs[2].shape))
 
 
+def _inverse_exists(b: TorchBuilder, node: Node) -> Any:
+    """Finite numbers have given finite ones: elimination divides by the pivots."""
+    given = [_are_finite(b, x) for x in node.inputs]
+    is_finite = _are_finite(b, node.outputs[0])
+    return b.logical_or(is_finite, b.logical_not(given[0] if len(given) == 1 else b.logical_and(*given)))
+
+
+def _power(b: TorchBuilder, node: Node) -> Any:
+    return _inverse_exists(b, node) if node.params["n"] < 0 else None
+
+
+def _is_positive_definite(b: TorchBuilder, node: Node) -> Any:
+    """The decomposition takes square roots of what must be positive."""
+    return b.logical_not(b.any(b.isnan(node.outputs[0])))
+
+
+def _converges(b: TorchBuilder, node: Node) -> Any:
+    """Singular values are those of finite numbers."""
+    return None if node.params.get("hermitian") else _are_finite(b, node.inputs[0])
+
+
+def _are_finite(b: TorchBuilder, x: Any) -> Any:
+    return b.all(b.isfinite(x))
+
+
 # operation -> the condition, an array of bools, or None where there is nothing to look at
 CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
     "random_bernoulli": _probabilities,
@@ -60,6 +85,10 @@ CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
     "quantile": _quantiles,
     "cov": _repetitions,
     "masked_scatter": _enough,
+    **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), _inverse_exists),
+    "matrix_power": _power,
+    "cholesky": _is_positive_definite,
+    **dict.fromkeys(("svd", "svdvals", "pinv", "matrix_rank", "lstsq"), _converges),
     **dict.fromkeys(("floor_divide", "trunc_divide", "remainder", "fmod"), _divisor),
 }
 
