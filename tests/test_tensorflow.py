@@ -164,6 +164,21 @@ def test_a_guard_on_elements_is_checked_in_a_tf_function() -> None:
         traced(-tf.ones([3]))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.masked_fill(~(x < 1), 5.0),
+        lambda x: torch.where(torch.logical_not(x >= 0), x, 2.0),
+        lambda x: x * 2 if torch.logical_not(x.sum() > 0) else x - 1,
+    ],
+)
+def test_nan_is_neither_above_nor_below_in_a_tf_function(function: Any) -> None:
+    """Grappler takes ``not a < b`` for ``a >= b``."""
+    graph = gc.compile(function, to="tensorflow", return_backend_compiled_fn=True)
+    for numbers in ([1.0, -1.0, 2.0], [1.0, float("nan"), 0.5], [-1.0, -2.0, 3.0]):
+        assert_same(graph(torch.tensor(numbers)), function(torch.tensor(numbers)))
+
+
 def test_saved_model(tmp_path: Path) -> None:
     model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3, padding=1), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(2), torch.nn.Flatten())
     graph = gc.transpile(model, to="tensorflow", args=(torch.randn(2, 3, 8, 8),))

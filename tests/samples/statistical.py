@@ -147,6 +147,11 @@ def _quantiles(interpolation: str) -> Sample:
     return Sample(quantiles, (array(6, 4),), {"dim": 0, "interpolation": interpolation}, other=(array(9, 3),))
 
 
+def logcumsumexp_with_nan(x: torch.Tensor) -> torch.Tensor:
+    """torch.logcumsumexp, NaN from the first NaN on."""
+    return torch.logcumsumexp(torch.where(x > 0.5, torch.nan, x), -1)
+
+
 def _running() -> list[Sample]:
     x, other = array(3, 4, 5), array(2, 6, 4)
     samples = _over((torch.cumsum, torch.cumprod, torch.logcumsumexp), x, other, {"dim": 0}, {"dim": -1})
@@ -157,6 +162,7 @@ def _running() -> list[Sample]:
         Sample(torch.cumsum, (array(3, 5, dtype="float16"), 1), {"dtype": torch.float32}),
         Sample(torch.cumprod, (array(3, 5, dtype="complex64"), 1)),
         Sample(torch.logcumsumexp, (array(),), {"dim": 0}),
+        Sample(logcumsumexp_with_nan, (x,), other=(other,)),
         Sample(torch.diff, (bools(3, 6),), other=(bools(2, 4),)),
         Sample(torch.diff, (x,), {"prepend": array(3, 4, 1), "append": array(3, 4, 2)}),
         Sample(torch.diff, (ints(4),), {"append": array(2)}),

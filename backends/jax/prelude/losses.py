@@ -70,7 +70,8 @@ def ctc_loss(
 ) -> jax.Array:
     """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that.
+    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that. What cannot be reached has a very
+    small logarithm and not that of 0, whose gradient is NaN; where no alignment fits, the loss is infinite and the gradient 0.
     """
     time, batch = log_probabilities.shape[:2]
     length = targets.shape[1]
@@ -79,21 +80,23 @@ def ctc_loss(
     labels = jnp.where(places < 2 * target_lengths[:, None] + 1, labels, blank)
     two_back = jnp.pad(labels, ((0, 0), (2, 0)), constant_values=blank)[:, : 2 * length + 1]
     may_skip = (labels != blank) & (labels != two_back)
+    never = float(jnp.finfo(log_probabilities.dtype).min) / 8
     emitted = jnp.take_along_axis(log_probabilities, jnp.broadcast_to(labels, (time, *labels.shape)), axis=2)
 
     def shifted(alpha: jax.Array, by: int) -> jax.Array:
-        return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=-jnp.inf)[:, : 2 * length + 1]
+        return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=never)[:, : 2 * length + 1]
 
     def step(alpha: jax.Array, inputs: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
         now, index = inputs
-        grown = jnp.logaddexp(jnp.logaddexp(alpha, shifted(alpha, 1)), jnp.where(may_skip, shifted(alpha, 2), -jnp.inf)) + now
-        return jnp.where((index < input_lengths)[:, None], grown, alpha), None
+        grown = jnp.logaddexp(jnp.logaddexp(alpha, shifted(alpha, 1)), jnp.where(may_skip, shifted(alpha, 2), never)) + now
+        return jnp.where((index < input_lengths)[:, None], jnp.maximum(grown, never), alpha), None
 
-    before = jnp.where(places == 0, jnp.zeros((), emitted.dtype), -jnp.inf) + jnp.zeros((batch, 1), emitted.dtype)
-    first = jnp.where(places < 2, emitted[0], -jnp.inf)
+    before = jnp.where(places == 0, jnp.zeros((), emitted.dtype), never) + jnp.zeros((batch, 1), emitted.dtype)
+    first = jnp.where(places < 2, jnp.maximum(emitted[0], never), never)
     alpha = jnp.where((input_lengths > 0)[:, None], first, before)
     alpha, _ = lax.scan(step, alpha, (emitted[1:], jnp.arange(1, time)))
     ends = 2 * target_lengths[:, None]
     last = jnp.take_along_axis(alpha, ends, axis=1)[:, 0]
     other = jnp.take_along_axis(alpha, jnp.maximum(ends - 1, 0), axis=1)[:, 0]
-    return -jnp.where(target_lengths > 0, jnp.logaddexp(last, other), last)
+    total = jnp.where(target_lengths > 0, jnp.logaddexp(last, other), last)
+    return jnp.where(total > never / 2, -total, jnp.inf)

@@ -14,6 +14,8 @@ _OPERATORS = {
     "less": "<", "less_equal": "<=", "logical_and": "&", "logical_or": "|", "logical_xor": "^", "not_equal": "!=", "remainder": "%",
     "subtract": "-",
 }  # fmt: skip
+# Inside of a tf.function Grappler makes ``a <= b`` of ``~(a > b)``, which is another answer for NaN.
+_NOT = "tf.equal({x}, False)"
 
 rows.table({name: f"tf.{name}({{x}})" for name in _TF})
 rows.table({name: f"tf.math.{name}({{x}})" for name in _MATH})
@@ -24,7 +26,7 @@ rows.table({
     "bitwise_right_shift": "right_shift({x1}, {x2})",
     "log10": "log_to_base({x}, 10)",
     "log2": "log_to_base({x}, 2)",
-    "logical_not": "~{x}",
+    "logical_not": _NOT,
     "positive": "tf.identity({x})",
     "reciprocal": "1 / {x}",
     "signbit": "signbit({x})",
@@ -55,8 +57,8 @@ _extreme("minimum", "&")
 
 @rows.row("bitwise_invert")
 def bitwise_invert(x: Operand) -> str:
-    """``~`` of bools, ``tf.bitwise.invert`` of integers."""
-    return f"~{x}" if x.dtype == "bool" else f"tf.bitwise.invert({x})"
+    """``not`` of bools, ``tf.bitwise.invert`` of integers."""
+    return _NOT.format(x=x) if x.dtype == "bool" else f"tf.bitwise.invert({x})"
 
 
 @rows.row("negative")
@@ -128,6 +130,8 @@ def power(x1: Operand, x2: Operand) -> str:
         return f"tf.{'sqrt' if exponent > 0 else 'math.rsqrt'}({x1})"
     if exponent == 2:
         return f"tf.square({x1})"
+    if exponent == 0:
+        return f"tf.ones_like({x1})"
     return f"power({x1}, {x2})" if x1.dtype and x2.dtype and is_floating(dtype) else f"{x1} ** {x2}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ops.dtypes import is_bool
+from ....ops.dtypes import is_bool, is_inexact
 from ...rows import Operand
 from .table import rows
 
@@ -13,7 +13,7 @@ rows.table(
         "diff": "difference({x}, {n=}, {axis=})",
         "nanmean": "nan_mean({x}, {axis=}, {keepdims=})",
         "logsumexp": "tf.reduce_logsumexp({x}, {axis=}, {keepdims=})",
-        "logcumsumexp": "tf.math.cumulative_logsumexp({x}, {axis})",
+        "logcumsumexp": "cumulative_logsumexp({x}, {axis})",
         "histogram_bin_edges": "histogram_bin_edges({x}, {bins=}, {range=})",
         "corrcoef": "corrcoef({x})",
     }
@@ -76,14 +76,16 @@ def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
     return f"variance_over({x}{_axes(axis, keepdims).replace(', [', ', axis=[')}, correction={correction!r})"
 
 
-def _running(name: str, function: str) -> None:
-    @rows.row(name)
-    def row(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
-        return f"{function}({_typed(x, out[0].dtype)}, {axis})"
+@rows.row("cumulative_sum")
+def _cumulative_sum(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
+    return f"tf.cumsum({_typed(x, out[0].dtype)}, {axis})"
 
 
-_running("cumulative_sum", "tf.cumsum")
-_running("cumulative_prod", "tf.math.cumprod")
+@rows.row("cumulative_prod")
+def _cumulative_prod(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
+    """A helper where there may be a gradient."""
+    function = "cumulative_prod" if is_inexact(out[0].dtype) and x.ndim else "tf.math.cumprod"
+    return f"{function}({_typed(x, out[0].dtype)}, {axis})"
 
 
 @rows.row("quantile")

@@ -251,6 +251,8 @@ from .statistical import cosine_similarity as cosine_similarity
 from .statistical import covariance as covariance
 from .statistical import cummax as cummax
 from .statistical import cummin as cummin
+from .statistical import cumulative_logsumexp as cumulative_logsumexp
+from .statistical import cumulative_prod as cumulative_prod
 from .statistical import difference as difference
 from .statistical import histc as histc
 from .statistical import histogram_bin_edges as histogram_bin_edges
@@ -265,6 +267,7 @@ from .statistical import places_along as places_along
 from .statistical import power_of as power_of
 from .statistical import quantile as quantile
 from .statistical import running_extreme as running_extreme
+from .statistical import running_recurrence as running_recurrence
 from .statistical import safe_sqrt as safe_sqrt
 from .statistical import standard_deviation as standard_deviation
 from .statistical import trapezoid_areas as trapezoid_areas

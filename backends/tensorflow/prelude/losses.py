@@ -78,7 +78,8 @@ def ctc_loss(
 ) -> tf.Tensor:
     """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
 
-    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that.
+    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that. What cannot be reached has a very
+    small logarithm and not that of 0, whose gradient is NaN; where no alignment fits, the loss is infinite and the gradient 0.
     """
     time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
     targets, input_lengths, target_lengths = (tf.cast(array, tf.int32) for array in (targets, input_lengths, target_lengths))
@@ -90,19 +91,20 @@ def ctc_loss(
     may_skip = (labels != blank) & (labels != two_back)
     spread = tf.broadcast_to(labels, [time, batch, width])
     emitted = tf.gather(log_probabilities, spread, batch_dims=2)
-    never = tf.constant(-math.inf, emitted.dtype)
+    never = emitted.dtype.min / 8
 
     def shifted(alpha: tf.Tensor, by: int) -> tf.Tensor:
         return tf.pad(alpha, [[0, 0], [by, 0]], constant_values=never)[:, :width]
 
     def step(t: tf.Tensor, alpha: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         grown = logaddexp(logaddexp(alpha, shifted(alpha, 1)), tf.where(may_skip, shifted(alpha, 2), never)) + emitted[t]
-        return t + 1, tf.where((t < input_lengths)[:, None], grown, alpha)
+        return t + 1, tf.where((t < input_lengths)[:, None], tf.maximum(grown, never), alpha)
 
     before = tf.broadcast_to(tf.where(places == 0, tf.zeros([], emitted.dtype), never), [batch, width])
-    alpha = tf.where((input_lengths > 0)[:, None], tf.where(places < 2, emitted[0], never), before)
+    alpha = tf.where((input_lengths > 0)[:, None], tf.where(places < 2, tf.maximum(emitted[0], never), never), before)
     _, alpha = tf.while_loop(lambda t, _: t < time, step, (tf.constant(1), alpha))
     ends = 2 * target_lengths
     last = tf.gather(alpha, ends, batch_dims=1)
     other = tf.gather(alpha, tf.maximum(ends - 1, 0), batch_dims=1)
-    return -tf.where(target_lengths > 0, logaddexp(last, other), last)
+    total = tf.where(target_lengths > 0, logaddexp(last, other), last)
+    return tf.where(total > never / 2, -total, math.inf)

@@ -108,6 +108,39 @@ def most_frequent(x: tf.Tensor, *, axis: int, keepdims: bool = False) -> tuple[t
     return picked_along(values, best, axis, keepdims), picked_along(order, best, axis, keepdims)
 
 
+def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
+    """``tf.math.cumprod`` with a gradient that is right where elements are 0, too."""
+
+    @tf.custom_gradient
+    def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        def slopes(upstream: tf.Tensor) -> tf.Tensor:
+            given = tf.math.conj(moved_axis(x, axis, -1))
+            before = tf.concat([tf.ones_like(given[..., :1]), cumulative_prod(given, -1)[..., :-1]], -1)
+            factors = tf.concat([given[..., 1:], tf.zeros_like(given[..., :1])], -1)
+            return moved_axis(before * running_recurrence(factors, moved_axis(upstream, axis, -1)), -1, axis)
+
+        return tf.math.cumprod(x, axis), slopes
+
+    return computed(x)
+
+
+def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
+    """``tf.math.cumulative_logsumexp``, NaN from the first NaN on."""
+    missing = tf.math.is_nan(x)
+    return tf.math.cumulative_logsumexp(x, axis) + tf.stop_gradient(tf.cumsum(tf.where(missing, x, tf.zeros_like(x)), axis))
+
+
+def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
+    """``s[i] = terms[i] + factors[i] * s[i + 1]`` along the last axis, in as many steps as its size has binary digits."""
+    count = size(terms, -1)
+
+    def double(by: tf.Tensor, factors: tf.Tensor, terms: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        later_factors, later_terms = (tf.concat([x[..., by:], tf.zeros_like(x[..., :by])], -1) for x in (factors, terms))
+        return 2 * by, factors * later_factors, terms + factors * later_terms
+
+    return tf.while_loop(lambda by, *_: by < count, double, (tf.constant(1), factors, terms))[2]
+
+
 def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
     """``function`` (``tf.maximum`` or ``tf.minimum``) of all elements so far along ``axis``, in steps of 1, 2, 4, ... elements."""
     x = moved_axis(x, axis, -1)

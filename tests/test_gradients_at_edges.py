@@ -1,0 +1,77 @@
+"""Gradients where elements are 0, cannot be reached or are equal: in every target that has gradients, those of torch.
+
+A row: function, and the array that the gradient is taken of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import torch.nn.functional as F  # noqa: E402
+
+import graph_compiler  # noqa: E402
+
+
+def _scores(*shape: int) -> Any:
+    return ((torch.arange(torch.Size(shape).numel()) * 0.61 + 0.3) % 1).reshape(shape) * 3
+
+
+def _aligned(scores: Any, zero_infinity: bool, lengths: tuple[int, ...]) -> Any:
+    """Repeated labels need a blank between them, so parts of the table cannot be reached."""
+    targets = torch.tensor([[1, 1, 2], [3, 3, 0], [1, 2, 2]])
+    return F.ctc_loss(
+        scores.log_softmax(-1), targets, torch.tensor(lengths), torch.tensor([3, 2, 3]), reduction="none", zero_infinity=zero_infinity
+    )
+
+
+ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "ctc_loss": (lambda x: _aligned(x, False, (4, 4, 4)), _scores(4, 3, 5)),
+    "ctc_loss-no-alignment": (lambda x: _aligned(x, True, (4, 4, 3)), _scores(4, 3, 5)),
+    "cumprod": (lambda x: x.cumprod(1), torch.tensor([[2.0, 0.0, 3.0, 0.0, 4.0], [1.0, 5.0, 2.0, 0.0, 3.0], [2.0, 3.0, 4.0, 5.0, 6.0]])),
+    "cumprod-of-one": (lambda x: x.cumprod(0), torch.tensor([0.0])),
+    "power-of-0": (lambda x: x**0 + x, torch.tensor([0.0, 2.0])),
+}
+
+
+def _gradient(function: Callable[[Any], Any], x: Any) -> Any:
+    x = x.clone().requires_grad_()
+    result = function(x)
+    return torch.autograd.grad((result * _weights(result)).sum(), x)[0].numpy()
+
+
+def _weights(result: Any) -> Any:
+    count = math.prod(result.shape)
+    return torch.arange(1.0, count + 1).reshape(tuple(result.shape))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_gradients_in_jax(name: str) -> None:
+    jax = pytest.importorskip("jax")
+    function, x = ROWS[name]
+    graph = graph_compiler.compile(function, to="jax", args=(x,))
+
+    def loss(array: Any) -> Any:
+        result = graph.functional({}, array)
+        return (result * _weights(result).numpy()).sum()
+
+    np.testing.assert_allclose(jax.grad(loss)(x.numpy()), _gradient(function, x), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_gradients_in_tensorflow(name: str) -> None:
+    tf = pytest.importorskip("tensorflow")
+    function, x = ROWS[name]
+    graph = graph_compiler.compile(function, to="tensorflow", args=(x,))
+    with tf.GradientTape() as tape:
+        array = tf.constant(x.numpy())
+        tape.watch(array)
+        result = graph.functional({}, array)
+        loss = tf.reduce_sum(result * _weights(result).numpy())
+    np.testing.assert_allclose(tape.gradient(loss, array), _gradient(function, x), rtol=1e-4, atol=1e-5)
