@@ -18,6 +18,7 @@ from transformers import BatchEncoding  # noqa: E402
 from transformers.image_processing_base import BatchFeature  # noqa: E402
 
 import graph_compiler  # noqa: E402
+from graph_compiler.frontends.torch import recording  # noqa: E402
 from graph_compiler.frontends.torch.examples import example_inputs  # noqa: E402
 
 from .models import small, zoo  # noqa: E402
@@ -109,6 +110,20 @@ def test_a_static_cache_is_written_to_step_by_step(to: str) -> None:
         with torch.no_grad():
             found = graph(input_ids=torch.tensor(ids), past_key_values=caches[0]).logits
             assert_same(found, original(input_ids=torch.tensor(ids), past_key_values=caches[1]).logits)
+
+
+@pytest.mark.parametrize(("name", "asks"), [("bert", False), ("gpt2", False), ("bert", True)])
+def test_models_run_once_whose_libraries_ask_for_shortcuts_only(name: str, asks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second run tells whether code does something else when it is not told that it is being compiled; what was read needs none."""
+    case = small.BY_NAME[name].load()
+    runs: list[Any] = []
+    monkeypatch.setattr(recording, "differs_outside", lambda *arguments: runs.append(arguments))
+
+    def function(**inputs: Any) -> Any:
+        return case.model(**inputs)[0] * (2 if asks and torch.compiler.is_compiling() else 1)
+
+    graph_compiler.transpile(function, to="numpy", kwargs=case.inputs)
+    assert len(runs) == asks
 
 
 def test_greedy_generation() -> None:

@@ -14,8 +14,8 @@ import torch
 
 from ...trees import iterate_structure, map_structure
 from . import kinds, reads
-from .memory import elements_of
 from .names import is_in_place
+from .snapshots import elements_of
 
 if TYPE_CHECKING:
     from .capture import Capture

@@ -10,6 +10,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from ...errors import TracingError
 from ...ir.graph import Origin, Value
+from .snapshots import Snapshot
 from .tensors import storage, version
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class Memory:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
         self._outside: list[torch.Tensor] = []
         self.has_subclasses = False  # whether tensors of other classes were met
-        self._shared: list[tuple[torch.Tensor, int, bytes, Origin]] = []
+        self._shared: list[tuple[torch.Tensor, int, Snapshot, Origin]] = []
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
         """``value`` stands for ``tensor``."""
@@ -45,7 +46,7 @@ class Memory:
     def share(self, tensor: torch.Tensor, origin: Origin) -> None:
         """From now on other code may write to the tensor's memory, which torch does not count."""
         if has_memory(tensor):
-            self._shared.append((tensor, version(tensor), elements_of(tensor), origin))
+            self._shared.append((tensor, version(tensor), Snapshot(tensor), origin))
 
     def comes_from_outside(self, tensor: torch.Tensor) -> None:
         """A parameter, a buffer or a constant was met."""
@@ -63,7 +64,7 @@ class Memory:
     def check(self, name: str, written: Container[int]) -> None:
         """``TracingError`` where other code has written to memory that was handed to it; ``written`` are the ids of what recorded calls wrote to."""
         for tensor, number, before, origin in self._shared:
-            if id(tensor) not in written and version(tensor) == number and elements_of(tensor) != before:
+            if id(tensor) not in written and version(tensor) == number and not before.is_of(tensor):
                 raise TracingError(
                     f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that {origin} shares with it, "
                     "which cannot be recorded. Write to the tensor with torch, or pass on a copy (torch.tensor, clone)"
@@ -74,13 +75,6 @@ def is_shared(tensor: torch.Tensor) -> bool:
     """Whether other code may write to the tensor's memory: it came from numpy, or was handed to it."""
     with torch._C.DisableTorchFunction():
         return has_memory(tensor) and not tensor.is_inference() and not tensor.untyped_storage().resizable()
-
-
-def elements_of(tensor: torch.Tensor) -> bytes:
-    """A copy of the elements, to be compared."""
-    with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
-        plain = tensor.detach().resolve_conj().resolve_neg().contiguous().clone()
-        return plain.view(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
 
 
 def has_memory(tensor: torch.Tensor) -> bool:

@@ -16,7 +16,8 @@ from ...tracing.conjunction import Fact
 from ...tracing.outside import Free
 from ...tracing.snapshots import dicts_of_attribute
 from .arguments import is_array
-from .memory import elements_of, is_shared
+from .memory import is_shared
+from .snapshots import elements_of
 
 _INTERNAL = ("torch", "numpy", "jax", "jaxlib", "graph_compiler")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")

@@ -7,8 +7,9 @@ import torch
 from ...ir.graph import Graph
 from ...passes.aliases import Aliases
 from ...tracing.conjunction import Fact
-from .memory import elements_of, has_memory, is_shared
+from .memory import has_memory, is_shared
 from .parameters import Weights
+from .snapshots import Snapshot
 from .training import reads_unseen
 
 
@@ -50,4 +51,4 @@ def _untouched(name: str, tensor: torch.Tensor) -> list[Fact]:
     facts = [] if tensor.is_inference() else [Fact("{}._version == {}", (tensor, tensor._version), what)]
     if has_memory(tensor):
         facts.append(Fact("{}.data_ptr() == {}", (tensor, tensor.data_ptr()), what))
-    return [*facts, *([Fact("{}({}) == {}", (elements_of, tensor, elements_of(tensor)), what)] if is_shared(tensor) else [])]
+    return [*facts, *([Fact("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_shared(tensor) else [])]
