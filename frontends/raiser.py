@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import GraphCompilerError, UnsupportedOperation
 from ..ir.graph import Effect, Graph, Guard, Node, Value
+from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
 from ..passes.aliases import Aliases
 from ..sizes import Size, Symbol, hint_of, product, substitute
@@ -20,6 +21,7 @@ from .building import RaisingBuilder
 from .steps import Step
 from .views import write_through
 
+_KNOWN = frozenset({*DTYPES, "generator"})
 _KEPT_NOTES = ("updates", "state", "call_inputs", "extra_keywords", "input_facts", "same_inputs", "written_inputs")
 
 
@@ -194,6 +196,7 @@ class Raiser:
     def _node(self, node: Node) -> None:
         before = len(self.result.nodes)
         try:
+            self._check_types(node)
             result = self.call(node)
             self.made = set(self.result.nodes[before:])
             self._bind(node, result)
@@ -208,6 +211,12 @@ class Raiser:
             raise UnsupportedOperation(
                 f"{self.recorded.name}: {node.op} could not be translated ({type(problem).__name__}: {problem})\n  {node.origin}"
             ) from problem
+
+    def _check_types(self, node: Node) -> None:
+        for words, values in (("takes", node.uses), ("gives", node.outputs)):
+            for value in values:
+                if value.dtype not in _KNOWN:
+                    raise UnsupportedOperation(f"it {words} {value.dtype}, a data type that no target has; convert to another one before")
 
     def _problem(self, node: Node, why: str) -> None:
         self.problems.append(f"{node.op}: {why}\n    {node.origin}")

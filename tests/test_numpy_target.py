@@ -21,7 +21,7 @@ import torch.nn.functional as F  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler.backends.numpy import prelude  # noqa: E402
 from graph_compiler.backends.numpy.memory import READ_ONLY, VIEWS  # noqa: E402
-from graph_compiler.errors import GuardFailed, NotCompilable, UnsupportedOperation  # noqa: E402
+from graph_compiler.errors import GuardFailed, NotCompilable, TracingError, UnsupportedOperation  # noqa: E402
 from graph_compiler.ops import all_ops  # noqa: E402
 
 from .support.compare import arrays, assert_same  # noqa: E402
@@ -254,6 +254,23 @@ def test_a_data_type_that_is_nowhere() -> None:
     for to in ("numpy", "jax"):
         with pytest.raises(UnsupportedOperation, match="complex32, a data type that no target has"):
             quietly(graph_compiler.transpile, lambda x: x.chalf(), source="torch", to=to, args=(torch.ones(2, dtype=torch.complex64),))
+
+
+def _quantised(x: Any) -> Any:
+    return torch.quantize_per_tensor(x, 0.1, 0, torch.quint8).dequantize() + 1
+
+
+def test_quantised_tensors_are_refused_in_words() -> None:
+    """Inside of a function torch alone has them; as arguments nobody, for a graph takes plain numbers."""
+    x = torch.ones(2, 3)
+    with pytest.raises(
+        UnsupportedOperation, match=r"quantize_per_tensor: it gives quint8, a data type that no target has[^$]*test_numpy_target.py"
+    ):
+        quietly(graph_compiler.transpile, _quantised, source="torch", to="numpy", args=(x,))
+    with pytest.raises(TracingError, match="quantised tensor .torch.quint8., and a graph takes plain numbers"):
+        quietly(lambda: graph_compiler.compile(lambda x: x.int_repr(), args=(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8),)))
+    graph = quietly(graph_compiler.compile, _quantised, args=(x,))
+    assert_same(quietly(graph, x * 2), quietly(_quantised, x * 2))
 
 
 def test_scipy_is_imported_where_it_is_used() -> None:

@@ -77,6 +77,11 @@ ELEMENTS: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "floor_divide": (torch.floor_divide, (ints(5, 6), ints(2, 3)), ((ints(5, 6), ints(2, 0)),)),
     "remainder": (torch.remainder, (ints(5, 6), ints(2, 3)), ((ints(5, 6), ints(2, 0)),)),
     "masked_scatter": (torch.masked_scatter, (x(4), x(4) > 0.5, x(3)), ((x(4), x(4) > 0, x(3)),)),
+    "fake_quantize": (
+        lambda a, s, z: torch.fake_quantize_per_channel_affine(a, s, z, 1, 0, 3),
+        (x(2, 3), x(3), ints(0, 3, 1).int()),
+        ((x(2, 3), x(3), ints(0, 4, 1).int()),),
+    ),
     "masked_fill": (torch.masked_fill, (ints(1, 2), x(2) > 0, torch.tensor(1 + 0j)), ((ints(1, 2), x(2) > 0, torch.tensor(1 + 2j)),)),
 }
 _SINGULAR, _INDEFINITE = torch.tensor([[1.0, 2], [2, 4]]), torch.tensor([[-1.0, 0], [0, 1]])
@@ -141,6 +146,11 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "put": (lambda a, i, v: a.put(i, v), (x(4), ints(3, 0), x(2)), ((x(4), ints(3, 0), x(1)),)),
     "select_scatter": (lambda a, v: torch.select_scatter(a, v, 0, 1), (x(4, 3), x(3)), ((x(4, 3), x(1)),)),
     "slice_scatter": (lambda a, v: torch.slice_scatter(a, v, 0, 1, 3), (x(4, 3), x(2, 3)), ((x(4, 3), x(1, 3)), (x(4, 3), x(2, 1)))),
+    "fake_quantize-channels": (
+        lambda a, s: torch.fake_quantize_per_channel_affine(a, s, s * 0, 1, 0, 3),
+        (x(2, 3), x(3)),
+        ((x(2, 3), x(1)),),
+    ),
     "diagonal_scatter": (torch.diagonal_scatter, (x(3, 3), x(3)), ((x(3, 3), x(1)),)),
 }
 # Arrays whose elements lie in another order in memory, or have gaps: the sizes are those of a call that is taken.

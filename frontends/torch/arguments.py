@@ -32,7 +32,7 @@ def opens(item: Any) -> bool:
 def to_tensor(item: Any) -> torch.Tensor:
     """An array of any framework as a tensor; numpy arrays share their memory, those of frameworks whose arrays never change do not.
 
-    ``TracingError`` for a sparse one.
+    ``TracingError`` for a sparse or a quantised one.
     """
     if isinstance(item, torch.Tensor):
         return _dense(item)
@@ -47,6 +47,10 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.layout is not torch.strided:
         raise TracingError(
             f"an argument is a tensor of the layout {tensor.layout}, and a graph takes dense arrays; pass tensor.to_dense(), or its indices and values"
+        )
+    if tensor.is_quantized:
+        raise TracingError(
+            f"an argument is a quantised tensor ({tensor.dtype}), and a graph takes plain numbers; pass tensor.dequantize(), or its int_repr(), scale and zero point"
         )
     return tensor
 

@@ -16,6 +16,7 @@ from . import linear_algebra as linear_algebra
 from . import manipulation as manipulation
 from . import nn as nn
 from . import padding as padding
+from . import quantisation as quantisation
 from . import random as random
 from . import reductions as reductions
 from . import scattering as scattering
