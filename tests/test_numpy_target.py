@@ -267,7 +267,7 @@ def test_quantised_tensors_are_refused_in_words() -> None:
         UnsupportedOperation, match=r"quantize_per_tensor: it gives quint8, a data type that no target has[^$]*test_numpy_target.py"
     ):
         quietly(graph_compiler.transpile, _quantised, source="torch", to="numpy", args=(x,))
-    with pytest.raises(TracingError, match="quantised tensor .torch.quint8., and a graph takes plain numbers"):
+    with pytest.raises(TracingError, match=r"quantised tensor .torch.quint8., and a graph takes plain numbers"):
         quietly(lambda: graph_compiler.compile(lambda x: x.int_repr(), args=(torch.quantize_per_tensor(x, 0.1, 0, torch.quint8),)))
     graph = quietly(graph_compiler.compile, _quantised, args=(x,))
     assert_same(quietly(graph, x * 2), quietly(_quantised, x * 2))

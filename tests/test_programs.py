@@ -10,6 +10,7 @@ from .programs import (
     captured,
     changes,
     closures,
+    control_flow,
     foreign,
     found,
     guards,
@@ -39,6 +40,7 @@ TABLES = {
     "foreign": foreign,
     "wrappers": wrappers,
     "transforms": transforms,
+    "control_flow": control_flow,
     "found": found,
     "memory": memory,
 }
@@ -49,7 +51,7 @@ CASES = [
     for to in program.targets
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
-BEFORE = {"views": (), "memory": (), "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",)}
+BEFORE = {"views": (), "memory": (), "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "control_flow": ()}
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]
 # JAX compiles each operation of a call: each second program always, all with -m slow.
 EAGER = [

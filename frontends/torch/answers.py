@@ -14,6 +14,7 @@ from ...sizes import Size, product
 from ...tracing.checks import in_check
 from ...trees import iterate_structure, map_structure
 from . import reads, reshaping, strides
+from .control_flow import OPERATORS
 from .sizes import expression_of, own, plain, symbolic
 
 if TYPE_CHECKING:
@@ -221,4 +222,5 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **dict.fromkeys(reads.SYMBOLIC, _arithmetic),
     **dict.fromkeys(reads.QUESTIONS, _question),
     **dict.fromkeys(reads.FOREIGN, _foreign),
+    **OPERATORS,
 }

@@ -29,6 +29,7 @@ from . import kinds, reads
 from .answers import ANSWERS, elements, hand_over
 from .arguments import opens
 from .autocasting import device_under_autocast, record_cast
+from .control_flow import in_eager
 from .generators import SPEC as GENERATOR
 from .generators import Generators, is_generator
 from .gradients import Gradients
@@ -91,7 +92,7 @@ class Capture(TorchFunctionMode):
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         try:
             with torch.jit.optimized_execution(False), self.host_draws.seen(), self.generators.following(), self.rules.seen():
-                with settings_kept(self.recorder.graph.name), self.threads, self.unseen, self, unwound():
+                with settings_kept(self.recorder.graph.name), in_eager(), self.threads, self.unseen, self, unwound():
                     yield
                 self.generators.finish()
             self.refusals.check(self.here)
@@ -268,10 +269,11 @@ class Capture(TorchFunctionMode):
         return result
 
     def _quietly(self, function: Callable[..., Any], *args: Any) -> Any:
-        """A look at something of which no kernel is to be seen."""
+        """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are on besides."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
-            return function(*args)
+            with torch._C.DisableTorchFunction():
+                return function(*args)
         finally:
             self.unseen.inside_call = before
 

@@ -71,7 +71,7 @@ def _check_class(cls: Any, where: Any) -> None:
 
 
 def refuse_operator(function: Any, where: Any) -> NoReturn:
-    """``torch.cond``, ``while_loop``, ``flex_attention``: operators that take functions."""
+    """Operators that take functions, where they are not followed (:mod:`.control_flow`): inside of transforms, and those that are none of the table."""
     raise OperatorRefused(
         f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it with Python's if and for, or with torch.where"
     )
@@ -96,7 +96,7 @@ def refusing(name: str) -> Iterator[None]:
             torch._dynamo.reset()
         if theirs or isinstance(problem, AttributeError) and isinstance(problem.obj, SizeNode):
             raise OperatorRefused(
-                f"{name} uses an operator of torch that takes functions and traces them itself (torch.cond, while_loop, flex_attention, linearize), "
+                f"{name} uses an operator of torch that takes functions and traces them itself (linearize, or torch.cond inside of a transform), "
                 "which cannot be recorded yet; write it with Python's if and for, or with torch.where"
             ) from problem
         raise

@@ -408,16 +408,6 @@ class BackwardIntoParameter(GradientOfParameter):
         return x * 2
 
 
-def cond(x: Any) -> Any:
-    return torch.cond(x.sum() > 0, lambda y: y * 2, lambda y: y - 1, (x,))
-
-
-def while_loop(x: Any) -> Any:
-    from torch._higher_order_ops.while_loop import while_loop as loop
-
-    return loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (torch.tensor(0), x))[1]
-
-
 def scripted_branch(x: Any) -> Any:
     return _branch(x) + 1
 
@@ -447,14 +437,6 @@ def _item(x: torch.Tensor) -> torch.Tensor:
 
 def scripted_item(x: Any) -> Any:
     return _item(x)
-
-
-@quiet
-def flex_attention(x: Any) -> Any:
-    from torch.nn.attention.flex_attention import flex_attention as attend
-
-    q = x[None, None]
-    return attend(q, q, q, score_mod=lambda score, b, h, i, j: score * 2)
 
 
 _library = torch.library.Library("graph_compiler_tests", "DEF")
@@ -502,7 +484,7 @@ _LEFT = dict.fromkeys(("torch", ELSEWHERE), "leaves gradients on parameters")
 _ERRORS = {
     "Optimises": _LEFT,
     "BackwardIntoParameter": _LEFT,
-    **dict.fromkeys(("cond", "while_loop", "flex_attention", "linearize"), dict.fromkeys(("torch", ELSEWHERE), "takes? functions")),
+    "linearize": dict.fromkeys(("torch", ELSEWHERE), "takes? functions"),
     "custom_numpy": dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor"),
     "library_operation": {ELSEWHERE: "translated"},
     "custom_operation": {ELSEWHERE: "translated"},

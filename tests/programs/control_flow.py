@@ -1,0 +1,91 @@
+"""torch's operators that take functions: branches, loops, and attention with a function of its scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .table import RAISED, Program, quiet
+
+
+def _x(*shape: int) -> torch.Tensor:
+    count = torch.Size(shape).numel()
+    return ((torch.arange(count) * 0.61 + 0.3) % 1 - 0.4).reshape(shape)
+
+
+class Branches(torch.nn.Module):
+    """Weights of a branch, and operands in containers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.layer = torch.nn.Linear(3, 3)
+
+    def forward(self, x: Any) -> Any:
+        made = torch.cond(x.sum() > 0, lambda d: {"made": self.layer(d["x"])}, lambda d: {"made": d["x"] - 1}, ({"x": x},))
+        return torch.cond(x.shape[0] > 3, lambda y: y * 2, lambda y: y.sin(), (made["made"],))
+
+
+def loop(x: Any) -> Any:
+    """As many steps as elements ask for, none of the second, and a number that is carried."""
+    from torch._higher_order_ops.while_loop import while_loop
+
+    steps, y = while_loop(lambda i, y: y.abs().sum() < 20, lambda i, y: (i + 1, y * 2 + 1), (torch.tensor(0), x))
+    none = while_loop(lambda y: y["y"].sum() < -1e9, lambda y: ({"y": y["y"] * 2},), ({"y": y},))
+    count, z = while_loop(lambda i, z: i < 3, lambda i, z: (i + 1, z + i), (0, y))
+    return steps, none, z * count
+
+
+def scans(x: Any) -> Any:
+    """Carries and results in containers, along another axis and backwards; its gradient."""
+    from torch._higher_order_ops.map import map as map_over
+    from torch._higher_order_ops.scan import scan
+
+    carry, made = scan(lambda c, y: ({"c": c["c"] + y[0]}, (y[0] * 2, y[1] + c["c"])), {"c": torch.zeros(x.shape[1])}, (x, x + 1))
+    backwards = scan(lambda c, y: (c + y, c * y), torch.zeros(x.shape[0]), x, dim=1, reverse=True)
+    mapped = map_over(lambda y, factor: {"r": y[0] * factor + y[1].sum()}, (x, x + 1), torch.tensor(3.0))
+    return carry, made, backwards, mapped
+
+
+def associative_scan(x: Any) -> Any:
+    from torch._higher_order_ops.associative_scan import associative_scan as scan
+
+    product = scan(lambda a, b: a * b, x, 0, combine_mode="generic")
+    return product, scan(lambda a, b: {"y": a["y"] + b["y"]}, {"y": x}, 1, reverse=True, combine_mode="generic")
+
+
+@quiet
+def slope_of_loop(x: Any) -> Any:
+    """A gradient through branches and steps, taken inside."""
+    from torch._higher_order_ops.scan import scan
+
+    y = x.detach().requires_grad_()
+    carry, _ = scan(lambda c, row: (c * row.cos() + row, c.clone()), torch.ones(x.shape[1]), y)
+    result = torch.cond(x.sum() > 0, lambda c: c**2, lambda c: c**3, (carry,))
+    return torch.autograd.grad(result.sum(), y)[0]
+
+
+_BIAS = torch.tensor([0.5, -1.0])
+
+
+@quiet
+def flex_attention(x: Any) -> Any:
+    """Scores and masks by functions of positions, fewer heads of keys, and a result that lies in memory as the query does."""
+    from torch.nn.attention.flex_attention import create_block_mask
+    from torch.nn.attention.flex_attention import flex_attention as attend
+
+    q = (x[:, :, None, None] * torch.arange(1.0, 17).reshape(2, 8)).transpose(1, 2).sin()  # [batch, heads, tokens, width]
+    k = q[:, :1]
+    mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, q.shape[2], q.shape[2], device="cpu")
+    biased, sums = attend(q, k, k, score_mod=lambda score, b, h, i, j: score * 2 + _BIAS[h] * (i - j), enable_gqa=True, return_lse=True)
+    causal = attend(q, q, q, block_mask=mask, scale=0.5)
+    return biased.transpose(1, 2).view(x.shape[0], x.shape[1], 16), sums, causal
+
+
+_CALLS = (lambda: (_x(2, 3),), lambda: (_x(2, 3) - 1,), lambda: (_x(4, 3) + 1,))
+_TARGETS = ("torch", "jax", "numpy", RAISED)  # the canonical graph is the same in all
+PROGRAMS = [
+    Program("branches", Branches, _CALLS, targets=_TARGETS),
+    *(Program(f.__name__, lambda f=f: f, _CALLS, targets=_TARGETS) for f in (loop, scans, associative_scan, slope_of_loop, flex_attention)),
+]
