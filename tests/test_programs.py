@@ -21,6 +21,8 @@ from .programs import (
     sizes,
     state,
     transforms,
+    turns,
+    unseen,
     views,
     wrappers,
 )
@@ -43,6 +45,8 @@ TABLES = {
     "control_flow": control_flow,
     "found": found,
     "memory": memory,
+    "turns": turns,
+    "unseen": unseen,
 }
 CASES = [
     pytest.param(table, program, to, id=f"{table}-{program.name}-{to}")
@@ -51,7 +55,10 @@ CASES = [
     for to in program.targets
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
-BEFORE = {"views": (), "memory": (), "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "control_flow": ()}
+BEFORE = {
+    **{"views": (), "memory": (), "control_flow": (), "turns": (), "unseen": ()},
+    **{"foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",)},
+}
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]
 # JAX compiles each operation of a call: each second program always, all with -m slow.
 EAGER = [

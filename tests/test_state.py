@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import types
 from collections.abc import Callable
@@ -294,15 +295,25 @@ def test_state_that_the_user_resets(to: str) -> None:
         assert_same(graph(torch.ones(2)), expected.update(torch.ones(2)))
 
 
-def test_calls_of_the_original_are_no_state_of_a_graph_elsewhere() -> None:
-    """Whoever compares a graph with its model calls both: what the model's calls write to its statistics is the model's."""
+def test_calls_of_the_original_and_of_its_graph_elsewhere_share_their_statistics() -> None:
     torch.manual_seed(0)
     model, x = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3)), torch.randn(4, 3)
+    expected = copy.deepcopy(model)
     graph = gc.compile(model, to="numpy")
     for call in range(4):
-        graph(x + call)
-        model(x + call)
+        assert_same(graph(x + call), expected(x + call))
+        assert_same(model(x - call), expected(x - call))
         graph.to("jax")  # recordings and checks of others count for nobody
         graph.verify(runs=1)
-    for name, held in model.state_dict().items():
-        assert_same(graph.parameters[name], held)
+    assert_same(dict(model.state_dict()), dict(expected.state_dict()))
+    assert_same({name: graph.parameters[name] for name in model.state_dict()}, dict(model.state_dict()))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_statistics_of_modules_given_in_turn(to: str) -> None:
+    given, originals = [nn.BatchNorm1d(4), nn.BatchNorm1d(4)], [nn.BatchNorm1d(4), nn.BatchNorm1d(4)]
+    graph = gc.compile(lambda module, x: module(x), to=to)
+    for step, number in enumerate((0, 1, 0, 0, 1)):
+        assert_same(graph(given[number], _x() + step), originals[number](_x() + step))
+    for module, original in zip(given, originals):
+        assert_same(dict(module.state_dict()), dict(original.state_dict()))

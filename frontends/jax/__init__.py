@@ -8,6 +8,7 @@ from typing import Any
 from ...ir.graph import Graph
 from . import checking as checking
 from . import files as files
+from . import keeping as keeping
 from .recording import record as record
 from .source import JaxCalls
 

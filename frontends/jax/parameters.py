@@ -9,6 +9,8 @@ from typing import Any
 
 import jax
 
+from .keeping import own
+
 
 class Weights:
     """The variables of an ``nnx.Module`` that is called, or whose method is, by their paths (``layers.0.kernel``)."""
@@ -45,6 +47,12 @@ class Weights:
     def rebind(self, name: str, array: Any) -> None:
         """Puts another array into a variable."""
         self._variables[name].set_value(array)
+
+    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+        """Puts an array of other elements into a variable; the array that is there then."""
+        made = own(elements, held(self._variables[name]).dtype)
+        self.rebind(name, made)
+        return made
 
     @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:

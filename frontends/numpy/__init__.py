@@ -7,6 +7,7 @@ from typing import Any
 from ...ir.graph import Graph
 from . import checking as checking
 from . import files as files
+from . import keeping as keeping
 from .calls import NumpyCalls
 from .patches import unrecorded as unrecorded
 from .recording import record as record

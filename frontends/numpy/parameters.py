@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +16,14 @@ from ...tracing.places import Place as NumberPlace
 from ...tracing.roots import reach
 from ...tracing.world import MISSING, Held, Kind, Names, World
 from .draws import GENERATORS
+from .keeping import Watch, own, write
 from .kept_numbers import DTYPES, KeptNumbers
 from .patches import replacement_of
 from .sizes import is_symbolic
 from .traced import is_traced
 
 Key = tuple[int, Any]
+Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,27 @@ def _refill_defaults(function: types.FunctionType, before: dict[str, Any]) -> No
 
 
 _DEFAULTS = Kind(_defaults, _put_default, _refill_defaults)
+
+
+class LiveArrays:
+    """Called, the arrays that stand in these places at the moment: the very dict of before while none was replaced."""
+
+    def __init__(self, places: dict[str, Place]) -> None:
+        self._places = places
+        self._read()
+
+    def _read(self) -> None:
+        self._found = {name: place.read() for name, place in self._places.items()}
+        self._unchanged = conjunction(place.holds(self._found[name]) for name, place in self._places.items())
+
+    def __call__(self) -> dict[str, Any]:
+        if not self._unchanged():
+            self._read()
+        return self._found
+
+    def watch(self, names: Iterable[str]) -> Watch:
+        """A watch over the arrays that these places held when they were last read."""
+        return Watch([self._found[name] for name in names])
 
 
 class Weights:
@@ -185,12 +207,9 @@ class Weights:
             function.__defaults__, function.__kwdefaults__ = positional, keywords
 
     # ------------------------------------------------------------------------------ beside a graph
-    def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
+    def live(self, names: Iterable[str]) -> LiveArrays:
         """A function that gives the arrays that stand in these places at the moment."""
-        places = {name: self.places[name] for name in names}
-        found = {name: place.read() for name, place in places.items()}
-        unchanged = conjunction(place.holds(found[name]) for name, place in places.items())
-        return lambda: found if unchanged() else {name: place.read() for name, place in places.items()}
+        return LiveArrays({name: self.places[name] for name in names})
 
     def hold_types(self, graph: Any) -> Callable[[], bool]:
         """Whether the places hold arrays of the recorded types."""
@@ -213,17 +232,15 @@ class Weights:
         """Puts another array in a place."""
         self.places[name].write(np.asarray(array))
 
-    @contextmanager
-    def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Inside of the block these places hold other arrays."""
-        before = {name: self.places[name].read() for name in values}
-        for name, array in values.items():
-            self.rebind(name, array.astype(before[name].dtype))  # of the recorded type, and a copy: a recording may write to it
-        try:
-            yield
-        finally:
-            for name, array in before.items():
-                self.rebind(name, array)
+    def leave(self, name: str, elements: Array, rebound: bool) -> Array:
+        """Gives an array other elements, or (``rebound``) puts a new one of them in its place; the array that is there then."""
+        held: Array = self.places[name].read()
+        if rebound:
+            held = own(elements, held.dtype.name)
+            self.places[name].write(held)
+        else:
+            write(held, elements)
+        return held
 
     def is_trained(self, name: str) -> bool:
         """Any array may be: numpy does not tell weights from buffers."""

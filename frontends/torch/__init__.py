@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...ir.graph import Graph
 from . import checking as checking
 from . import files as files
+from . import keeping as keeping
 from .calls import TorchCalls
 from .capture import unrecorded as unrecorded
 from .examples import example_inputs as example_inputs

@@ -247,14 +247,10 @@ class Capture(TorchFunctionMode):
             return record_cast(self, function, name, key, args, kwargs, device)
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self.written.save(key, args, kwargs)
-        counts = [version(tensor) for tensor in operands]
-        versions = [None if reads.is_trained(tensor, key, args, kwargs) else count for tensor, count in zip(operands, counts)]
+        versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
         result = self._attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
-        self.written.note_uncounted(
-            tensor for tensor, before, count in zip(operands, versions, counts) if before is None and version(tensor) == count
-        )
         if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
             touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]

@@ -16,8 +16,10 @@ import torch
 from ...errors import GuardFailed
 from ...tracing.conjunction import conjunction
 from ...tracing.originals import original_of
+from .dtypes import dtype_name
+from .keeping import own, write
 from .tensors import spec_of
-from .versions import snapshots, versions_kept
+from .versions import snapshots
 from .watching import Watch
 
 
@@ -79,7 +81,6 @@ class Weights:
         self.function = function
         self._roots = list(_roots(function))
         self._held: set[int] = set()
-        self.uncounted: set[str] = set()  # buffers that the recorded call writes to without torch counting it
         self.given = [item for _, item in given]
         self._roots += [(name, item) for name, item in given if not isinstance(item, type)]
         for prefix, module in (*_modules_of(function), *((name, item) for name, item in given if isinstance(item, torch.nn.Module))):
@@ -145,21 +146,15 @@ class Weights:
                 held.enter_context(_lock_of(module))
             yield
 
-    @contextmanager
-    def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Inside of the block these buffers hold other elements."""
-        live = self.live(values)()
-        before = {name: tensor.detach().clone() for name, tensor in live.items()}
-        with versions_kept(live.values()):
-            with torch.no_grad():
-                for name, tensor in live.items():
-                    tensor.copy_(torch.as_tensor(values[name].copy()))
-            try:
-                yield
-            finally:
-                with torch.no_grad():
-                    for name, tensor in live.items():
-                        tensor.copy_(before[name])
+    def leave(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
+        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new tensor of them in its place; the tensor that is there then."""
+        holder, key = self._holders[name]
+        held: torch.Tensor = _held(holder, key)
+        if not rebound:
+            write(held, elements)
+            return held
+        holder[key] = made = own(elements, dtype_name(held.dtype))
+        return made
 
     def roots(self) -> list[tuple[str, Any]]:
         """What the callable can reach and change, by name: its modules, closure, globals, defaults and bound object."""

@@ -7,10 +7,12 @@ import torch
 from ...ir.graph import Graph
 from ...passes.aliases import Aliases
 from ...tracing.conjunction import Fact
+from ...tracing.pieces import WHOLE
 from .memory import has_memory, is_shared
 from .parameters import Weights
 from .snapshots import Snapshot
 from .training import reads_unseen
+from .watching import pieces_of
 
 
 def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool) -> list[Fact]:
@@ -46,9 +48,13 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[Fact]:
-    """Nobody has written to the tensor, nor put it upon other memory."""
+    """Nobody has put the tensor upon other memory, nor written to it: with torch, which counts it, or in another way."""
     what = f"the captured tensor {name}"
-    facts = [] if tensor.is_inference() else [Fact("{}._version == {}", (tensor, tensor._version), what)]
-    if has_memory(tensor):
-        facts.append(Fact("{}.data_ptr() == {}", (tensor, tensor.data_ptr()), what))
-    return [*facts, *([Fact("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_shared(tensor) else [])]
+    facts = [Fact("{}.data_ptr() == {}", (tensor, tensor.data_ptr()), what)] if has_memory(tensor) else []
+    facts += [] if tensor.is_inference() else [Fact("{}._version == {}", (tensor, tensor._version), what)]
+    shared = is_shared(tensor)
+    pieces = pieces_of(tensor, whole=shared)
+    if pieces is not None:  # read after the address was compared
+        return [*facts, Fact("{}()", (pieces.same,), what)]
+    is_small = has_memory(tensor) and tensor.numel() * tensor.itemsize <= WHOLE
+    return [*facts, *([Fact("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_small or shared else [])]

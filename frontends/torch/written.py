@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -46,11 +45,6 @@ class Written:
         owner = recorder.kept(recorder.base_of(self.capture.value(tensor)))
         if owner is not None and id(owner) not in self._saved:
             self._saved[id(owner)] = self.capture.run(lambda: Past(owner), (), {})
-
-    def note_uncounted(self, trained: Iterable[torch.Tensor]) -> None:
-        """Running statistics that a call has written to without torch's counting it: any count is then that of a write by somebody else."""
-        weights = self.capture.weights
-        weights.uncounted.update(filter(None, map(weights.name_of, trained)))
 
     def restore(self) -> None:
         """Puts everything back."""

@@ -8,6 +8,7 @@ import os
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
@@ -96,10 +97,19 @@ def _write(path: Path, files: dict[str, bytes]) -> None:
 
 
 # ------------------------------------------------------------------------------------- reading
+@dataclass
 class LoadedPipeline(Pipeline):
     """Writes what was recorded elsewhere; records nothing."""
 
     has_original: ClassVar[bool] = False
+    _arrays: dict[str, Any] = field(init=False, default_factory=dict)  # of all variants, in the target's framework
+
+    def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
+        """The arrays of the file: there are no objects of the user's that hold them."""
+        for name, array in recorded.weights.arrays.items():
+            if name not in self._arrays:
+                self._arrays[name] = self.target.target.adopt(array)
+        return _Arrays(self._arrays, list(graph.parameters))
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         raise GuardFailed(
@@ -121,6 +131,10 @@ class _Arrays:
 
     def refresh(self) -> None:
         """Nothing has changed."""
+
+    def leave(self, name: str, array: Any) -> None:
+        """Puts another array in the place of a buffer."""
+        self._arrays[name] = array
 
     def __call__(self) -> dict[str, Any]:
         return self.current
@@ -160,10 +174,10 @@ def load(
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
     pipeline = LoadedPipeline(_nothing, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
-    graph = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1)
+    graph, held = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1), _Held(arrays)
     try:
         for one in graphs:
-            graph.adopt(pipeline.written(Recorded(one, _Held({name: arrays[name] for name in one.parameters})), Surroundings(), "loaded"))
+            graph.adopt(pipeline.written(Recorded(one, held), Surroundings(), "loaded"))
     except _DAMAGE as problem:
         if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise

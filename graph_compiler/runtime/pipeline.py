@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -24,9 +23,11 @@ from ..tracing.roots import reach
 from ..tracing.stateful import Stateful
 from ..tracing.world import World
 from ..trees import Branch, Tree, unfixed
+from .converted import Converted
 from .shadow import Shadow
-from .source_framework import SourceFramework, Watch
+from .source_framework import SourceFramework
 from .variant import Recorded, Variant
+from .weights import NativeWeights
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
 
@@ -55,14 +56,14 @@ class Pipeline:
     same_framework: bool
     options: Options = field(default_factory=Options)
     backend_of: Callable[[str], ModuleType] = importlib.import_module
-    _parameters: dict[str, Any] = field(default_factory=dict)
-    _sources: dict[str, Callable[[], Any]] = field(default_factory=dict)  # the arrays that the parameters were converted from
-    _watches: dict[str, Watch] = field(default_factory=dict)  # over these arrays, since then
-    _uncounted: set[str] = field(default_factory=set)  # buffers of which a watch sees the user's writes, not those of the original's calls
-    _stored: set[str] = field(default_factory=set)  # buffers that calls have given another value
-    _weights: Any = None
     _places: tuple[Place, ...] = ()
     shadow: Shadow = field(default_factory=Shadow)
+    _adopted: Converted = field(init=False)
+    _copied: Converted = field(init=False)
+
+    def __post_init__(self) -> None:
+        native, stamp = self.target.target, self.frontend.keeping.Stamp
+        self._adopted, self._copied = Converted(native.adopt, stamp), Converted(native.convert, stamp)
 
     def settled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pipeline:
         """Itself: the framework of the callable is known."""
@@ -77,7 +78,7 @@ class Pipeline:
         return self._recorded(args, kwargs, why, numbers=False)  # numbers in the state, as symbols, may have been what failed
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
-        with open_recording(), self._state():
+        with open_recording():
             options = self.options
             recording = self.frontend.record(
                 Request(
@@ -95,8 +96,6 @@ class Pipeline:
         self._note_places(recording.places)
         recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
         graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
-        self._weights = recording.weights
-        self._uncounted.update(getattr(recording.weights, "uncounted", ()))
         counts = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)
         return self.written(recorded, recording.surroundings, why)
@@ -142,9 +141,9 @@ class Pipeline:
         if not self.same_framework and (held := graph.notes.get("state")):
             self._note_places(held.kept())
         constants = {key: array if as_recorded else native.adopt(_array(array)) for key, (_, array) in graph.constants.items()}
-        parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self._converted(recorded, graph)
+        parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self.native_weights(recorded, graph)
         surroundings = surroundings.followed_by(parameters) if getattr(parameters, "is_counted", False) else surroundings
-        store = recorded.weights.rebind if as_recorded else self._store
+        store = recorded.weights.rebind if as_recorded else parameters.leave
         saved = getattr(self.frontend.checking, "saved", None)  # of a framework whose arrays can be written to
         return Variant(
             graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store
@@ -157,10 +156,6 @@ class Pipeline:
             self,
             target=target,
             same_framework=target.name == self.frontend.name,
-            _parameters={},
-            _sources={},
-            _watches={},
-            _stored=set(),
             shadow=Shadow(),
         )
 
@@ -224,65 +219,9 @@ class Pipeline:
             return list(load(program)(*leading))
 
     # ------------------------------------------------------------------------------ parameters
-    def _store(self, name: str, value: Any) -> None:
-        self._parameters[name] = value
-        self._stored.add(name)
-
-    def _state(self) -> AbstractContextManager[None]:
-        """While the original is recorded again, its buffers hold what calls of the graph have made of them."""
-        if not self._stored:
-            return nullcontext()
-        to_numpy = self.target.target.to_numpy
-        held: AbstractContextManager[None] = self._weights.holding({name: to_numpy(self._parameters[name]) for name in self._stored})
-        return held
-
-    def _converted(self, recording: Any, graph: IRGraph) -> Callable[[], Mapping[str, Any]]:
-        """Weights in the target's arrays: converted once, whatever number of variants uses them, and again where the user replaced one."""
-        written = (effect.target for effect in graph.effects if effect.kind == "buffer")
-        names = list(dict.fromkeys((*graph.parameters, *written)))
-        live = recording.weights.live(names)
-        watch: Callable[[Sequence[str]], Watch] = getattr(live, "watch", _Unwatched)  # of a framework whose arrays can be written to
-        seen, watched = live(), watch(names)
-        self._convert(seen, watch)
-
-        def parameters() -> Mapping[str, Any]:
-            nonlocal seen, watched
-            if (now := live()) is not seen or watched.changed():
-                seen, watched = now, watch(names)
-                self._convert(now, watch)
-            return self._parameters if len(names) == len(self._parameters) else {name: self._parameters[name] for name in names}
-
-        return parameters
-
-    def _convert(self, weights: Mapping[str, Any], watch: Callable[[Sequence[str]], Watch]) -> None:
-        known = {name: source() for name, source in self._sources.items()}
-        written = {name for name, watched in self._watches.items() if watched.changed()}
-        if written & self._uncounted & self._stored:  # so all of these writes are the user's
-            self._stored -= written
-        new = {name: array for name, array in weights.items() if self._is_new(name, array, known, written)}
-        self._watches.update((name, watch([name])) for name in new)
-        self._stored.difference_update(new)  # what the user puts there counts
-        self._parameters.update((name, self.target.target.adopt(array)) for name, array in new.items())
-        self._sources.update((name, weakref.ref(array)) for name, array in new.items())
-
-    def _is_new(self, name: str, array: Any, known: Mapping[str, Any], written: set[str]) -> bool:
-        """Whether a weight is to be converted. What the original writes to a buffer that calls of the graph have changed is state of the original."""
-        if name not in known:
-            return name not in self._stored
-        return known[name] is not array or (self._watches[name].moved() if name in self._stored else name in written)
-
-
-class _Unwatched:
-    """Stands for a watch over arrays that never change."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        pass
-
-    def moved(self) -> bool:
-        """Never."""
-        return False
-
-    changed = moved
+    def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
+        """The weights of a variant that runs in another framework."""
+        return NativeWeights(recorded.weights, graph, recorded.graph, self.target.target, self._adopted, self._copied)
 
 
 def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:

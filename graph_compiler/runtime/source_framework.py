@@ -14,11 +14,15 @@ from ..tracing import Recording, Request
 class Watch(Protocol):
     """Looks at arrays since it was made."""
 
-    def moved(self) -> bool:
-        """Whether one has other memory."""
-
     def changed(self) -> bool:
         """Whether one has other memory, or was written to."""
+
+
+class Stamp(Protocol):
+    """What an array holds, told from memory or counts of writes. It does not keep the array alive."""
+
+    def fits(self, array: Any) -> bool:
+        """Whether the array that it was made of is as it was."""
 
 
 class Weights(Protocol):
@@ -36,8 +40,8 @@ class Weights(Protocol):
     def rebind(self, name: str, array: Any) -> None:
         """Puts another array in the place of a buffer."""
 
-    def holding(self, values: Mapping[str, Any]) -> AbstractContextManager[None]:
-        """Inside of the block the buffers hold these elements."""
+    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new array of them in its place; the array that is there then."""
 
     def is_trained(self, name: str) -> bool:
         """Whether an optimizer may change it: not a buffer."""
@@ -80,6 +84,18 @@ class Reference(Protocol):
         """A recorded graph that returns a copy of what every node gives, and the values that these are."""
 
 
+class Keeping(Protocol):
+    """How the user's objects hold arrays (``keeping.py``)."""
+
+    Stamp: Callable[[Any], Stamp]
+
+    def own(self, elements: Any, dtype: str) -> Any:
+        """An array of the framework with the elements of a numpy array, in memory of its own."""
+
+    def write(self, array: Any, elements: Any) -> None:
+        """Puts the elements of a numpy array into an array, as the framework's own calls do."""
+
+
 class SavedCalls(Protocol):
     """Which calls and objects a file may hold (``files.py``)."""
 
@@ -99,6 +115,7 @@ class SourceFramework(Protocol):
     name: str
     dialect: Dialect  # of its recorded calls, and of them alone
     checking: Reference
+    keeping: Keeping
     files: SavedCalls
 
     def record(self, request: Request) -> Recording:
@@ -114,4 +131,4 @@ class SourceFramework(Protocol):
         """Keyword arguments that the original can tell of itself, or none."""
 
 
-__all__ = ["Node", "Recording", "Reference", "SavedCalls", "SourceFramework", "Weights"]
+__all__ = ["Keeping", "Node", "Recording", "Reference", "SavedCalls", "SourceFramework", "Stamp", "Watch", "Weights"]

@@ -1,0 +1,52 @@
+"""What a call of a graph in another framework leaves in the user's objects: arrays of numpy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...tracing.pieces import Pieces
+
+
+class Stamp:
+    """What an array holds; nothing counts the writes to it.
+
+    >>> array = np.zeros(2)
+    >>> stamp = Stamp(array)
+    >>> array[0] = 1
+    >>> stamp.fits(array)
+    False
+    """
+
+    __slots__ = ("elements", "pieces")
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        fills = array.size and (array.flags.c_contiguous or array.flags.f_contiguous)
+        self.pieces = Pieces(array, array.ctypes.data, array.nbytes) if fills else None
+        self.elements = None if fills else array.tobytes()
+
+    def fits(self, array: np.ndarray[Any, Any]) -> bool:
+        """Whether the array, the one that it was made of, is as it was."""
+        return array.tobytes() == self.elements if self.pieces is None else self.pieces.same()
+
+
+class Watch:
+    """The :class:`Stamp` of many arrays."""
+
+    def __init__(self, arrays: list[np.ndarray[Any, Any]]) -> None:
+        self._stamps = [(Stamp(array), array) for array in arrays]
+
+    def changed(self) -> bool:
+        """Whether one holds something else."""
+        return not all(stamp.fits(array) for stamp, array in self._stamps)
+
+
+def own(elements: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
+    """A copy."""
+    return np.array(elements, dtype)
+
+
+def write(array: np.ndarray[Any, Any], elements: np.ndarray[Any, Any]) -> None:
+    """Puts elements into an array."""
+    np.copyto(array, elements, casting="unsafe")

@@ -1,0 +1,58 @@
+"""Arrays of the user's framework and what they were converted to, so that nothing is converted twice."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .source_framework import Stamp
+
+
+@dataclass(frozen=True)
+class _Twin:
+    array: weakref.ref[Any]
+    stamp: Stamp
+    native: Any
+
+
+class Converted:
+    """Array -> its twin in another framework, for as long as the array lives and is as it was (``stamp``).
+
+    >>> from graph_compiler.frontends.numpy.keeping import Stamp
+    >>> import numpy as np
+    >>> converted, array = Converted(lambda array: array.tolist(), Stamp), np.ones(2)
+    >>> converted.of(array), converted.of(array) is converted.of(array)
+    ([1.0, 1.0], True)
+    >>> array[0] = 5
+    >>> converted.of(array)
+    [5.0, 1.0]
+    """
+
+    def __init__(self, convert: Callable[[Any], Any], stamp: Callable[[Any], Stamp]) -> None:
+        self._convert, self._stamp = convert, stamp
+        self._twins: dict[int, _Twin] = {}
+
+    def known(self, array: Any) -> Any:
+        """The twin of an array that has one; None of another."""
+        twin = self._twins.get(id(array))
+        return twin.native if twin is not None and twin.array() is array and twin.stamp.fits(array) else None
+
+    def of(self, array: Any) -> Any:
+        """The twin of an array."""
+        known = self.known(array)
+        return self.note(array, self._convert(array)) if known is None else known
+
+    def note(self, array: Any, native: Any) -> Any:
+        """``native`` holds what ``array`` holds now."""
+        number, twins = id(array), self._twins
+
+        def forget(reference: weakref.ref[Any]) -> None:
+            twin = twins.get(number)
+            if twin is not None and twin.array is reference:
+                del twins[number]
+
+        if native is not None:
+            twins[number] = _Twin(weakref.ref(array, forget), self._stamp(array), native)
+        return native

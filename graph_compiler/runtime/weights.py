@@ -1,0 +1,66 @@
+"""The weights of a graph for another framework: the user's arrays, converted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..ir.graph import Graph
+from .converted import Converted
+from .source_framework import Watch, Weights
+from .target import Target
+
+
+class NativeWeights:
+    """Called, the weights of a variant as arrays of the target; what a call makes of buffers is left in the user's objects.
+
+    A weight that no call writes to is converted once (``adopted``: it may share the user's memory) and again where the user has written to it
+    or replaced it. Buffers are copies (``copied``), for they are written to while the target may still compute.
+    """
+
+    def __init__(self, weights: Weights, graph: Graph, recorded: Graph, target: Target, adopted: Converted, copied: Converted) -> None:
+        self._weights, self._target, self._copied = weights, target, copied
+        written = dict.fromkeys(effect.target for effect in graph.effects if effect.kind == "buffer")
+        self._rebound = {effect.target for effect in recorded.effects if effect.kind == "buffer"}
+        names = list(dict.fromkeys((*graph.parameters, *written)))
+        self._written, self._steady = list(written), [name for name in names if name not in written]
+        self._tables = {name: adopted if weights.is_trained(name) else copied for name in self._steady}
+        self._live = weights.live(names)
+        self._watch_of = getattr(self._live, "watch", _Unwatched)  # of a framework whose arrays can be written to
+        self._native: dict[str, Any] = dict.fromkeys(names)
+        self._refresh()
+
+    def __call__(self) -> Mapping[str, Any]:
+        if (now := self._live()) is not self._seen or self._watched.changed():
+            self._refresh()
+        for name in self._written:
+            self._native[name] = self._buffer(name, now[name])
+        return self._native
+
+    def _refresh(self) -> None:
+        self._seen: Mapping[str, Any] = self._live()
+        self._watched: Watch = self._watch_of(self._steady)
+        self._native.update((name, self._tables[name].of(self._seen[name])) for name in self._steady)
+
+    def _buffer(self, name: str, array: Any) -> Any:
+        known = self._copied.known(array)
+        if known is None:
+            self._watch_of([name])  # of the recorded shape and type?
+            known = self._copied.of(array)
+        return known
+
+    def leave(self, name: str, value: Any) -> None:
+        """Gives a buffer of the user's the elements of ``value``; one that the original replaces, by another array."""
+        held = self._weights.leave(name, self._target.to_numpy(value), name in self._rebound)
+        self._copied.note(held, value)
+
+
+class _Unwatched:
+    """Stands for a watch over arrays that never change."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        pass
+
+    def changed(self) -> bool:
+        """Never."""
+        return False
