@@ -101,8 +101,12 @@ class Raiser:
     def _effect(self, value: Value) -> None:
         """What was written to memory that the graph does not own is given back beside the outputs."""
         graph = self.recorded
-        if value in graph.inputs[: graph.notes.get("call_inputs")]:  # what is in a place is given back as a new array
+        if value in graph.inputs[: graph.notes.get("call_inputs")]:
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
+        elif value in graph.inputs and not graph.notes.get(
+            "places_returned"
+        ):  # a graph that was recorded for another framework returns them
+            self.result.effects.append(Effect("place", graph.inputs.index(value), self.read(value)))
         rebound = {effect.target for effect in graph.effects if effect.kind == "buffer"}  # its new array counts, not what the old one holds
         for name, parameter in graph.parameters.items():
             if parameter is value and name not in rebound:

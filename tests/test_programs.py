@@ -17,6 +17,7 @@ from .programs import (
     initialising,
     memory,
     places,
+    resets,
     signatures,
     sizes,
     state,
@@ -45,6 +46,7 @@ TABLES = {
     "control_flow": control_flow,
     "found": found,
     "memory": memory,
+    "resets": resets,
     "turns": turns,
     "unseen": unseen,
 }
@@ -56,7 +58,7 @@ CASES = [
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
-    **{"views": (), "memory": (), "control_flow": (), "turns": (), "unseen": ()},
+    **{"views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": ()},
     **{"foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",)},
 }
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

@@ -266,12 +266,14 @@ def test_recording_leaves_objects_as_they_are() -> None:
     assert all(vars(box)[name] is item for name, item in held.items())
 
 
-def test_a_graph_for_another_framework_keeps_its_state_apart() -> None:
+@pytest.mark.parametrize("to", TARGETS)
+def test_state_is_left_in_the_objects_of_the_original(to: str) -> None:
     box = Box()
-    graph = gc.transpile(box.update)
+    graph = gc.transpile(box.update, to=to)
     graph(torch.ones(2))
-    assert isinstance(box.hidden, torch.Tensor) and box.steps == 0
+    assert isinstance(box.hidden, torch.Tensor) and box.hidden.tolist() == [1, 1] and box.steps == 1
     assert graph.state["Box.steps"] == 1 and graph.state["Box.hidden"].tolist() == [1, 1]
+    assert type(graph.state["Box.hidden"]).__module__.startswith(to)
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -317,3 +319,28 @@ def test_statistics_of_modules_given_in_turn(to: str) -> None:
         assert_same(graph(given[number], _x() + step), originals[number](_x() + step))
     for module, original in zip(given, originals):
         assert_same(dict(module.state_dict()), dict(original.state_dict()))
+
+
+class Adding(nn.Module):
+    """Writes to a tensor that is no buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.total, self.norm = torch.zeros(4), nn.BatchNorm1d(4)
+
+    def forward(self, x: Any) -> Any:
+        self.total.add_(x.sum(0))
+        return self.norm(x) + self.total
+
+
+def test_state_of_a_recording_for_torch_that_is_written_for_others() -> None:
+    """All graphs of one model go on from its state, whichever of them was called last."""
+    model, expected = Adding(), Adding()
+    graph = gc.compile(model, args=(_x(),))
+    graphs = [graph.to("numpy"), graph.to("jax"), graph]
+    for step in range(6):
+        assert_same(graphs[step % 3](_x() + step), expected(_x() + step))
+        assert_same(model.total, expected.total)
+        assert_same(dict(model.state_dict()), dict(expected.state_dict()))
+    pure = graphs[0].functional(graphs[0].parameters, _x())[1]
+    assert_same(pure["total"], expected.total + _x().sum(0))

@@ -35,6 +35,7 @@ class JaxTarget:
 
     name = "jax"
     array_types: tuple[type, ...] = (type(jnp.zeros(())),)
+    shares = False
 
     def __init__(self) -> None:
         self._key: Any = None

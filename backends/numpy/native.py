@@ -17,6 +17,7 @@ class NumpyTarget:
 
     name = "numpy"
     array_types: tuple[type, ...] = (np.ndarray,)
+    shares = True
 
     def __init__(self) -> None:
         self._seeds = np.random.SeedSequence(0)

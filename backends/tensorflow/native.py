@@ -25,6 +25,7 @@ class TensorFlowTarget:
 
     name = "tensorflow"
     array_types: tuple[type, ...] = (type(tf.zeros([])),)
+    shares = False
 
     def __init__(self) -> None:
         self._key: Any = None

@@ -17,6 +17,7 @@ class TorchTarget:
 
     name = "torch"
     array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
+    shares = False
 
     def convert(self, array: Any) -> Any:
         """Tensors as they are; arrays of others over DLPack or the buffer protocol, without copying where memory allows."""

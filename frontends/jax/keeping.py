@@ -22,6 +22,11 @@ class Stamp:
         return True
 
 
+def is_own(item: Any) -> bool:
+    """Whether this is an array of JAX."""
+    return isinstance(item, jax.Array)
+
+
 def own(elements: np.ndarray[Any, Any], dtype: str) -> jax.Array:
     """An array of these elements."""
     return jnp.array(elements, dtype)

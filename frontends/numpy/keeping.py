@@ -42,6 +42,11 @@ class Watch:
         return not all(stamp.fits(array) for stamp, array in self._stamps)
 
 
+def is_own(item: Any) -> bool:
+    """Whether this is an array of numpy."""
+    return isinstance(item, np.ndarray)
+
+
 def own(elements: np.ndarray[Any, Any], dtype: str) -> np.ndarray[Any, Any]:
     """A copy."""
     return np.array(elements, dtype)

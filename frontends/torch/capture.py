@@ -123,7 +123,8 @@ class Capture(TorchFunctionMode):
         if self.host_draws.bakes:
             graph.notes["random_state"] = self.generators.state_before
         if state.places or self.host_draws.draws:
-            graph.notes["state"] = state.recorded(self)
+            graph.notes["state"] = state.recorded(self, containers)
+            graph.notes["places_returned"] = not self.for_torch  # arrays in places that are written to; torch writes to them itself
         made = self.generators.is_made
         leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item) or made(item), opens)
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)

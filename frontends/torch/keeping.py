@@ -13,6 +13,11 @@ Stamp = watching.Stamp
 _NOT_IN_NUMPY = torch.bfloat16
 
 
+def is_own(item: Any) -> bool:
+    """Whether this is an array of torch."""
+    return isinstance(item, torch.Tensor)
+
+
 def own(elements: np.ndarray[Any, Any], dtype: str) -> torch.Tensor:
     """A tensor of these elements, in memory that belongs to torch: tensors of numpy's memory can be written to unseen.
 

@@ -150,11 +150,11 @@ class State:
         same = tuple(was.shape) == tuple(now.shape) and was.dtype == now.dtype
         return name is not None and self.weights.is_persistent(name) and same and not isinstance(was, torch.nn.Parameter)
 
-    def recorded(self, capture: Any) -> RecordedState:
+    def recorded(self, capture: Any, containers: Containers) -> RecordedState:
         """For the graph."""
         draws = capture.host_draws
         tree = Branch(tuple, tuple(range(len(self.places) + len(draws.trees))), (*self._trees, *draws.trees))
-        return RecordedState((*self.places, *draws.draws), tree, tuple(self.replaced))
+        return RecordedState((*self.places, *draws.draws), tree, tuple(self.replaced), tuple(containers.written.items()))
 
     def free(self, containers: Containers) -> Free:
         """Which parts of containers a graph reads anew at each call: the places, and what is inside of them."""

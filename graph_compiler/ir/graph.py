@@ -117,7 +117,8 @@ class Guard:
 class Effect:
     """Something outside of the graph that a call changes: afterwards, ``target`` holds ``value``.
 
-    ``kind`` is ``"argument"`` (target: index of an input leaf), ``"buffer"`` (name of a parameter) or ``"constant"`` (name of a constant).
+    ``kind`` is ``"argument"`` or ``"place"`` (target: index of an input leaf), ``"buffer"`` (name of a parameter) or ``"constant"`` (name of a
+    constant).
     """
 
     kind: str

@@ -49,12 +49,6 @@ class Graph:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if active.anywhere and active.recording and self.pipeline.has_original:  # of another function, which records the original with it
             return self.pipeline.call_within(args, kwargs)
-        if self.pipeline.shadow:
-            with self.pipeline.state_held():
-                return self._called(args, kwargs)
-        return self._called(args, kwargs)
-
-    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         known = len(self._variants)
         for variant in self._variants:
             if not variant.holds():
@@ -85,12 +79,7 @@ class Graph:
             raise TooManyVariants(
                 f"{self.name} was recorded {len(self._variants)} times and this call fits none: {why}. Raise max_variants, or pass what differs as an array"
             )
-        had_state = bool(self.pipeline.shadow)
         variant = self.add_variant(args, kwargs, why)
-        if self.pipeline.shadow and not had_state:  # found just now: from here on the graph has state of its own
-            self._variants.remove(variant)
-            with self.pipeline.state_held():
-                return self._run_recorded(variant, args, kwargs)
         self._variants.remove(variant)
         return self._run_recorded(variant, args, kwargs)
 
@@ -252,8 +241,7 @@ class Graph:
         """The buffers that a call of the graph writes to, and other places where it keeps state, by name, as they are at the moment."""
         written = {name for variant in self._variants for name in variant.written_buffers()}
         buffers = {name: array for name, array in self.parameters.items() if name in written}
-        with self.pipeline.state_held():
-            places = {place.name: place.read() for variant in self._variants if variant.state for place in variant.state.kept()}
+        places = {name: held for variant in self._variants for name, held in variant.state_now().items()}
         return {**buffers, **places}
 
     def as_module(self) -> Any:
@@ -307,26 +295,25 @@ class Graph:
         """
         given = kwargs.pop("state", None) if any(variant.state for variant in self._variants) else None
         variants = [variant for variant in self._variants if variant.holds()]
-        with self.pipeline.state_held():
-            problem: GuardFailed | None = None
-            for variant in variants:
-                held = variant.state.read(given) if variant.state else ()
-                leaves = variant.match(args, kwargs, held) if variant.state else variant.match(args, kwargs)
-                if leaves is not None:
-                    try:
-                        result, state = variant.pure(parameters, leaves, rng, held)
-                    except GuardFailed as failed:  # on elements; another variant may be for these
-                        problem = failed
-                        continue
-                    return (result, state) if state else result
-            if problem is not None:
-                raise problem
-            for variant in variants:
-                found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
-                if found is not None:
-                    outcome = variant.pure(parameters, found[0], rng)
-                    result, state = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
-                    return (result, state) if state else result
+        problem: GuardFailed | None = None
+        for variant in variants:
+            held = variant.state.read(given) if variant.state else ()
+            leaves = variant.match(args, kwargs, held) if variant.state else variant.match(args, kwargs)
+            if leaves is not None:
+                try:
+                    result, state = variant.pure(parameters, leaves, rng, held)
+                except GuardFailed as failed:  # on elements; another variant may be for these
+                    problem = failed
+                    continue
+                return (result, state) if state else result
+        if problem is not None:
+            raise problem
+        for variant in variants:
+            found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
+            if found is not None:
+                outcome = variant.pure(parameters, found[0], rng)
+                result, state = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
+                return (result, state) if state else result
         raise GuardFailed(f"{self.name}: no recorded variant fits this call: {self._why_missed(args, kwargs)}")
 
     def __reduce__(self) -> Any:

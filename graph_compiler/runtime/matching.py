@@ -27,9 +27,12 @@ _EQUAL = (int, str)
 _SPELLED = (bool, int, str, type(None))
 
 
-def matcher(graph: Graph, target: Target) -> Match:
-    """``match(args, kwargs, state)``: the arrays of a call and of the state, native, and its numbers, in order; None where it does not fit."""
-    return _Matcher(graph, target).function()
+def matcher(graph: Graph, target: Target, held: Callable[[Any], Any] | None = None) -> Match:
+    """``match(args, kwargs, state)``: the arrays of a call and of the state, native, and its numbers, in order; None where it does not fit.
+
+    ``held`` converts the arrays of the state, where they are others than the target's.
+    """
+    return _Matcher(graph, target, held).function()
 
 
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
@@ -41,11 +44,17 @@ def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
 
 
 class _Matcher:
-    def __init__(self, graph: Graph, target: Target) -> None:
-        self.graph, self.target = graph, target
+    def __init__(self, graph: Graph, target: Target, held: Callable[[Any], Any] | None = None) -> None:
+        self.graph, self.target, self.convert = graph, target, "convert"
         self.lines: list[str] = []
         self.names: list[str] = []
-        self.bound: dict[str, Any] = {"convert": target.convert, "dtypes": target.dtypes(), "same_static": same_static, "math": math}
+        self.bound: dict[str, Any] = {
+            "convert": target.convert,
+            "held": held or target.convert,
+            "dtypes": target.dtypes(),
+            "same_static": same_static,
+            "math": math,
+        }
         for number, cls in enumerate(target.array_types):
             self.bound[f"array_type_{number}"] = cls
 
@@ -55,6 +64,7 @@ class _Matcher:
         positional, keywords = tree.children
         self._call(positional, keywords)
         if state := self.graph.notes.get("state"):
+            self.convert = "held"
             for index, child in enumerate(state.tree.children):
                 self._tree(child, f"state[{index}]")
         self._guards()
@@ -107,7 +117,7 @@ class _Matcher:
         self.lines += [
             f"{name} = given_{number} = {access}",
             f"if {native}:",
-            f"    {name} = convert({name})",
+            f"    {name} = {self.convert}({name})",
             f"    if {name} is None: return None",
         ]
         self._require(f"{name}.dtype == {self.target.dtype_text(spec.dtype)} and {name}.ndim == {spec.ndim}")

@@ -6,7 +6,6 @@ import importlib
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, ClassVar
@@ -23,8 +22,8 @@ from ..tracing.roots import reach
 from ..tracing.stateful import Stateful
 from ..tracing.world import World
 from ..trees import Branch, Tree, unfixed
-from .converted import Converted
-from .shadow import Shadow
+from .converted import Converted, Shared
+from .leaving import Leaving
 from .source_framework import SourceFramework
 from .variant import Recorded, Variant
 from .weights import NativeWeights
@@ -57,13 +56,13 @@ class Pipeline:
     options: Options = field(default_factory=Options)
     backend_of: Callable[[str], ModuleType] = importlib.import_module
     _places: tuple[Place, ...] = ()
-    shadow: Shadow = field(default_factory=Shadow)
     _adopted: Converted = field(init=False)
     _copied: Converted = field(init=False)
 
     def __post_init__(self) -> None:
         native, stamp = self.target.target, self.frontend.keeping.Stamp
-        self._adopted, self._copied = Converted(native.adopt, stamp), Converted(native.convert, stamp)
+        table = Shared if native.shares else Converted
+        self._adopted, self._copied = table(native.adopt, stamp), table(native.convert, stamp)
 
     def settled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pipeline:
         """Itself: the framework of the callable is known."""
@@ -101,15 +100,8 @@ class Pipeline:
         return self.written(recorded, recording.surroundings, why)
 
     def _note_places(self, places: Sequence[Place]) -> None:
-        """Later recordings know them as state. Those of objects that were named as stateful are the user's also where the graph runs elsewhere."""
+        """Later recordings know them as state."""
         self._places = tuple({place.identity: place for place in (*self._places, *places)}.values())
-        if not self.same_framework:
-            named = World((type(item).__name__, item) for item in self.options.stateful.objects)
-            self.shadow.add(place for place in places if not named.knows(place.held.item))
-
-    def state_held(self) -> AbstractContextManager[None]:
-        """While a graph for another framework is called, the user's objects hold its state."""
-        return self.shadow.applied() if self.shadow else nullcontext()
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The original's own result."""
@@ -144,9 +136,10 @@ class Pipeline:
         parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self.native_weights(recorded, graph)
         surroundings = surroundings.followed_by(parameters) if getattr(parameters, "is_counted", False) else surroundings
         store = recorded.weights.rebind if as_recorded else parameters.leave
+        leaving = None if as_recorded or "state" not in graph.notes else Leaving(graph, self.frontend.keeping, native, self._copied)
         saved = getattr(self.frontend.checking, "saved", None)  # of a framework whose arrays can be written to
         return Variant(
-            graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store
+            graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store, leaving
         )
 
     def for_framework(self, framework: str) -> Pipeline:
@@ -156,7 +149,6 @@ class Pipeline:
             self,
             target=target,
             same_framework=target.name == self.frontend.name,
-            shadow=Shadow(),
         )
 
     def rewritten(self, variant: Variant) -> Variant:

@@ -89,6 +89,9 @@ class Keeping(Protocol):
 
     Stamp: Callable[[Any], Stamp]
 
+    def is_own(self, item: Any) -> bool:
+        """Whether this is an array of the framework."""
+
     def own(self, elements: Any, dtype: str) -> Any:
         """An array of the framework with the elements of a numpy array, in memory of its own."""
 

@@ -11,6 +11,7 @@ class Target(Protocol):
 
     name: str
     array_types: tuple[type, ...]
+    shares: bool  # whether arrays of other frameworks that are converted share their memory
 
     def convert(self, array: Any) -> Any:
         """An array of any framework as a native one, sharing memory where it can; None for what is no array."""

@@ -14,7 +14,6 @@ class UnsettledPipeline:
     """Stands in the place of a pipeline until the first call: ``settle(args, kwargs)`` makes that of the framework it belongs to."""
 
     has_original: ClassVar[bool] = True
-    shadow: ClassVar[bool] = False
     function: Callable[..., Any]
     name: str
     settle: Callable[[tuple[Any, ...], dict[str, Any]], Pipeline]

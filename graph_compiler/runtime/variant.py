@@ -9,6 +9,7 @@ from typing import Any
 
 from ..codegen import Program, load
 from ..errors import CallMismatch, GuardFailed
+from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
 from ..passes.aliases import Aliases
 from ..sizes import Size, same_elements
@@ -17,6 +18,7 @@ from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places
 from ..tracing.updates import apply_updates, put
 from ..trees import leaves_at, paths, unflatten
+from .leaving import Leaving
 from .matching import UnknownMatch, matcher, unknown_matcher
 from .target import Target
 
@@ -66,6 +68,8 @@ class Variant:
     )
     store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
 
+    leaving: Leaving | None = None  # of state in the user's objects, which hold arrays of another framework
+
     def __post_init__(self) -> None:
         flat = load(self.program)
         self.flat = flat
@@ -105,7 +109,8 @@ class Variant:
         return tuple(len(self.program.arguments) + place for place, value in enumerate(self.graph.inputs) if value in numbers)
 
     def _matcher(self) -> Any:
-        match, state = matcher(self.graph, self.target), self.state
+        held = None if self.leaving is None else self.leaving.convert
+        match, state = matcher(self.graph, self.target, held), self.state
         if state is None:
             return match
         return self._drawing(match, state) if state.draws else lambda args, kwargs, held=None: match(args, kwargs, held or state.read())
@@ -136,6 +141,11 @@ class Variant:
         written = Aliases(self.graph).written
         effects = {effect.target for effect in self.graph.effects if effect.kind == "buffer"}
         return effects | {name for name, value in self.graph.parameters.items() if value in written}
+
+    def state_now(self) -> dict[str, Any]:
+        """What the places hold, by name, with arrays of the graph's framework."""
+        natively = self.leaving.natively if self.leaving is not None else lambda held: held
+        return {place.name: natively(place.read()) for place in self.state.kept()} if self.state else {}
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
         """What the flat function takes before the arrays; called without parameters once the surroundings hold, which keeps theirs up to date."""
@@ -195,7 +205,7 @@ class Variant:
             for put_back in reversed(before):
                 put_back()
             return self._failed(problem)
-        self._apply(effects, args, kwargs)
+        self._apply(effects, args, kwargs, held)
         result = self._as_numbers(result) if self._numbers else result
         if self._updates is not None:
             result, new = result
@@ -216,6 +226,9 @@ class Variant:
 
     def _update(self, new: tuple[Any, ...], arguments: Any) -> None:
         """Containers and places hold what the call has given them."""
+        if self.leaving is not None:
+            self.leaving.leave(new, arguments)
+            return
         planned = planned_places(self.state, new, arguments) if self.state else []
         apply_updates(self._updates or (), new, arguments)
         for place, item in planned:
@@ -249,7 +262,7 @@ class Variant:
                 origin = next(guard.origin for guard, check in zip(self.program.checks, checks) if check is value)
                 raise GuardFailed(f"elements handed to Python were {expected!r} while recording and are {seen!r} now, read by {origin}")
 
-    def _apply(self, effects: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    def _apply(self, effects: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any], held: tuple[Any, ...]) -> None:
         written = [effect for effect in self.graph.effects if effect.kind == "argument"]
         given = leaves_at(self.graph.input_tree, (args, kwargs)) if written else []
         for effect, value in zip(self.graph.effects, effects):
@@ -257,6 +270,9 @@ class Variant:
                 self._write(effect.target, given[effect.target], value, (args, kwargs))
             elif effect.kind == "buffer":
                 self.store(effect.target, value)
+            elif effect.kind == "place":
+                assert self.leaving is not None
+                self.leaving.write(effect.target, value, held)
             else:
                 self.constants[effect.target] = value  # type: ignore[index]
 
@@ -283,9 +299,13 @@ class Variant:
         if self.state is not None and self._updates is not None:
             state.update(self.state.named(((), {}, held), result[1]))
         result = result[0] if self._updates is not None else result
-        state.update((effect.target, value) for effect, value in zip(self.graph.effects, effects))
+        state.update((self._target_of(effect), value) for effect, value in zip(self.graph.effects, effects))
         whole: tuple[Any, dict[str, Any]] = self.target.checked((result, state), checks, self.program.checks) if checks else (result, state)
         return whole
+
+    def _target_of(self, effect: Effect) -> Any:
+        """What an effect changes: of a place its name."""
+        return self.leaving.name_of(effect.target) if effect.kind == "place" and self.leaving is not None else effect.target
 
 
 def _nothing() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..ir.graph import Graph
 from .converted import Converted
+from .leaving import elements_of
 from .source_framework import Watch, Weights
 from .target import Target
 
@@ -51,7 +52,7 @@ class NativeWeights:
 
     def leave(self, name: str, value: Any) -> None:
         """Gives a buffer of the user's the elements of ``value``; one that the original replaces, by another array."""
-        held = self._weights.leave(name, self._target.to_numpy(value), name in self._rebound)
+        held = self._weights.leave(name, elements_of(self._target, value), name in self._rebound)
         self._copied.note(held, value)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..trees import Fixed, Leaf, Tree
+from ..trees import Fixed, Leaf, Path, Tree
 from .contents import contents_of
 from .updates import Kept, New, Same, item_of
 from .world import MISSING, Held, Names
@@ -95,11 +95,15 @@ class Replaced:
 
 @dataclass(frozen=True)
 class State:
-    """What a recorded graph reads from places and does to them. ``tree`` is the structure of what they hold before."""
+    """What a recorded graph reads from places and does to them. ``tree`` is the structure of what they hold before.
+
+    ``written``: which of the new objects are arrays of places that were written to, with their paths in ``(args, kwargs, state)``.
+    """
 
     places: tuple[Place | Draw, ...] = ()
     tree: Tree = Leaf()
     replaced: tuple[Replaced, ...] = ()
+    written: tuple[tuple[int, Path], ...] = ()
 
     def read(self, given: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
         """What the places hold now; of those that are ``given`` by name, that."""

@@ -61,6 +61,7 @@ class Containers:
         self._paths: dict[int, Path] = {}
         self._alive: list[Any] = []  # so that no other object takes an id
         self.new: list[Any] = []
+        self.written: dict[int, Path] = {}  # place in ``new`` -> where the array stood that was written to
         self._note(arguments, ())
 
     def _note(self, item: Any, path: Path) -> None:
@@ -104,12 +105,19 @@ class Containers:
         known = next((index for index, item in enumerate(self.new) if item is child), None)
         if known is None:
             self.new.append(child)
+            if id(child) in self._paths:
+                self.written[len(self.new) - 1] = self._paths[id(child)]
         return New(len(self.new) - 1 if known is None else known)
 
 
-def apply_updates(updates: Iterable[Update], new: Sequence[Any], arguments: Any) -> None:
-    """Changes the caller's containers as the original function would have done."""
-    planned = [(at(arguments, update.path), [(key, item_of(arguments, item, new)) for key, item in update.items]) for update in updates]
+def apply_updates(
+    updates: Iterable[Update], new: Sequence[Any], arguments: Any, left: Callable[[Path, Any], Any] = lambda path, item: item
+) -> None:
+    """Changes the caller's containers as the original function would have done. ``left`` tells what comes into the container at a path."""
+    planned = [
+        (at(arguments, update.path), [(key, left(update.path, item_of(arguments, item, new))) for key, item in update.items])
+        for update in updates
+    ]
     for container, pairs in planned:
         _refill(container, pairs)
 

@@ -1,0 +1,127 @@
+"""State of a graph for another framework: it lives in the user's objects, as arrays of their framework."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..errors import CallMismatch
+from ..ir.graph import Graph, Value
+from ..ops.dtypes import dtype_name
+from ..tracing.places import State, planned_places
+from ..tracing.updates import Update, apply_updates, at
+from ..trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflatten
+from .converted import Converted
+from .source_framework import Keeping
+from .target import Target
+
+_STATE = 2  # the place of the state in ``(args, kwargs, state)``
+
+
+class Leaving:
+    """Reads the places for a graph and leaves there what its calls make of them.
+
+    What is left is a new array of the user's framework; an array that the original writes to gets other elements. The user's objects are
+    the truth: whatever is done to them between two calls counts. ``copied`` knows the arrays of the target that were left last.
+    """
+
+    def __init__(self, graph: Graph, keeping: Keeping, target: Target, copied: Converted) -> None:
+        self._keeping, self._target, self._copied = keeping, target, copied
+        self._state: State = graph.notes["state"]
+        self._updates: Sequence[Update] = graph.notes.get("updates", ())
+        self._forms = list(_forms(graph)) if "updates" in graph.notes else []
+        self._written = dict(self._state.written)
+        self._children = self._state.tree.children if isinstance(self._state.tree, Branch) else ()
+        self._first = graph.notes.get("call_inputs", len(graph.inputs))  # of the inputs that stand in places
+
+    def convert(self, array: Any) -> Any:
+        """An array that is in a place as one of the target, which takes those of all frameworks; None for what is no array."""
+        return self._copied.of(array) if self._keeping.is_own(array) else self._target.convert(array)
+
+    def natively(self, held: Any) -> Any:
+        """What a place holds, with arrays of the target."""
+        leaves, tree = flatten(held, lambda item: self._keeping.is_own(item) or isinstance(item, self._target.array_types))
+        return unflatten(tree, map(self.convert, leaves)) if leaves else held
+
+    def leave(self, new: Sequence[Any], arguments: Any) -> None:
+        """Containers and places hold what a call has given them: places arrays of the user's framework, arguments those of the graph's."""
+        made: dict[int, Any] = {}
+        for number, item in enumerate(new):
+            path = self._written.get(number)
+            made[id(item)] = self._item(number, item, made) if path is None else self._put(number, item, at(arguments, path))
+
+        def own(item: Any) -> Any:
+            return made[id(item)] if id(item) in made else self._own(item)
+
+        planned = [(place, own(item)) for place, item in planned_places(self._state, new, arguments)]
+        apply_updates(self._updates, new, arguments, lambda path, item: own(item) if path[0] == _STATE else item)
+        for place, item in planned:
+            place.write(item)
+
+    def write(self, number: int, native: Any, held: tuple[Any, ...]) -> None:
+        """Gives the array of a place that is input ``number`` other elements; ``held`` is what the places held before."""
+        arrays = [leaf for tree, item in zip(self._children, held) for leaf in leaves_at(tree, item)]
+        self._elements(arrays[number - self._first], native)
+
+    def name_of(self, number: int) -> str:
+        """The name of the place that input ``number`` stands in."""
+        names: list[str] = [place.name for tree, place in zip(self._children, self._state.places) for _ in range(count_leaves(tree))]
+        return str(names[number - self._first])
+
+    def _item(self, number: int, item: Any, made: dict[int, Any]) -> Any:
+        tree, dtypes = self._forms[number]
+        if isinstance(tree, Leaf):
+            return self._array(item, dtypes[0], made)
+        return unflatten(tree, [self._array(leaf, dtype, made) for leaf, dtype in zip(leaves_at(tree, item), dtypes)])
+
+    def _array(self, item: Any, dtype: str | None, made: dict[int, Any]) -> Any:
+        """An array once, however often it is left; numbers as they are."""
+        if dtype is None:
+            return item
+        if id(item) not in made:
+            made[id(item)] = self._new(item, dtype)
+        return made[id(item)]
+
+    def _own(self, item: Any) -> Any:
+        """An argument that is put into a place."""
+        native = None if self._keeping.is_own(item) else self._target.convert(item)
+        return item if native is None else self._new(native, dtype_name(item))
+
+    def _new(self, native: Any, dtype: str) -> Any:
+        array = self._keeping.own(elements_of(self._target, native), dtype)
+        self._copied.note(array, native)
+        return array
+
+    def _put(self, number: int, item: Any, held: Any) -> Any:
+        """Gives an array that is in a place, or those in a tuple there, other elements."""
+        tree, dtypes = self._forms[number]
+        for array, native, dtype in zip(leaves_at(tree, held), leaves_at(tree, item), dtypes):
+            if dtype is not None:
+                self._elements(array, native)
+        return held
+
+    def _elements(self, array: Any, native: Any) -> None:
+        self._keeping.write(array, elements_of(self._target, native))
+        self._copied.note(array, native)
+
+
+def elements_of(target: Target, native: Any) -> Any:
+    """The elements of what is left in the user's objects; ``CallMismatch`` while the target traces a function, when there are none."""
+    try:
+        return target.to_numpy(native)
+    except Exception as problem:
+        raise CallMismatch(
+            f"a call of this graph leaves state in the objects of the original, which it cannot while {target.name} traces a function; "
+            "use graph.functional, which gives the state back beside the result"
+        ) from problem
+
+
+def _forms(graph: Graph) -> Iterator[tuple[Tree, list[str | None]]]:
+    """Of every object that a call gives for updates its structure, and the data types of the arrays in it; None of numbers."""
+    assert isinstance(graph.output_tree, Branch)
+    result, new = graph.output_tree.children
+    dtypes = iter([item.dtype if isinstance(item, Value) else None for item in graph.outputs])
+    for _ in range(count_leaves(result)):
+        next(dtypes)
+    for child in new.children if isinstance(new, Branch) else ():
+        yield child, [next(dtypes) for _ in range(count_leaves(child))]
