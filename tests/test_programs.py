@@ -58,9 +58,9 @@ CASES = [
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
-    **{"views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": ()},
-    **{"foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",)},
-}
+    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (),
+    "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
+}  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]
 # JAX compiles each operation of a call: each second program always, all with -m slow.
 EAGER = [
