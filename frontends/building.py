@@ -7,8 +7,9 @@ from typing import Any
 from ..ir import Builder, Graph, Guard, Value
 from ..ir.graph import values_in
 from ..ops.dtypes import INTEGERS
-from ..ops.registry import ArraySpec, Unknown
+from ..ops.registry import ArraySpec, Op, Unknown
 from ..sizes import Size, apply, hint_of
+from .read_numbers import as_read, fixed, is_read, number_of
 
 
 class RaisingBuilder(Builder):
@@ -26,7 +27,15 @@ class RaisingBuilder(Builder):
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
+        self.reads_numbers = False  # whether the function reads numbers from arrays
+        self.fixed: set[Size] = set()  # those that are what they were while recording
         self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
+
+    def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """As of any builder. Numbers that the function reads and that are no arrays yet are what they were while recording."""
+        if self.reads_numbers:
+            inputs, params = fixed(self, inputs), fixed(self, params)
+        return super().apply(op, inputs, params)
 
     def result_type(self, *operands: Any) -> str:
         """The dtype that the source framework computes in, for arrays and numbers."""
@@ -37,6 +46,8 @@ class RaisingBuilder(Builder):
         if isinstance(x, Value):
             return x if dtype is None else self.cast(x, dtype)
         dtype = dtype or self.result_type(x)
+        if is_read(x):
+            return self.cast(as_read(number_of(self, x), dtype), dtype)
         return self.full(shape=(), fill_value=number_as(x, dtype), dtype=dtype)
 
     def cast(self, x: Any, dtype: Any) -> Any:
@@ -45,7 +56,7 @@ class RaisingBuilder(Builder):
 
     def operand(self, x: Any, dtype: str) -> Any:
         """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of that kind (2.5 is 2 among integers)."""
-        return self.cast(x, dtype) if isinstance(x, Value) else number_as(x, dtype)
+        return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else number_as(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
         """Sizes that were broadcast against each other while they were equal are assumed to be equal."""

@@ -18,6 +18,7 @@ from ..passes.aliases import Aliases
 from ..sizes import Size, Symbol, hint_of, product, substitute
 from ..trees import iterate_structure, map_structure
 from .building import RaisingBuilder
+from .read_numbers import is_read, number_of, rounding_of
 from .steps import Step
 from .views import write_through
 
@@ -89,11 +90,17 @@ class Raiser:
         for effect in graph.effects:
             result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
         result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
+        if numbers := tuple(place for place, leaf in enumerate(result.outputs) if is_read(leaf)):
+            result.notes["numbers"] = numbers
+            result.outputs = [number_of(self.b, leaf) if is_read(leaf) else leaf for leaf in result.outputs]
         assumed = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
         for guard in graph.guards:  # in canonical sizes many of them are the same, or hold always
             condition = self.mapped(guard.condition)
+            if is_read(condition):
+                self.b.origin, condition = guard.origin, number_of(self.b, condition)
             if condition is not True and not (isinstance(condition, Size) and condition in assumed):
-                result.guards.append(Guard(condition, guard.expected, guard.origin))
+                rounding = rounding_of(condition) if isinstance(condition, Value) else 0.0
+                result.guards.append(Guard(condition, guard.expected, guard.origin, rounding))
                 assumed.add(condition)
         for value in self.written:
             self._effect(value)
@@ -177,8 +184,8 @@ class Raiser:
 
     def _symbol(self, symbol: Symbol) -> Any:
         held = self.read(symbol.source)
-        if symbol.kind == "item":
-            return Size.of(Symbol(held, 0, symbol.hint, "item"))
+        if symbol.kind in ("item", "number"):
+            return Size.of(Symbol(held, 0, symbol.hint, symbol.kind))
         if symbol.kind == "size":
             return held.shape[symbol.axis]
         if symbol.kind == "stride":

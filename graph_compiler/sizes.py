@@ -77,8 +77,8 @@ _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "l
 class Symbol:
     """A number that is read from ``source`` at run time.
 
-    ``kind`` is ``"size"`` (the extent of ``axis``), ``"stride"`` (its step in elements) or ``"item"``
-    (the number itself, which is an input). ``source`` is any object with an identity: a value of a graph.
+    ``kind`` is ``"size"`` (the extent of ``axis``), ``"stride"`` (its step in elements), ``"item"`` (the number itself, which
+    is an input) or ``"number"`` (one that the program reads from an array). ``source`` is any object with an identity: a value of a graph.
     """
 
     __slots__ = ("axis", "hint", "kind", "source")
@@ -98,7 +98,7 @@ class Symbol:
         return hash((self.source, self.axis, self.kind))
 
     def __repr__(self) -> str:
-        read = {"size": f"shape[{self.axis}]", "stride": f"stride({self.axis})", "item": ""}[self.kind]
+        read = {"size": f"shape[{self.axis}]", "stride": f"stride({self.axis})"}.get(self.kind)
         return ".".join(filter(None, (str(getattr(self.source, "name", self.source)), read)))
 
 
@@ -384,7 +384,7 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
     """
     if not any(isinstance(argument, Size) for argument in arguments):
         return FUNCTIONS[function][0](*arguments)  # type: ignore[no-any-return]
-    if len(arguments) == 2 and arguments[0] == arguments[1]:
+    if len(arguments) == 2 and arguments[0] == arguments[1] and _integral(arguments[0]):  # NaN is not equal to itself
         if function in ("eq", "le", "ge"):
             return True
         if function in ("ne", "lt", "gt"):
@@ -399,7 +399,7 @@ def negate(condition: Scalar) -> Scalar:
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())
-    if isinstance(atom, Apply) and atom.function in _NEGATED:
+    if isinstance(atom, Apply) and atom.function in _NEGATED and all(map(_integral, atom.arguments)):  # NaN is neither less nor not less
         return apply(_NEGATED[atom.function], *atom.arguments)
     return apply("not", condition)
 
@@ -441,14 +441,14 @@ def product(shape: Iterable[Dim]) -> Any:
     return math.prod(shape)
 
 
-def same_elements(left: Any, right: Any) -> bool:
-    """Whether elements that were handed to Python are the same to it: NaN is NaN, and 0.0 is not -0.0.
+def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
+    """Whether elements that were handed to Python are the same to it: NaN is NaN, 0.0 is not -0.0, and floats may differ by ``rounding`` times themselves.
 
-    >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0)
-    (True, False)
+    >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0), same_elements(1.0, 1.00001, rounding=1e-4)
+    (True, False, True)
     """
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same_elements, left, right))
+        return len(left) == len(right) and all(same_elements(*pair, rounding) for pair in zip(left, right))
     if isinstance(left, (float, complex)):
-        return type(left) is type(right) and repr(left) == repr(right)
+        return type(left) is type(right) and (repr(left) == repr(right) or bool(left and abs(left - right) <= rounding * abs(right)))
     return bool(left == right)

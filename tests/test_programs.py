@@ -16,6 +16,7 @@ from .programs import (
     guards,
     initialising,
     memory,
+    numbers,
     places,
     resets,
     signatures,
@@ -32,6 +33,7 @@ from .programs.table import RAISED, Program, check
 TABLES = {
     "signatures": signatures,
     "guards": guards,
+    "numbers": numbers,
     "sizes": sizes,
     "views": views,
     "state": state,
@@ -58,7 +60,7 @@ CASES = [
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
-    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (),
+    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (), "numbers": (),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

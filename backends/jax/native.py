@@ -219,7 +219,8 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     if not jnp.issubdtype(check.dtype, jnp.inexact):
         return jnp.all(check == wanted) & bool(np.all(wanted == expected))
     same_sign = jnp.signbit(jnp.real(check)) == jnp.signbit(jnp.real(wanted))
-    return jnp.all(((check == wanted) & same_sign) | (jnp.isnan(check) & jnp.isnan(wanted)))
+    near = (check == wanted) | (jnp.abs(check - wanted) <= guard.rounding * jnp.abs(wanted))
+    return jnp.all((near & same_sign) | (jnp.isnan(check) & jnp.isnan(wanted)))
 
 
 def _refused(result: Any, holds: Any, guard: Guard) -> Any:

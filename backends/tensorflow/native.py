@@ -198,7 +198,8 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     else:
         found, real = tf.math.real(check), tf.math.real(wanted)
         same_sign = tf.equal(tf.math.atan2(found, tf.constant(-1, found.dtype)) < 0, tf.math.atan2(real, tf.constant(-1, real.dtype)) < 0)
-        same = (tf.equal(check, wanted) & same_sign) | (tf.not_equal(check, check) & tf.not_equal(wanted, wanted))
+        near = tf.equal(check, wanted) | (tf.abs(check - wanted) <= tf.cast(guard.rounding, found.dtype) * tf.abs(wanted))
+        same = (near & same_sign) | (tf.not_equal(check, check) & tf.not_equal(wanted, wanted))
     return tf.reduce_all(tf.equal(tf.shape(check), expected.shape)) & tf.reduce_all(same)
 
 

@@ -41,9 +41,9 @@ class TorchTarget:
         """The module torch."""
         return torch
 
-    def elements(self, array: torch.Tensor) -> Any:
-        """``tolist``."""
-        return array.tolist()
+    def elements(self, array: torch.Tensor | float) -> Any:
+        """``tolist``; a number that was read is itself."""
+        return array.tolist() if isinstance(array, torch.Tensor) else array
 
     def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
         """``torch.compile``."""

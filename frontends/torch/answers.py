@@ -11,10 +11,10 @@ import torch
 
 from ...errors import TracingError
 from ...sizes import Size, product
-from ...tracing.checks import in_check
 from ...trees import iterate_structure, map_structure
 from . import reads, reshaping, strides
 from .control_flow import OPERATORS
+from .numbers import read_numbers, refuse_random
 from .sizes import expression_of, own, plain, symbolic
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     value = capture.value(tensor)
     seen = capture.run(function, args, kwargs)
     if capture.recorder.varies(value):
-        _refuse_random(capture, value)
+        refuse_random(capture, value)
         where = capture.here()
         if tensor.numel() > _MOST_ELEMENTS:
             raise TracingError(
@@ -74,13 +74,10 @@ def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return seen
 
 
-def _refuse_random(capture: Capture, value: Any) -> None:
-    """Another framework draws other numbers: what they decide in Python cannot be right for both, unless it is whether an error is raised."""
-    if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
-        raise TracingError(
-            f"{capture.here()}: random elements are handed to Python, which would tie the graph to the numbers that torch drew, while its target draws its "
-            "own. Compute with the tensor instead (torch.where)"
-        )
+def _read(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """Numbers that go to Python are symbols; bools, complex numbers and many elements are guarded."""
+    symbols = read_numbers(capture, args[0], function.__name__) if capture.recorder.varies(capture.value(args[0])) else None
+    return elements(capture, function, args, kwargs) if symbols is None else symbols
 
 
 def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
@@ -93,7 +90,7 @@ def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
         else:
             answer = torch.isclose(left, right, *rest, **kwargs).all()
     if answer is not None:
-        _refuse_random(capture, capture.value(answer))
+        refuse_random(capture, capture.value(answer))
         capture.recorder.decide_value(capture.value(answer), seen, capture.here())
     return seen
 
@@ -219,6 +216,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
     **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),
     **dict.fromkeys(reads.VALUES, elements),
+    **dict.fromkeys(reads.NUMBERS, _read),
     **dict.fromkeys(reads.SYMBOLIC, _arithmetic),
     **dict.fromkeys(reads.QUESTIONS, _question),
     **dict.fromkeys(reads.FOREIGN, _foreign),

@@ -25,7 +25,7 @@ from ...tracing import Locator, Recorder, refuse_escapes
 from ...tracing.overlap import fact_of
 from ...tracing.updates import Containers
 from ...trees import Tree, flatten, iterate_structure, map_structure
-from . import kinds, reads
+from . import kinds, numbers, reads
 from .answers import ANSWERS, elements, hand_over
 from .arguments import opens
 from .autocasting import device_under_autocast, record_cast
@@ -68,9 +68,16 @@ class Capture(TorchFunctionMode):
     """The interceptor of one recording."""
 
     def __init__(
-        self, recorder: Recorder, weights: Weights, for_torch: bool = True, draws: bool = True, keys: KeySizes | None = None
+        self,
+        recorder: Recorder,
+        weights: Weights,
+        for_torch: bool = True,
+        draws: bool = True,
+        keys: KeySizes | None = None,
+        reading: numbers.Reading | None = None,
     ) -> None:
         super().__init__()
+        self.reading = reading or numbers.Reading()
         self.for_torch = for_torch
         self.keys = keys or KeySizes()
         self.fixed: set[Size] = set()
@@ -83,6 +90,7 @@ class Capture(TorchFunctionMode):
         self.history = History(self)
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
         self.count_call_inputs = 0
+        self.count_decided = 0  # calls whose numbers are what they are
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
         self.written, self.rules, self.layouts = Written(self), Rules(self), Layouts(self)
 
@@ -183,7 +191,7 @@ class Capture(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if torch._C._functorch.peek_interpreter_stack() is not None:
-            self._decide_numbers((args, kwargs))
+            numbers.decide_all(self, (args, kwargs))
             if row_key(name_of(function)) in reads.SIZES:
                 self.fix_all_sizes()
             return function(*hints(args), **hints(kwargs))
@@ -199,13 +207,6 @@ class Capture(TorchFunctionMode):
         if key in reads.FACTS:
             return self.run(function, args, kwargs)
         return self.record_call(function, name, key, args, kwargs)
-
-    def _decide_numbers(self, arguments: Any) -> None:
-        """Numbers that are inputs went into code that cannot be seen: from here on they are what they are."""
-        for item in iterate_structure(arguments):
-            expression = expression_of(item)
-            if isinstance(expression, Size) and any(symbol.kind == "item" for symbol in expression.symbols()):
-                self.decide(expression)
 
     def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The real call, on the sizes seen; what its kernels make is hidden unless it gives it back."""
@@ -231,10 +232,9 @@ class Capture(TorchFunctionMode):
         graph = self.recorder.graph
         depending_on_data = (value for node in graph.nodes if node.facts["key"] in kinds.DATA_SIZED for value in node.outputs)
         for value in (*graph.inputs, *depending_on_data):
-            for axis in range(value.ndim):
-                size = self.size(value, axis)
-                if isinstance(size, Size):
-                    self.recorder.decide_size(size, origin or self.here())
+            numbers.decide_sizes(self, value, origin)
+        numbers.decide_all(self, [(node.inputs, node.params) for node in graph.nodes[self.count_decided :]])
+        self.count_decided = len(graph.nodes)
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
@@ -280,6 +280,7 @@ class Capture(TorchFunctionMode):
             return self.run(function, args, kwargs)
         except Exception as problem:
             self.fix_all_sizes()
+            numbers.decide_all(self, (args, kwargs))
             for tensor in operands:
                 if isinstance(problem, torch.linalg.LinAlgError) or not tensor.is_floating_point():
                     elements(self, torch.Tensor.tolist, (tensor,), {})
@@ -360,7 +361,7 @@ class Capture(TorchFunctionMode):
             return size.hint
         if key:
             self.keys.refuse(self.recorder.graph, size)
-        return self.recorder.decide_size(size, self.here())
+        return numbers.decide(self, size)
 
     def here(self) -> Origin:
         """Where the user's code is now."""

@@ -20,6 +20,9 @@ FACTS = frozenset({
 
 VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "_local_scalar_dense"})
 
+# Those of them whose numbers may be symbols.
+NUMBERS = frozenset({"item", "tolist"})
+
 # Calls that tell a size; inside of a transform (vmap) the answer is a plain number.
 SIZES = frozenset({"shape", "size", "numel", "nelement", "__len__", "stride"})
 

@@ -24,6 +24,7 @@ from .compiling import compiling, differs_outside, kept
 from .generators import Generators, generators_in, is_generator
 from .installing import as_installed, is_hook
 from .keys import KeySizes
+from .numbers import Reading
 from .numpy_arguments import taken_for_arrays
 from .outside import outside_of
 from .parameters import Weights
@@ -56,10 +57,11 @@ def record(request: Request) -> Recording:
     check_outside(request.name)
     request = replace(request, places=(*request.places, *_converted(request)))
     known, keys, caches, rounds, compiled = list(request.places), KeySizes(), Caches(), 0, not request.same_framework
+    reading = Reading(request.numbers)
 
     def attempt() -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
-        return context.run(_attempt, replace(request, places=_outermost(known)), keys, caches, compiled)
+        return context.run(_attempt, replace(request, places=_outermost(known)), keys, reading, caches, compiled)
 
     disturbed = 0
     while rounds < _MOST_ROUNDS:
@@ -73,9 +75,9 @@ def record(request: Request) -> Recording:
         except Exception:
             if keys.next_attempt():
                 continue
-            if not (request.numbers and known):
+            if not (request.numbers and (known or reading.any)):
                 raise
-            request = replace(request, numbers=False)  # symbols in their place may have been what failed
+            request, reading = replace(request, numbers=False), Reading(False)  # symbols in their place may have been what failed
             continue
         if not made.left and not made.is_other_code:
             return made.recording
@@ -108,7 +110,7 @@ def _outermost(places: Sequence[Place]) -> tuple[Place, ...]:
     return tuple(place for place in places if not inside.holds(place.held.item) or place.whole and inside.is_outer(place.held.item))
 
 
-def _attempt(request: Request, keys: KeySizes, caches: Caches, compiled: bool) -> Attempt:
+def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches, compiled: bool) -> Attempt:
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     opened = stateful.arguments(args, kwargs)
     leaves, tree = flatten(
@@ -122,7 +124,7 @@ def _attempt(request: Request, keys: KeySizes, caches: Caches, compiled: bool) -
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
     with alone, weights.exclusive():
-        capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys)
+        capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading)
         for leaf_name, tensor in zip(input_names(function, args, tree), tensors):
             capture.add_input(leaf_name, tensor)
         capture.count_call_inputs, capture.arrays = len(tensors), arrays

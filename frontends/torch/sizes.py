@@ -16,6 +16,7 @@ import torch
 import torch.fx.experimental.sym_node  # installs the operators of SymInt
 
 from ...sizes import Scalar, Size, apply, hint_of, negate
+from ..python_arithmetic import computed, power, quotient
 
 Decide = Callable[..., Any]  # of a size, where Python needs the number itself: records a guard, gives the number; as a key, or for a text
 Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
@@ -153,11 +154,15 @@ class SizeNode:
 
 
 def _binary(compute: Callable[[Any, Any], Any]) -> Callable[[SizeNode, SizeNode], SizeNode]:
-    return lambda self, other: self._new(compute(self.expression, other.expression))
+    return lambda self, other: self._new(computed(compute, (self.expression, other.expression), self.decide))
 
 
 def _named(function: str) -> Callable[..., SizeNode]:
-    return lambda self, *others: self._new(apply(function, self.expression, *(other.expression for other in others)))
+    def named(self: SizeNode, *others: SizeNode) -> SizeNode:
+        operands = (self.expression, *(other.expression for other in others))
+        return self._new(computed(functools.partial(apply, function), operands, self.decide))
+
+    return named
 
 
 def _comparison(function: str) -> Callable[[SizeNode, SizeNode], SizeNode]:
@@ -230,11 +235,31 @@ class _Number:
     def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
         return other // self, other % self
 
+    def __floordiv__(self, other: Any) -> Any:
+        return _computed(quotient, self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _computed(quotient, other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _computed(power, self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _computed(power, other, self)
+
     def __getattr__(self, name: str) -> Any:
         """What only the number has (``n.real``, ``n.bit_length()``) is asked of the number."""
         if name.startswith("__"):
             raise AttributeError(name)
         return getattr(self.node._number(), name)
+
+
+def _computed(compute: Callable[..., Any], *operands: Any) -> Any:
+    """What torch's own operators compute otherwise than Python."""
+    if not all(isinstance(item, (int, float)) for item in operands):
+        return NotImplemented
+    decide = next(item.node.decide for item in operands if is_symbolic(item))
+    return symbolic(compute(*map(expression_of, operands), decide), decide)
 
 
 class SizeInt(_Number, torch.SymInt):

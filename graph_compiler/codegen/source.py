@@ -132,7 +132,7 @@ class _Writer:
                 self.lines += [f"{self.symbols[axes[a]]} = {self.dialect.size(self.text[value], axes[a])}" for a in sorted(axes)]
 
     def _symbol(self, symbol: Symbol) -> str:
-        if symbol.kind == "item":
+        if symbol.kind in ("item", "number"):
             return self.text[symbol.source]
         if symbol not in self.symbols:
             array = self.text[symbol.source]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..ops.registry import ArraySpec
-from ..sizes import Size, same_elements
+from ..sizes import Size, Symbol, same_elements
 from ..trees import Leaf, Tree, iterate_structure
 
 if TYPE_CHECKING:
@@ -98,16 +98,18 @@ def values_in(structure: Any) -> Iterator[Value]:
 class Guard:
     """A condition that must hold for the graph to be right.
 
-    ``condition`` is a truth value over sizes, or a value whose elements must be ``expected``.
+    ``condition`` is a truth value over sizes, or a value whose elements must be ``expected``, floats but for ``rounding`` times themselves:
+    another framework rounds otherwise.
     """
 
     condition: Size | Value
     expected: Any
     origin: Origin
+    rounding: float = 0.0
 
     def require(self, seen: Any) -> None:
         """``GuardFailed`` where the elements ``seen`` are not those of the recording."""
-        if not same_elements(seen, self.expected):
+        if not same_elements(seen, self.expected, self.rounding):
             raise GuardFailed(
                 f"elements handed to Python were {self.expected!r} while recording and are {seen!r} now, read by {self.origin}"
             )
@@ -181,6 +183,13 @@ class Graph:
         yield from self.inputs
         yield from self.parameters.values()
         yield from (value for value, _ in self.constants.values())
+
+    def symbols(self) -> Iterator[Symbol]:
+        """The symbols of all sizes and numbers in nodes, outputs and guards; may repeat."""
+        conditions = [guard.condition for guard in self.guards]
+        for item in iterate_structure((conditions, self.outputs, [(node.inputs, node.params) for node in self.nodes])):
+            if isinstance(item, Size):
+                yield from item.symbols()
 
     def numbers_of_sizes(self) -> set[Value]:
         """The inputs that are numbers and stand in parameters of nodes, which a compiler has to know (sizes, bounds of slices), elements left out."""

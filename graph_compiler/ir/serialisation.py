@@ -29,12 +29,13 @@ _NOTES = (
     "bounds",
     "extra_keywords",
     "input_facts",
+    "numbers",
     "same_inputs",
     "written_inputs",
     "source_only",
 )  # data that the matching of calls needs
 _LOCAL = frozenset({"key", "keys", "raised"})  # said elsewhere in the file, or of use only beside the original
-_KINDS = ("size", "stride", "item")
+_KINDS = ("size", "stride", "item", "number")
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
 
 
@@ -62,7 +63,7 @@ class Encoder:
             "nodes": [self._node(node) for node in graph.nodes],
             "outputs": self.item(graph.outputs),
             "output_tree": tree_to_json(graph.output_tree, self.item),
-            "guards": [[self.item(g.condition), self.item(g.expected), self._origin(g.origin)] for g in graph.guards],
+            "guards": [[self.item(g.condition), self.item(g.expected), self._origin(g.origin), g.rounding] for g in graph.guards],
             "effects": [[e.kind, e.target, self.number(e.value)] for e in graph.effects],
             "key": self.number(self.key) if self.key else None,
             "notes": {name: self.item(note) for name, note in self._notes()},
@@ -161,7 +162,8 @@ class Decoder:
         graph.nodes = [self._node(*node) for node in data["nodes"]]
         graph.outputs = self.item(data["outputs"])
         graph.guards = [
-            Guard(self.item(condition), self.item(expected), self._origin(origin)) for condition, expected, origin in data["guards"]
+            Guard(self.item(condition), self.item(expected), self._origin(origin), *map(float, rounding))
+            for condition, expected, origin, *rounding in data["guards"]
         ]
         graph.effects = [
             Effect(_one_of(kind, ("argument", "buffer", "constant")), target, self.value(number))

@@ -56,6 +56,7 @@ class Pipeline:
     options: Options = field(default_factory=Options)
     backend_of: Callable[[str], ModuleType] = importlib.import_module
     _places: tuple[Place, ...] = ()
+    _reads_numbers: bool = False  # whether the recording at hand has symbols for numbers that were read from arrays
     _adopted: Converted = field(init=False)
     _copied: Converted = field(init=False)
 
@@ -72,11 +73,12 @@ class Pipeline:
         try:
             return self._recorded(args, kwargs, why, numbers=True)
         except Exception:
-            if not self._places:
+            if not (self._places or self._reads_numbers):
                 raise
-        return self._recorded(args, kwargs, why, numbers=False)  # numbers in the state, as symbols, may have been what failed
+        return self._recorded(args, kwargs, why, numbers=False)  # numbers, as symbols, may have been what failed
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
+        self._reads_numbers = False
         with open_recording():
             options = self.options
             recording = self.frontend.record(
@@ -94,6 +96,7 @@ class Pipeline:
             )
         self._note_places(recording.places)
         recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
+        self._reads_numbers = any(symbol.kind == "number" for symbol in recording.graph.symbols())
         graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
         counts = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)

@@ -77,18 +77,18 @@ class Variant:
         self.state: State | None = self.graph.notes.get("state")
         self._host_state: Any = None
         self.holds, self.match = self.surroundings.holds, self._matcher()
-        self._expected = [guard.expected for guard in self.program.checks]
+        self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         self._updates = self.graph.notes.get("updates")  # None where a call changes no container and no place; else () at least
         self._returns_more = bool(self.graph.effects or self.program.checks)
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
-        self._numbers = [] if self.compile_options is None else _numbers(self.graph)
+        self._numbers = [*self.graph.notes.get("numbers", ()), *([] if self.compile_options is None else _numbers(self.graph))]
         self._written = _written(self.graph)
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self.is_random = "key" in self.graph.notes
         self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
-        if not (self.is_random or self._draws or self._changes or self._saves or self.state or self._returns_more):
+        if not (self.is_random or self._draws or self._changes or self._saves or self.state or self._returns_more or self._numbers):
             self.run = self._plain_run()  # type: ignore[method-assign]
 
     def _plain_run(self) -> Callable[..., Any]:
@@ -213,7 +213,7 @@ class Variant:
         return result
 
     def _as_numbers(self, result: Any) -> Any:
-        """A compiler turns numbers that are computed from numbers into arrays; the original gives numbers."""
+        """Numbers that are computed from numbers come as arrays out of a compiler, and where they are read from arrays; the original gives numbers."""
         leaves = list(leaves_at(self.graph.output_tree, result))
         for place in self._numbers:
             leaves[place] = leaves[place] if isinstance(leaves[place], (int, float)) else self.target.elements(leaves[place])
@@ -256,9 +256,9 @@ class Variant:
         return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self._written]
 
     def _check(self, checks: tuple[Any, ...]) -> None:
-        for expected, value in zip(self._expected, checks):
+        for (expected, rounding), value in zip(self._expected, checks):
             seen = self.target.elements(value)
-            if seen is not expected and not same_elements(seen, expected):
+            if seen is not expected and not same_elements(seen, expected, rounding):
                 origin = next(guard.origin for guard, check in zip(self.program.checks, checks) if check is value)
                 raise GuardFailed(f"elements handed to Python were {expected!r} while recording and are {seen!r} now, read by {origin}")
 
@@ -313,9 +313,9 @@ def _nothing() -> None:
 
 
 def _numbers(graph: IRGraph) -> list[int]:
-    """Places of the outputs that are computed from numbers among the inputs."""
+    """Places of the outputs that are computed from numbers."""
     sizes = ((place, item) for place, item in enumerate(graph.outputs) if isinstance(item, Size))
-    return [place for place, size in sizes if any(symbol.kind == "item" for symbol in size.symbols())]
+    return [place for place, size in sizes if any(symbol.kind in ("item", "number") for symbol in size.symbols())]
 
 
 def _written(graph: IRGraph) -> tuple[tuple[str, Any], ...]:

@@ -127,6 +127,10 @@ class Recorder:
         if self.varies(value):
             self._guard(Guard(value, seen, origin), (value, len(self.graph.nodes)))
 
+    def decide_number(self, number: Value, seen: Any, origin: Origin) -> None:
+        """As :meth:`decide_value`, for what never changes once it was read."""
+        self._guard(Guard(number, seen, origin), number)
+
     def _guard(self, guard: Guard, key: Any) -> None:
         if key not in self._guards:
             self._guards.add(key)

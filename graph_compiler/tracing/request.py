@@ -17,7 +17,7 @@ class Request:
     """One call to be recorded, under a ``name``, and what the recording is for.
 
     ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to hold state; ``stateful`` objects
-    are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places become symbols; ``draws``: whether
+    are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places, and those that are read from arrays, become symbols; ``draws``: whether
     random numbers that Python and numpy draw do, instead of constants.
     """
 

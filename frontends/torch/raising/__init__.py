@@ -15,6 +15,7 @@ from . import least_squares as least_squares
 from . import linear_algebra as linear_algebra
 from . import manipulation as manipulation
 from . import nn as nn
+from . import numbers as numbers
 from . import padding as padding
 from . import quantisation as quantisation
 from . import random as random

@@ -14,6 +14,7 @@ from ....ops.dtypes import is_complex, is_floating, is_integer
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure
 from ...building import number_as
+from ...read_numbers import is_read
 from ..dtypes import dtype_name, result_type, torch_dtype
 from .table import TorchBuilder, rows
 
@@ -30,8 +31,8 @@ def shape_from(size: tuple[Any, ...]) -> tuple[Any, ...]:
 def filled(b: TorchBuilder, shape: tuple[Any, ...], value: Any, dtype: Any = None) -> Any:
     """An array of one number, which may be a size or a 0-d array; ``dtype`` as torch would choose it."""
     name = dtype_name(dtype) if dtype is not None else result_type(value)
-    if isinstance(value, Value):
-        return b.broadcast_to(b.reshape(b.cast(value, name), shape=()), shape=shape)
+    if isinstance(value, Value) or is_read(value):
+        return b.broadcast_to(b.reshape(b.array(value, name), shape=()), shape=shape)
     return b.full(shape=shape, fill_value=number_as(value, name), dtype=name)
 
 
@@ -262,7 +263,7 @@ def as_tensor(b: TorchBuilder, data: Any, dtype: Any = None, **_options: Any) ->
     name = dtype_name(dtype) if dtype is not None else _element_type(b, leaves)
     if not isinstance(data, (list, tuple)):
         return filled(b, (), data, name)
-    if any(isinstance(leaf, Value) for leaf in leaves):
+    if any(isinstance(leaf, Value) or is_read(leaf) for leaf in leaves):
         return _stacked(b, leaves, _nested_shape(data), name)
     if len(leaves) <= _LITERAL_ELEMENTS or any(isinstance(leaf, Size) for leaf in leaves):
         return b.asarray(data=_tuples(data, name), dtype=name)

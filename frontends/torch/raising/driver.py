@@ -16,6 +16,7 @@ from .agreement import assume_agreement
 from .demands import assume_demands
 from .element_conditions import expect_elements
 from .index_bounds import note_bounds
+from .numbers import with_fixed_numbers
 from .opening import open_call
 from .statistics import WRITTEN
 from .table import TorchBuilder, rows
@@ -38,7 +39,7 @@ class _TorchRaiser(Raiser):
         return row_key(node.op)
 
     def arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
-        args, kwargs = super().arguments(node)
+        args, kwargs = with_fixed_numbers(self.b, pure_key(row_key(node.op)), *super().arguments(node))
         if node.facts.get("no_grad"):
             args, kwargs = map_structure(self._without_gradient, (args, kwargs))
         return args, kwargs

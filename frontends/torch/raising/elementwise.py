@@ -113,20 +113,24 @@ def logical_not(b: TorchBuilder, input: Any) -> Any:
 def add(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """torch.add: ``input + alpha * other``."""
     x, y = b.promote(input, other)
-    return b.add(x, scaled(b, y, alpha))
+    return b.add(x, _addend(b, x, y, alpha))
 
 
 @rows.row("sub", "subtract", "__sub__")
 def sub(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """torch.sub: ``input - alpha * other``."""
     x, y = b.promote(input, other)
-    return b.subtract(x, scaled(b, y, alpha))
+    return b.subtract(x, _addend(b, x, y, alpha))
 
 
 @rows.row("rsub", "__rsub__")
 def rsub(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """torch.rsub: ``other - alpha * input``."""
     return sub(b, other, input, alpha=alpha)
+
+
+def _addend(b: TorchBuilder, x: Any, y: Any, factor: Any) -> Any:
+    return b.operand(scaled(b, y, factor), (x if hasattr(x, "spec") else y).dtype)
 
 
 def scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:

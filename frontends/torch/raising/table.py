@@ -13,7 +13,8 @@ from typing import Any
 from ....ir import Graph, Value
 from ....ops.dtypes import UNSIGNED
 from ....ops.registry import get
-from ...building import RaisingBuilder, number_as
+from ...building import RaisingBuilder
+from ...read_numbers import is_read
 from ...rows import Rows
 from ..dtypes import dtype_name, result_type
 
@@ -41,9 +42,9 @@ class TorchBuilder(RaisingBuilder):
     def promote(self, *operands: Any, dtype: Any = None) -> tuple[Any, ...]:
         """The operands in the dtype that torch computes in (or in ``dtype``); numbers stay numbers beside an array."""
         name = dtype_name(dtype) if dtype is not None else result_type(*operands)
-        if not any(isinstance(item, Value) for item in operands):
+        if not any(isinstance(item, Value) or is_read(item) for item in operands):
             return tuple(self.array(item, name) for item in operands)
-        return tuple(number_as(item, name) if not isinstance(item, Value) else self.cast(item, name) for item in operands)
+        return tuple(self.operand(item, name) for item in operands)
 
     def combined(self, name: str, x: Any, y: Any) -> Any:
         """An operation of two operands, promoted as torch promotes them, for formulas that torch too computes step by step."""

@@ -1,0 +1,133 @@
+"""Numbers that the recorded function read from arrays, in canonical graphs: 0-d arrays of int64 or float64 that carry no gradients.
+
+An expression over them stays an expression until an array is needed; what has to be known when the graph is written (a shape, a bound)
+is what it was while recording, as a guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ir import Guard, Value
+from ..ops.dtypes import is_floating
+from ..sizes import Apply, Size, hint_of
+from ..trees import map_structure
+
+_DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
+_ROUNDING = {"float16": 1e-2, "bfloat16": 1e-2}
+_ROUNDS = 1e-5  # of float32, which JAX computes in where others have float64
+
+
+def rounding_of(value: Value) -> float:
+    """How far, as a part of itself, an element of ``value`` may be from what the source framework computed."""
+    return _ROUNDING.get(value.dtype, _ROUNDS) if is_floating(value.dtype) else 0.0
+
+
+def is_read(item: Any) -> bool:
+    """Whether this is a size or number that depends on elements that the function reads."""
+    return isinstance(item, Size) and any(symbol.kind == "number" for symbol in item.symbols())
+
+
+def number_of(b: Any, size: Size) -> Value:
+    """The expression as a 0-d array: int64, float64 or bool."""
+    total: Any = None
+    for monomial, coefficient in size.terms():
+        product: Any = None
+        for atom in monomial:
+            factor = _atom(b, atom)
+            product = factor if product is None else b.multiply(product, factor)
+        product = coefficient if product is None else product if coefficient == 1 else b.multiply(product, coefficient)
+        total = product if total is None else b.add(total, product)
+    return b.array(total, _DTYPES[size.type])
+
+
+def as_read(number: Value, dtype: str) -> Value:
+    """The element that was read, where it was of this type before it became a number of Python."""
+    node = number.node
+    return node.inputs[0] if node is not None and node.op == "astype" and node.inputs[0].dtype == dtype else number
+
+
+def fixed(b: Any, structure: Any) -> Any:
+    """Arguments with what was read as it was while recording, where the graph holds only for that."""
+    return map_structure(lambda item: _fixed(b, item) if is_read(item) else item, structure)
+
+
+def _fixed(b: Any, size: Size) -> Any:
+    if size not in b.fixed:
+        b.fixed.add(size)
+        value = number_of(b, size)
+        b.graph.guards.append(Guard(value, size.hint, b.origin, rounding_of(value)))
+    return size.hint
+
+
+# ------------------------------------------------------------------------------------- arithmetic
+def _atom(b: Any, atom: Any) -> Any:
+    if isinstance(atom, Apply):
+        return _applied(b, atom)
+    return atom.source if atom.kind == "number" else b.array(Size.of(atom), _DTYPES[type(atom.hint)])
+
+
+def _applied(b: Any, atom: Apply) -> Any:
+    rule = _RULES.get(atom.function)
+    if rule is None:
+        return fixed(b, Size.of(atom))
+    dtype = "float64" if any(type(hint_of(item)) is float for item in atom.arguments) else "int64"
+    if atom.function in _ON_FLOATS:
+        dtype = "float64"
+    return rule(b, *(_operand(b, item, "bool" if type(hint_of(item)) is bool else dtype) for item in atom.arguments))
+
+
+def _operand(b: Any, item: Any, dtype: str) -> Any:
+    return b.array(number_of(b, item), dtype) if isinstance(item, Size) else b.operand(item, dtype)
+
+
+def _same(name: str) -> Callable[..., Any]:
+    return lambda b, *operands: getattr(b, name)(*operands)
+
+
+def _by_no_zero(name: str) -> Callable[..., Any]:
+    """Python raises where it divides by 0."""
+
+    def divided(b: Any, x: Value, y: Value) -> Any:
+        if isinstance(y, Value):
+            b.expect(b.not_equal(y, 0), True)
+        return getattr(b, name)(x, y)
+
+    return divided
+
+
+def _whole(name: str | None) -> Callable[..., Any]:
+    """Python raises where a float that is no number becomes a whole one."""
+
+    def rounded(b: Any, x: Value) -> Any:
+        b.expect(b.isfinite(x), True)
+        return b.cast(getattr(b, name)(x) if name else x, "int64")
+
+    return rounded
+
+
+_RULES: dict[str, Callable[..., Any]] = {
+    **{name: _same(name) for name in ("add", "abs", "pow")},
+    "sub": _same("subtract"),
+    "mul": _same("multiply"),
+    "neg": _same("negative"),
+    "truediv": _by_no_zero("divide"),
+    "floordiv": _by_no_zero("floor_divide"),
+    "mod": _by_no_zero("remainder"),
+    "max": lambda b, x, y: b.where(b.greater(y, x), y, x),  # as Python does with NaN
+    "min": lambda b, x, y: b.where(b.less(y, x), y, x),
+    "float": lambda b, x: x,
+    "trunc": _whole("trunc"),
+    "floor": _whole("floor"),
+    "ceil": _whole("ceil"),
+    "round": _whole("round"),
+    "eq": _same("equal"),
+    "ne": _same("not_equal"),
+    "lt": _same("less"),
+    "le": _same("less_equal"),
+    "gt": _same("greater"),
+    "ge": _same("greater_equal"),
+    "not": lambda b, x: b.logical_not(b.cast(x, "bool")),
+}
+_ON_FLOATS = frozenset({"truediv", "float", "trunc", "floor", "ceil", "round"})

@@ -1,0 +1,246 @@
+"""Numbers that Python reads from tensors: one recording serves all of them, as far as Python does not have to know them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.nn import functional
+
+from .guards import one
+from .table import Program
+
+_FLOATS = one([1.0, 2.0, 3.5], [2.5, -1.0, 4.25], [-3.0, 0.5, 0.25], [1.5, 7.0])
+_WHOLE = tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 5, 3], [2, 8, 3], [4, 6, 7, 1], [3, 9, 1]))
+_SAME_LENGTH = one([1.0, 2.0, 3.5], [2.5, -1.0, 4.25], [-3.0, 0.5, 0.25])
+
+
+class Scaled(torch.nn.Module):
+    """Scales by its own weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([1.0, -4.0, 2.0]))
+
+    def forward(self, x: Any) -> Any:
+        return x * self.weight.abs().max().item()
+
+
+class LastLoss(torch.nn.Module):
+    """Keeps a number from one call to the next."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = 1.0
+
+    def forward(self, x: Any) -> Any:
+        scaled = x * self.last
+        self.last = x.sum().item() + 0.5 * self.last
+        return scaled
+
+
+def in_place(x: Any) -> Any:
+    scale = x.max().item()
+    x.mul_(2.0).add_(scale)
+    x[0] = scale
+    return x.sum() - scale
+
+
+def read_before_a_write(x: Any) -> Any:
+    y = x * 2
+    before = y[0].item()
+    y.zero_()
+    return y + before, y[0].item() - before
+
+
+def without_gradient(x: Any) -> Any:
+    return torch.func.grad(lambda y: (y * y).sum())(x) * x.sum().item()
+
+
+def kinds_of_types(x: Any) -> Any:
+    number, count = x.max().item(), x.argmax().item()
+    whole = torch.arange(3)
+    halves = x.half()
+    return (
+        whole * number,
+        whole * count,
+        whole / count if count else whole,
+        halves * number,
+        x.double() * number,
+        x.sum() * number,
+        whole * 2 + count,
+    )
+
+
+def arithmetic(x: Any) -> Any:
+    a, b = x[0].item(), x[1].item()
+    return x * (a + b), x - (a - 2 * b), x + a / (b + 10), x * (-a), x + abs(b), x * (a * a) ** 2, a + 1, 3 - a, a * b
+
+
+def arithmetic_of_whole(n: Any) -> Any:
+    a, b = n[0].item(), n[1].item()
+    return n * (a + b), n - a * 3, n + b // a, n + b % a, n / a, n * (b - a) ** 2, a + b, b // a, b % a, b / a
+
+
+def divides_floats(x: Any) -> Any:
+    a = abs(x.sum().item())
+    return x * (a // 0.1), a % 0.3, 7 // (a + 1), 7.5 % (a + 1)
+
+
+def powers(x: Any) -> Any:
+    a = x.abs().max().item()
+    return x * a**0.5, a**2, 2**a, a**-1
+
+
+_ONE_RECORDING: dict[str, Callable[[Any], Any]] = {
+    "scale": lambda x: x * x.max().item(),
+    "scale_from_the_left": lambda x: x.max().item() * x + 1,
+    "divisor": lambda x: x / x.abs().max().item() - x.mean().item(),
+    "divided": lambda x: x.abs().max().item() / (x + 10),
+    "alpha": lambda x: torch.add(x, x, alpha=x.max().item()) - torch.sub(x, 1, alpha=x.min().item()),
+    "bounds": lambda x: x.clamp(x.mean().item(), x.mean().item() + 1) + x.clamp(min=x[0].item()),
+    "filled": lambda x: torch.full((2,), x.max().item()) + x.new_full((2,), x[0].item()) + torch.full_like(x[:2], x.sum().item()),
+    "fill_masked": lambda x: x.masked_fill(x > 1, x.min().item()),
+    "where": lambda x: torch.where(x > 0, x, x.min().item()),
+    "compared_by_element": lambda x: x[None] > x.mean().item(),
+    "tensor_of_numbers": lambda x: torch.tensor([x[0].item(), 2.0]) * torch.tensor(x[1].item()),
+    "returned": lambda x: (x.max().item(), {"first": x[0].item()}, x.argmax().item()),
+    "computed_and_returned": lambda x: [x.max().item() * 2 - 1, -x[0].item()],
+    "in_place": in_place,
+    "read_before_a_write": read_before_a_write,
+    "kinds_of_types": kinds_of_types,
+    "arithmetic": arithmetic,
+    "divides_floats": divides_floats,
+    "powers": powers,
+    "double": lambda x: x * x.double().sum().item(),
+    "of_half": lambda x: x * x.half().sum().item(),
+    "passes_for_a_float": lambda x: x * 2 if isinstance(x.max().item(), float) else x * 3,
+    "in_a_message": lambda x: torch._check(x.shape[0] > 1, lambda: f"{x[0].item()}") or x + 1,
+}
+_LISTS: dict[str, Callable[[Any], Any]] = {
+    "list": lambda x: [x * number for number in x.tolist()],
+    "sum_of_a_list": lambda x: x + sum(x.tolist()),
+    "list_returned": lambda x: x.tolist(),
+    "nested_list": lambda x: x[None].repeat(2, 1).tolist()[1],
+    "tensor_of_a_list": lambda x: torch.tensor(x.tolist()) * 2,
+}
+_OF_WHOLE: dict[str, Callable[[Any], Any]] = {
+    "whole_factor": lambda n: n * n.max().item() + n.sum().item(),
+    "arithmetic_of_whole": arithmetic_of_whole,
+    "whole_and_float": lambda n: n * (n.max().item() * 0.5),
+}
+
+
+def _made(function: Callable[[Any], Any]) -> Callable[[], Callable[[Any], Any]]:
+    return lambda: function
+
+
+# ------------------------------------------------------------------------------------- where Python has to know
+def by_comparison(x: Any) -> Any:
+    return x * 2 if x.mean().item() > 1.0 else x - 1
+
+
+def by_several(x: Any) -> Any:
+    scale = x.sum().item()
+    if scale > 5:
+        return x / scale
+    return x * scale if scale != 0 else x
+
+
+def by_zero(x: Any) -> Any:
+    try:
+        return x * (1 / x[0].item())
+    except ZeroDivisionError:
+        return x - 1
+
+
+def by_negative(x: Any) -> Any:
+    root = x[0].item() ** 0.5
+    return x * 2 if isinstance(root, complex) else x * root
+
+
+def steps(n: Any) -> Any:
+    total = torch.zeros(())
+    for step in range(n.max().item()):
+        total = total + step
+    return total + n.sum()
+
+
+def rounded(x: Any) -> Any:
+    return x * int(x.max().item())
+
+
+def root(x: Any) -> Any:
+    return x * math.sqrt(x.abs().max().item())
+
+
+def as_key(n: Any) -> Any:
+    return n * {0: 10, 1: 20, 2: 30}[n.argmax().item()]
+
+
+def as_text(x: Any) -> Any:
+    return x * len(f"{x.max().item():.3f}")
+
+
+def differentiated(x: Any) -> Any:
+    x = x.detach().requires_grad_()
+    scale = x.max().item()
+    return torch.autograd.grad((x * x * scale).sum(), x)[0]
+
+
+def transformed(x: Any) -> Any:
+    scale = x.max().item()
+    return torch.func.grad(lambda y: (y * y * scale).sum())(x), torch.vmap(lambda y: y * scale)(x)
+
+
+def inside_of_a_transform(x: Any) -> Any:
+    return torch.func.grad(lambda y: (y * y.detach().max().item()).sum())(x)
+
+
+def sliced(n: Any) -> Any:
+    most = n.min().item()
+    return n[:most], n[most:]
+
+
+def sized(n: Any) -> Any:
+    return torch.zeros(n.min().item(), 2) + 1, torch.arange(n.min().item())
+
+
+def picked(n: Any) -> Any:
+    return n[n.argmax().item()] * 2
+
+
+def padded(n: Any) -> Any:
+    return functional.pad(n, (0, n.min().item()))
+
+
+_DECIDED: dict[Callable[[Any], Any], tuple[Any, int | None]] = {
+    by_comparison: (one([1.0, 2.0], [3.0, 4.0, 5.0], [0.0, 1.0], [-1.0, 0.5]), 2),
+    by_several: (one([1.0, 2.0], [3.0, 4.0], [0.5, 1.0], [0.0, 0.0], [7.0, 8.0]), 3),
+    by_zero: (one([0.0, 1.0], [2.0, 1.0], [4.0, 3.0], [0.0, 2.0]), 2),
+    by_negative: (one([4.0, 1.0], [9.0, 1.0], [-4.0, 1.0], [2.25, 0.0]), 2),
+    steps: (_WHOLE, None),
+    rounded: (one([1.0, 2.25], [1.5, 2.75], [3.0, 1.0]), 2),
+    root: (one([1.0, 4.0], [2.0, -4.0], [9.0, 1.0]), 2),
+    as_key: (_WHOLE, 2),
+    as_text: (one([1.0, 2.0], [2.5, 1.0], [1.0, 20.0]), None),
+    differentiated: (_SAME_LENGTH, 3),
+    transformed: (_SAME_LENGTH, 3),
+    inside_of_a_transform: (_SAME_LENGTH, 3),
+    sliced: (_WHOLE, None),
+    sized: (_WHOLE, None),
+    picked: (_WHOLE, None),
+    padded: (_WHOLE, None),
+}
+
+PROGRAMS = [
+    *(Program(name, _made(function), _FLOATS, variants=1) for name, function in _ONE_RECORDING.items()),
+    *(Program(name, _made(function), _SAME_LENGTH, variants=1) for name, function in _LISTS.items()),
+    *(Program(name, _made(function), _WHOLE, variants=1) for name, function in _OF_WHOLE.items()),
+    *(Program(function.__name__, _made(function), calls, variants=variants) for function, (calls, variants) in _DECIDED.items()),
+    Program("number_of_a_weight", Scaled, _SAME_LENGTH, variants=1),
+    Program("number_kept", LastLoss, _FLOATS, variants=None),
+    Program("without_gradient", _made(without_gradient), _SAME_LENGTH, variants=1),
+]
