@@ -6,12 +6,13 @@ is what it was while recording, as a guard.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 from ..ir import Guard, Value
 from ..ops.dtypes import is_floating
-from ..sizes import Apply, Size, hint_of
+from ..sizes import Apply, Size, apply, hint_of
 from ..trees import map_structure
 
 _DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
@@ -21,12 +22,14 @@ _ROUNDS = 1e-5  # of float32, which JAX computes in where others have float64
 
 def rounding_of(value: Value) -> float:
     """How far, as a part of itself, an element of ``value`` may be from what the source framework computed."""
-    return _ROUNDING.get(value.dtype, _ROUNDS) if is_floating(value.dtype) else 0.0
+    node = value.node
+    dtype = node.inputs[0].dtype if node is not None and node.op == "astype" else value.dtype
+    return _ROUNDING.get(dtype, _ROUNDS) if is_floating(value.dtype) else 0.0
 
 
 def is_read(item: Any) -> bool:
     """Whether this is a size or number that depends on elements that the function reads."""
-    return isinstance(item, Size) and any(symbol.kind == "number" for symbol in item.symbols())
+    return isinstance(item, Size) and item.reads_elements()
 
 
 def number_of(b: Any, size: Size) -> Value:
@@ -71,11 +74,21 @@ def _atom(b: Any, atom: Any) -> Any:
 def _applied(b: Any, atom: Apply) -> Any:
     rule = _RULES.get(atom.function)
     if rule is None:
-        return fixed(b, Size.of(atom))
+        return _as_recorded(b, atom)
     dtype = "float64" if any(type(hint_of(item)) is float for item in atom.arguments) else "int64"
     if atom.function in _ON_FLOATS:
         dtype = "float64"
     return rule(b, *(_operand(b, item, "bool" if type(hint_of(item)) is bool else dtype) for item in atom.arguments))
+
+
+def _as_recorded(b: Any, atom: Apply) -> Any:
+    """What no operation computes: it is what it was where all that it is computed from is."""
+    for symbol in Size.of(atom).symbols():
+        if symbol.kind == "number":
+            b.graph.guards.append(Guard(symbol.source, symbol.hint, b.origin, rounding_of(symbol.source)))
+        else:
+            b.guard(apply("eq", Size.of(symbol), symbol.hint))
+    return atom.hint
 
 
 def _operand(b: Any, item: Any, dtype: str) -> Any:
@@ -107,8 +120,35 @@ def _whole(name: str | None) -> Callable[..., Any]:
     return rounded
 
 
+def _unless(name: str, refuses: str) -> Callable[..., Any]:
+    """Python raises where the operand ``refuses`` 0: is less than it, say."""
+
+    def guarded(b: Any, x: Value) -> Any:
+        b.expect(getattr(b, refuses)(x, 0.0), False)
+        return getattr(b, name)(x)
+
+    return guarded
+
+
+def _finite(name: str) -> Callable[..., Any]:
+    """Python raises where a finite number has a result that is not."""
+
+    def guarded(b: Any, *operands: Any) -> Any:
+        result = getattr(b, name)(*operands)
+        if is_floating(result.dtype):
+            finite = [b.isfinite(x) for x in operands if isinstance(x, Value)]
+            b.expect(b.logical_and(functools.reduce(b.logical_and, finite), b.logical_not(b.isfinite(result))), False)
+        return result
+
+    return guarded
+
+
 _RULES: dict[str, Callable[..., Any]] = {
-    **{name: _same(name) for name in ("add", "abs", "pow")},
+    **{name: _same(name) for name in ("add", "abs")},
+    **{name: _finite(name) for name in ("pow", "exp", "sin", "cos")},
+    "sqrt": _unless("sqrt", "less"),
+    "log": _unless("log", "less_equal"),
+    "log2": _unless("log2", "less_equal"),
     "sub": _same("subtract"),
     "mul": _same("multiply"),
     "neg": _same("negative"),
@@ -130,4 +170,4 @@ _RULES: dict[str, Callable[..., Any]] = {
     "ge": _same("greater_equal"),
     "not": lambda b, x: b.logical_not(b.cast(x, "bool")),
 }
-_ON_FLOATS = frozenset({"truediv", "float", "trunc", "floor", "ceil", "round"})
+_ON_FLOATS = frozenset({"truediv", "float", "trunc", "floor", "ceil", "round", "exp", "sin", "cos", "sqrt", "log", "log2"})

@@ -195,6 +195,10 @@ class Size:
                     if isinstance(argument, Size):
                         yield from argument.symbols()
 
+    def reads_elements(self) -> bool:
+        """Whether it depends on numbers that the program reads from arrays."""
+        return any(symbol.kind == "number" for symbol in self.symbols())
+
     # ------------------------------------------------------------------------------ arithmetic
     def __add__(self, other: Scalar) -> Scalar:
         if not (_integral(self) and _integral(other)):
@@ -345,7 +349,8 @@ def _term(monomial: Monomial, coefficient: int) -> Dim:
 
 def _operand_text(value: Scalar, symbol_text: Callable[[Symbol], str], bare: bool) -> str:
     if not isinstance(value, Size):
-        return repr(value) if bare or value >= 0 else f"({value!r})"
+        text = repr(value) if isinstance(value, int) or math.isfinite(value) else f"math.{value!r}".replace("math.-", "-math.")
+        return text if bare or not text.startswith("-") else f"({text})"
     text = value.text(symbol_text)
     return text if bare or " " not in text and not text.startswith("-") else f"({text})"
 

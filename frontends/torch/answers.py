@@ -70,7 +70,8 @@ def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
             )
         with capture:
             snapshot = tensor.detach().clone()
-        capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), where)
+        with torch._C.DisableTorchFunction():
+            capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), where)
     return seen
 
 

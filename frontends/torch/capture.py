@@ -198,7 +198,7 @@ class Capture(TorchFunctionMode):
         check_classes(types, self.here)
         name = name_of(function)
         key = row_key(name)
-        self.call = name
+        self.call = self.call if key in reads.SYMBOLIC else name
         if name in reads.BACKWARD:  # its kernels are recorded one by one
             return function(*hints(args), **hints(kwargs))
         answer = ANSWERS.get(key)

@@ -16,6 +16,7 @@ from .arguments import is_array, opens, to_tensor
 from .names import name_of
 from .parameters import Weights
 from .pasts import Past
+from .reads import NUMBERS
 from .state import State
 from .versions import versions_kept
 
@@ -136,7 +137,7 @@ def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
     copies: list[Value] = []
     for node in graph.nodes:
         nodes.append(node)
-        for value in node.outputs:
+        for value in () if node.facts["key"] in NUMBERS else node.outputs:
             clone = Node(COPY, (value,), {}, Origin(), {"key": "clone"})
             clone.outputs = (Value("seen", value.spec, clone),)
             nodes.append(clone)

@@ -38,7 +38,7 @@ class _Read:
 
 def read_numbers(capture: Capture, tensor: torch.Tensor, name: str) -> Any:
     """What ``item`` or ``tolist`` (``name``) gives of a tensor that depends on the inputs; None where its elements cannot be symbols."""
-    if not capture.reading.symbolic:
+    if not capture.reading.symbolic or "type" in capture.locator.names_read():  # type(number) is float
         return None
     seen = capture.run(getattr(tensor, name), (), {})
     leaves = list(iterate_structure((seen,)))

@@ -21,7 +21,9 @@ from .arguments import given_objects, input_names, is_array, opens, to_tensor
 from .capture import Capture
 from .checking import alone
 from .compiling import compiling, differs_outside, kept
+from .conversions import conversions_seen
 from .generators import Generators, generators_in, is_generator
+from .host_math import math_seen
 from .installing import as_installed, is_hook
 from .keys import KeySizes
 from .numbers import Reading
@@ -145,6 +147,8 @@ def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches,
                 capture.isolated(),
                 taken_for_arrays(),
                 TrainingReads() as asked,
+                math_seen(),
+                conversions_seen(weights, reading.symbolic),
                 compiling(compiled) as claim,
             ):
                 result = function(*again_args, **again_kwargs)

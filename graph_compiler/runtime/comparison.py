@@ -52,6 +52,13 @@ def difference(actual: dict[str, Any], expected: dict[str, Any], tolerance: Tole
     return ""
 
 
+def single(number: float) -> Any:
+    """A number that was read from an array, which is mostly of this type, or computed from such numbers."""
+    import numpy as np
+
+    return np.float32(number)
+
+
 def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool) -> str:
     if isinstance(expected, Types):
         return str(actual.difference(expected))

@@ -182,10 +182,10 @@ class Variant:
         try:
             outcome = self.function(*self._leading(), *leaves)
             if not self._returns_more:
-                return self._as_numbers(outcome) if self._numbers else outcome
+                return self.as_numbers(outcome) if self._numbers else outcome
             result, _, checks = outcome
             self._check(checks)
-            return self._as_numbers(result) if self._numbers else result
+            return self.as_numbers(result) if self._numbers else result
         except Exception as problem:
             return self._failed(problem)
 
@@ -206,14 +206,16 @@ class Variant:
                 put_back()
             return self._failed(problem)
         self._apply(effects, args, kwargs, held)
-        result = self._as_numbers(result) if self._numbers else result
+        result = self.as_numbers(result) if self._numbers else result
         if self._updates is not None:
             result, new = result
             self._update(new, (args, kwargs, held))
         return result
 
-    def _as_numbers(self, result: Any) -> Any:
-        """Numbers that are computed from numbers come as arrays out of a compiler, and where they are read from arrays; the original gives numbers."""
+    def as_numbers(self, result: Any) -> Any:
+        """A result with Python's numbers where the original has some: they come as arrays out of a compiler, and where they are read from arrays."""
+        if not self._numbers:
+            return result
         leaves = list(leaves_at(self.graph.output_tree, result))
         for place in self._numbers:
             leaves[place] = leaves[place] if isinstance(leaves[place], (int, float)) else self.target.elements(leaves[place])

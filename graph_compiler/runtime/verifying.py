@@ -14,7 +14,7 @@ from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Node, Value
 from ..ops.dtypes import dtype_name
 from ..trees import Branch, Leaf, call_of, flatten, unflatten
-from .comparison import Tolerance, Types, difference
+from .comparison import Tolerance, Types, difference, single
 from .pipeline import Pipeline
 from .variant import Recorded, Variant
 
@@ -140,6 +140,7 @@ class Verification:
             )
         plain = not (variant.graph.effects or variant.program.checks)
         result, effects, checks = (outcome, (), ()) if plain else outcome
+        result = variant.as_numbers(result)
         result = result[0] if variant.graph.notes.get("updates") is not None else result
         for guard, value in zip(variant.program.checks, checks):
             guard.require(target.elements(value))
@@ -213,6 +214,8 @@ class Verification:
         with self.reference.undone(self.recording.weights, seed):
             calls = iter(self.reference.observe(self.pipeline.function, args, kwargs))
         for node in self.recording.graph.nodes:
+            if node.outputs and recorded.keys().isdisjoint(node.outputs):  # numbers
+                continue
             seen = next((arrays for name, arrays in calls if name == node.op), None)
             if seen is None:
                 return
@@ -253,11 +256,13 @@ class _Outcome:
     """A result and everything that a call may have changed, as numpy arrays by label; containers and plain values by structure."""
 
     def __init__(self, result: Any, after: dict[str, Any], is_array: Callable[[Any], bool], to_numpy: Callable[[Any], Any]) -> None:
-        leaves, tree = flatten(result, is_array)
-        arrays = {f"result {i}" if len(leaves) > 1 else "the result": leaf for i, leaf in enumerate(leaves)} | after
+        leaves, tree = flatten(result, lambda item: type(item) is float or is_array(item))
+        found = {f"result {i}" if len(leaves) > 1 else "the result": leaf for i, leaf in enumerate(leaves)} | after
+        arrays = {label: leaf for label, leaf in found.items() if type(leaf) is not float}
         types = Types((label, dtype_name(array)) for label, array in arrays.items())
         self.parts: dict[str, Any] = {"structure": tree, "the type": types}
         self.parts.update((label, to_numpy(array).copy()) for label, array in arrays.items())
+        self.parts.update((label, single(leaf)) for label, leaf in found.items() if label not in arrays)
 
 
 def _labelled(leaves: list[Any], parameters: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ..ir.graph import Origin
+from .code_names import names_read
 from .messages import is_message
 
 _OWN = __name__.rpartition(".")[0].partition(".")[0]
@@ -43,10 +44,18 @@ class Locator:
 
     def in_message(self) -> bool:
         """Whether the user's code makes a text right now that nothing but a message can show."""
-        frame: FrameType | None = sys._getframe(1)
+        return is_message(self._outer_frame())
+
+    def names_read(self) -> frozenset[str]:
+        """The names of globals and attributes that the user's function reads which runs right now."""
+        frame = self._outer_frame()
+        return frozenset() if frame is None else names_read(frame.f_code)
+
+    def _outer_frame(self) -> FrameType | None:
+        frame: FrameType | None = sys._getframe(2)
         while frame is not None and self._internal_frame(frame):
             frame = frame.f_back
-        return is_message(frame)
+        return frame
 
     def _internal_frame(self, frame: FrameType) -> bool:
         code = frame.f_code

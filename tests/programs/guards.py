@@ -26,6 +26,10 @@ def item_scale(x: Any) -> Any:
     return x * x[0].item()
 
 
+def item_class(x: Any) -> Any:
+    return x * x[0].item() if type(x[0].item()) is float else x
+
+
 def tolist_sum(x: Any) -> Any:
     return x + sum(x.tolist())
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import numbers
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +14,7 @@ from torch.nn import functional
 from .guards import one
 from .table import Program
 
+_OF_CONVERTED = 1 if sys.version_info >= (3, 11) else None  # before, nothing tells where float and int are only called
 _FLOATS = one([1.0, 2.0, 3.5], [2.5, -1.0, 4.25], [-3.0, 0.5, 0.25], [1.5, 7.0])
 _WHOLE = tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 5, 3], [2, 8, 3], [4, 6, 7, 1], [3, 9, 1]))
 _SAME_LENGTH = one([1.0, 2.0, 3.5], [2.5, -1.0, 4.25], [-3.0, 0.5, 0.25])
@@ -94,6 +97,15 @@ def powers(x: Any) -> Any:
     return x * a**0.5, a**2, 2**a, a**-1
 
 
+def functions_of_numbers(x: Any) -> Any:
+    a = abs(x.sum().item())
+    return x * math.sqrt(a), math.exp(-a), math.log(a + 1), math.log2(a + 1) + math.sin(a), x * math.cos(a)
+
+
+def converted(x: Any) -> Any:
+    return x * float(x.max()), x + float(x.argmax().item()), float(x.min().item()) * x, int("7"), float(2)
+
+
 _ONE_RECORDING: dict[str, Callable[[Any], Any]] = {
     "scale": lambda x: x * x.max().item(),
     "scale_from_the_left": lambda x: x.max().item() * x + 1,
@@ -114,10 +126,17 @@ _ONE_RECORDING: dict[str, Callable[[Any], Any]] = {
     "arithmetic": arithmetic,
     "divides_floats": divides_floats,
     "powers": powers,
+    "functions_of_numbers": functions_of_numbers,
     "double": lambda x: x * x.double().sum().item(),
     "of_half": lambda x: x * x.half().sum().item(),
-    "passes_for_a_float": lambda x: x * 2 if isinstance(x.max().item(), float) else x * 3,
+    "infinite_or_not": lambda x: x if x[0].item() == math.inf or x[1].item() == -math.inf else x * 2,
+    "passes_for_a_number": lambda x: x * 2 if isinstance(x.max().item(), numbers.Real) else x * 3,
     "in_a_message": lambda x: torch._check(x.shape[0] > 1, lambda: f"{x[0].item()}") or x + 1,
+}
+_CONVERTED: dict[str, Callable[[Any], Any]] = {
+    "converted": converted,
+    "converted_to_whole": lambda x: x * int(x.max()) + int(x.mean().item() * 1.5) - int(x.argmax()),
+    "divided_by_a_whole_number": lambda x: x / (int(x.argmax()) + 1),
 }
 _LISTS: dict[str, Callable[[Any], Any]] = {
     "list": lambda x: [x * number for number in x.tolist()],
@@ -172,10 +191,6 @@ def rounded(x: Any) -> Any:
     return x * int(x.max().item())
 
 
-def root(x: Any) -> Any:
-    return x * math.sqrt(x.abs().max().item())
-
-
 def as_key(n: Any) -> Any:
     return n * {0: 10, 1: 20, 2: 30}[n.argmax().item()]
 
@@ -197,6 +212,21 @@ def transformed(x: Any) -> Any:
 
 def inside_of_a_transform(x: Any) -> Any:
     return torch.func.grad(lambda y: (y * y.detach().max().item()).sum())(x)
+
+
+def rounded_to_digits(x: Any) -> Any:
+    return x * round(x.max().item(), 1), round(x.min().item())
+
+
+def roots(x: Any) -> Any:
+    try:
+        return x * math.sqrt(x[0].item())
+    except ValueError:
+        return x - 1
+
+
+def not_a_number(x: Any) -> Any:
+    return x * 2 if math.isnan(x[0].item()) or math.isinf(x[1].item()) else x * x[1].item()
 
 
 def sliced(n: Any) -> Any:
@@ -222,8 +252,10 @@ _DECIDED: dict[Callable[[Any], Any], tuple[Any, int | None]] = {
     by_zero: (one([0.0, 1.0], [2.0, 1.0], [4.0, 3.0], [0.0, 2.0]), 2),
     by_negative: (one([4.0, 1.0], [9.0, 1.0], [-4.0, 1.0], [2.25, 0.0]), 2),
     steps: (_WHOLE, None),
-    rounded: (one([1.0, 2.25], [1.5, 2.75], [3.0, 1.0]), 2),
-    root: (one([1.0, 4.0], [2.0, -4.0], [9.0, 1.0]), 2),
+    rounded: (one([1.0, 2.25], [1.5, 2.75], [3.0, 1.0]), _OF_CONVERTED),
+    rounded_to_digits: (one([1.0, 2.26], [1.5, 2.75], [1.0, 2.25]), None),
+    roots: (one([-1.0, 1.0], [4.0, 1.0], [9.0, 2.0], [-2.0, 3.0]), 3),
+    not_a_number: (one([1.0, 2.0], [3.0, 4.0], [math.nan, 1.0], [math.nan, 2.0], [0.0, math.inf]), 3),
     as_key: (_WHOLE, 2),
     as_text: (one([1.0, 2.0], [2.5, 1.0], [1.0, 20.0]), None),
     differentiated: (_SAME_LENGTH, 3),
@@ -237,6 +269,7 @@ _DECIDED: dict[Callable[[Any], Any], tuple[Any, int | None]] = {
 
 PROGRAMS = [
     *(Program(name, _made(function), _FLOATS, variants=1) for name, function in _ONE_RECORDING.items()),
+    *(Program(name, _made(function), _FLOATS, variants=_OF_CONVERTED) for name, function in _CONVERTED.items()),
     *(Program(name, _made(function), _SAME_LENGTH, variants=1) for name, function in _LISTS.items()),
     *(Program(name, _made(function), _WHOLE, variants=1) for name, function in _OF_WHOLE.items()),
     *(Program(function.__name__, _made(function), calls, variants=variants) for function, (calls, variants) in _DECIDED.items()),

@@ -1,0 +1,94 @@
+"""Numbers that were read from tensors, where a graph is compiled, differentiated, saved, verified and explained."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import graph_compiler as gc
+from graph_compiler.errors import GuardFailed, TracingError
+
+from .support.compare import assert_same
+
+_CALLS = [[1.0, 2.0], [3.0, 4.5], [0.25, 7.0]]
+
+
+def scaled(x: Any) -> Any:
+    largest = x.max().item()
+    if largest > 1:
+        x = x + 1
+    return x * (largest * 2 + 1), largest, x.argmax().item()
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
+def test_a_compiled_graph_and_a_loaded_one_serve_all_numbers(to: str, tmp_path: Path) -> None:
+    compiled = {} if to == "torch" else {"return_backend_compiled_fn": True}
+    graph = gc.compile(scaled, to=to, args=(torch.tensor(_CALLS[0]),), **compiled)
+    graph.save(tmp_path / "graph")
+    loaded = gc.load(tmp_path / "graph", to=to)
+    for call in _CALLS:
+        expected = scaled(torch.tensor(call))
+        assert_same(graph(torch.tensor(call)), expected)
+        assert_same(loaded(torch.tensor(call)), expected)
+    assert len(graph.variants) == 1
+    assert graph.verify(args=(torch.tensor([2.0, 9.0]),)).runs == 1
+    before = len(graph.variants)
+    assert_same(graph(torch.tensor([0.5, 0.25])), scaled(torch.tensor([0.5, 0.25])))
+    assert len(graph.variants) == before + 1
+
+
+def test_jax_traces_numbers_and_takes_no_gradient_through_them() -> None:
+    import jax
+
+    graph = gc.compile(scaled, to="jax", args=(torch.tensor(_CALLS[0]),))
+    x = torch.tensor([3.0, 4.5], requires_grad=True)
+    expected = scaled(x)
+    expected[0].sum().backward()
+    array = x.detach().numpy()
+    result, largest, place = jax.jit(graph.functional)(graph.parameters, array)
+    np.testing.assert_allclose(result, expected[0].detach(), rtol=1e-6)
+    assert (float(largest), int(place)) == expected[1:]
+    found = jax.grad(lambda x: graph.functional(graph.parameters, x)[0].sum())(array)
+    np.testing.assert_allclose(found, x.grad, rtol=1e-6)
+
+
+def test_what_python_computes_from_floats_fits_the_very_call_in_every_target() -> None:
+    def by_text(x: Any) -> Any:
+        return x * len(f"{x.mean().item() / 3:.2f}")
+
+    x = torch.linspace(0.1, 7.3, 101)
+    for to in ("jax", "numpy", "tensorflow"):
+        graph = gc.compile(by_text, to=to)
+        assert_same(graph(x), by_text(x))
+        assert len(graph.variants) == 1
+
+
+def test_random_numbers_are_open_as_factors_and_refused_where_they_decide() -> None:
+    def factor(x: Any) -> Any:
+        return x * torch.rand(()).item()
+
+    def decides(x: Any) -> Any:
+        return x * 2 if torch.rand(()).item() > 0.5 else x
+
+    graph = gc.compile(factor, to="numpy", args=(torch.ones(1),))
+    first, second = (float(graph(torch.ones(1))[0]) for _ in range(2))
+    assert 0 <= first < 1 and 0 <= second < 1 and first != second
+    with pytest.raises(TracingError, match=r"test_numbers.*random elements"):
+        gc.compile(decides, to="numpy", args=(torch.ones(1),))
+
+
+def test_a_guard_of_a_comparison_names_the_line() -> None:
+    graph = gc.compile(scaled, to="numpy", args=(torch.tensor([1.0, 2.0]),))
+    with pytest.raises(GuardFailed, match=r"test_numbers\.py:\d+"):
+        graph.functional(graph.parameters, np.array([0.5, 0.25], np.float32))
+
+
+def test_names_of_conversions_are_pythons_own_after_a_recording() -> None:
+    gc.compile(lambda x: x * float(x.max()), args=(torch.ones(2),))
+    assert "float" not in vars(sys.modules[__name__])
+    assert float("2") == 2.0 and isinstance(int("2"), int)
