@@ -212,6 +212,11 @@ class _Number:
 
     __slots__ = ()
     node: SizeNode
+    made_of: type = float
+
+    def __new__(cls, node: Any) -> Any:
+        """``type(number)(1.5)`` is a plain number."""
+        return super().__new__(cls) if isinstance(node, SizeNode) else cls.made_of(node)
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # what isinstance asks for, beside the type
@@ -265,6 +270,8 @@ def _computed(compute: Callable[..., Any], *operands: Any) -> Any:
 class SizeInt(_Number, torch.SymInt):
     """A whole number of a recording."""
 
+    made_of = int
+
 
 class SizeFloat(_Number, torch.SymFloat):
     """A float computed from sizes."""
@@ -272,6 +279,8 @@ class SizeFloat(_Number, torch.SymFloat):
 
 class SizeBool(_Number, torch.SymBool):
     """A truth value computed from sizes."""
+
+    made_of = bool
 
 
 _WRAPPERS: dict[type, Callable[[Any], Any]] = {int: SizeInt, float: SizeFloat, bool: SizeBool}
