@@ -40,7 +40,7 @@ class Layouts:
     def add_input(self, value: Value, tensor: torch.Tensor) -> None:
         """An argument, or an array of a place."""
         self._follows_inputs.add(value)
-        if not tensor.is_contiguous():
+        if not _is_row_major(tensor):
             self._other.add(value)
 
     def follow(self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]) -> None:
@@ -52,7 +52,7 @@ class Layouts:
             if follows:
                 self._follows_inputs.add(value)
             is_copy = key in kinds.BY_STRIDES and index not in views  # in other sizes a view at most where axes have one element
-            if is_other and not is_copy or not tensor.is_contiguous() or (index in views and key not in _KEEPS_ORDER):
+            if is_other and not is_copy or not _is_row_major(tensor) or (index in views and key not in _KEEPS_ORDER):
                 self._other.add(value)
             if any(tensor is operand for operand in operands):
                 self._operands.add(value)
@@ -133,3 +133,8 @@ def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
 def _sides(values: Iterable[Value], made: set[Value], source: Value, aliases: Aliases) -> set[bool]:
     """True for a value that is the result or a view of it, False for another one in the memory of the source."""
     return {value in made for value in values if value in made or aliases.base_of(value) is source}
+
+
+def _is_row_major(tensor: torch.Tensor) -> bool:
+    """Whether the elements lie in memory one after the other; a sparse tensor has no such memory."""
+    return tensor.layout != torch.strided or tensor.is_contiguous()

@@ -120,7 +120,9 @@ def _forms(graph: Graph) -> Iterator[tuple[Tree, list[str | None]]]:
     """Of every object that a call gives for updates its structure, and the data types of the arrays in it; None of numbers."""
     assert isinstance(graph.output_tree, Branch)
     result, new = graph.output_tree.children
-    dtypes = iter([item.dtype if isinstance(item, Value) else None for item in graph.outputs])
+    numbers = graph.notes.get("numbers", ())
+    is_array = [isinstance(item, Value) and place not in numbers for place, item in enumerate(graph.outputs)]
+    dtypes = iter([item.dtype if known else None for known, item in zip(is_array, graph.outputs)])
     for _ in range(count_leaves(result)):
         next(dtypes)
     for child in new.children if isinstance(new, Branch) else ():

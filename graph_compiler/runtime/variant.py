@@ -218,7 +218,8 @@ class Variant:
             return result
         leaves = list(leaves_at(self.graph.output_tree, result))
         for place in self._numbers:
-            leaves[place] = leaves[place] if isinstance(leaves[place], (int, float)) else self.target.elements(leaves[place])
+            is_plain = type(leaves[place]) in (bool, int, float)  # numpy's float64 is a float, and an array to everybody else
+            leaves[place] = leaves[place] if is_plain else self.target.elements(leaves[place])
         return unflatten(self.graph.output_tree, leaves)
 
     @functools.cached_property
