@@ -10,11 +10,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.frontends.torch.versions import snapshots  # noqa: E402
+from graph_compiler.frontends.torch.versions import versions_of  # noqa: E402
 from graph_compiler.tracing.conjunction import Fact, conjunction  # noqa: E402
-from graph_compiler.tracing.snapshots import Snapshots, counted, gathered, is_readable, tell, tells  # noqa: E402
+from graph_compiler.tracing.versions import VersionsOf, counted, gathered, is_readable, tell, tells  # noqa: E402
 
-SNAPSHOTS = [snapshots] if snapshots is not None else []
+FOUND = [versions_of] if versions_of is not None else []
 
 
 def test_entries_are_read_only_after_a_change() -> None:
@@ -38,12 +38,12 @@ def test_entries_are_read_only_after_a_change() -> None:
     assert not holds()
 
 
-@pytest.mark.parametrize("snapshots", SNAPSHOTS)
-def test_snapshots_follow_attributes_of_modules(snapshots: Snapshots) -> None:
-    """However an attribute is set, the snapshot of the module's dict is another one."""
+@pytest.mark.parametrize("versions_of", FOUND)
+def test_versions_follow_attributes_of_modules(versions_of: VersionsOf) -> None:
+    """However an attribute is set, the versions are others."""
     module: Any = torch.nn.Dropout(0.5)
     own, seen = vars(module), []
-    snapshot = snapshots([own, {}], [module])
+    versions = versions_of([own, {}], [module])
     for change in (
         lambda: setattr(module, "p", 0.1),
         lambda: own.update(p=0.2),
@@ -53,17 +53,17 @@ def test_snapshots_follow_attributes_of_modules(snapshots: Snapshots) -> None:
         lambda: setattr(module, "forward", None),
         lambda: setattr(module, "__class__", torch.nn.Dropout2d),
     ):
-        seen.append(snapshot())
-        assert snapshot() == seen[-1]
+        seen.append(versions())
+        assert versions() == seen[-1]
         change()
-        assert snapshot() not in seen
+        assert versions() not in seen
 
 
-@pytest.mark.parametrize("snapshots", SNAPSHOTS)
-def test_a_class_that_was_replaced_is_seen_beside_dicts_that_were_not(snapshots: Snapshots) -> None:
+@pytest.mark.parametrize("versions_of", FOUND)
+def test_a_class_that_was_replaced_is_seen_beside_dicts_that_were_not(versions_of: VersionsOf) -> None:
     module = torch.nn.ReLU()
     facts = [Fact("{}.__class__ is {}", (module, torch.nn.ReLU), class_of=module), Fact("{}['training']", (vars(module),), of=vars(module))]
-    holds = conjunction(facts, snapshots)
+    holds = conjunction(facts, versions_of)
     assert holds() and holds()
     module.__class__ = torch.nn.ReLU6
     assert not holds() and not holds()
@@ -90,13 +90,13 @@ def test_a_forward_that_was_replaced_is_seen_where_it_is_inherited_too() -> None
 
 @pytest.mark.skipif(not is_readable, reason="this Python keeps no versions of dicts in their memory")
 def test_what_is_looked_at_stays_alive() -> None:
-    snapshot = gathered([{"a": 1}], [torch.nn.ReLU()])
-    before = snapshot()
+    versions = gathered([{"a": 1}], [torch.nn.ReLU()])
+    before = versions()
     garbage = [({number: number}, torch.nn.ReLU()) for number in range(1000)]
-    assert snapshot() == before and len(garbage) == 1000
+    assert versions() == before and len(garbage) == 1000
 
 
-def test_snapshots_that_tell_only_of_dicts_are_not_trusted() -> None:
+def test_versions_that_tell_only_of_dicts_are_not_trusted() -> None:
     def of_dicts(dicts: Any, objects: Any) -> Any:
         return lambda: [dict(one) for one in dicts]
 

@@ -14,7 +14,7 @@ from torch.utils.hooks import RemovableHandle
 from ...tracing import Reach, facts_outside
 from ...tracing.conjunction import Fact
 from ...tracing.outside import Free
-from ...tracing.snapshots import dicts_of_attribute
+from ...tracing.versions import dicts_of_attribute
 from .arguments import is_array
 from .memory import is_shared
 from .snapshots import elements_of

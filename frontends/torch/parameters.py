@@ -19,7 +19,7 @@ from ...tracing.originals import original_of
 from .dtypes import dtype_name
 from .keeping import own, write
 from .tensors import spec_of
-from .versions import snapshots
+from .versions import versions_of
 from .watching import Watch
 
 
@@ -43,7 +43,7 @@ class LiveTensors:
 
     @functools.cached_property
     def _is_fresh(self) -> Callable[[], bool]:
-        return conjunction([], snapshots, [self])
+        return conjunction([], versions_of, [self])
 
     def refresh(self) -> None:
         """Reads them again."""

@@ -35,7 +35,7 @@ from .state import State
 from .surroundings import surroundings_of
 from .training import TrainingReads
 from .typed import typed
-from .versions import snapshots
+from .versions import versions_of
 
 _MOST_DISTURBED = 4  # other threads draw random numbers, too
 _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
@@ -162,7 +162,7 @@ def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches,
         other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
     facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
     facts += outside_of((function, *statics(tree)), state.free(containers))
-    return Attempt(Recording(graph, weights, Surroundings(facts, snapshots), state.places), left, other)
+    return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places), left, other)
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:

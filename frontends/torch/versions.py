@@ -1,4 +1,4 @@
-"""Snapshots of dicts, from Python's own count of their changes or from that of torch's compiler; and versions of tensors."""
+"""Versions of dicts, from Python's own count of their changes or from that of torch's compiler; and versions of tensors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from ...tracing.snapshots import Snapshots, counted, gathered, is_readable, tell
+from ...tracing.versions import VersionsOf, counted, gathered, is_readable, tell
 
 
-def _snapshots() -> Snapshots | None:
+def _versions_of() -> VersionsOf | None:
     """torch watches dicts where Python tells no version of theirs (from 3.12 on); None where that does not do what it is used for here."""
     if is_readable:
         return gathered
@@ -22,7 +22,7 @@ def _snapshots() -> Snapshots | None:
     return found if tell(found := counted(dict_version)) else None
 
 
-snapshots: Snapshots | None = _snapshots()
+versions_of: VersionsOf | None = _versions_of()
 
 
 def versions_kept(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import GuardFailed
-from .snapshots import Snapshots
+from .versions import VersionsOf
 
 _GONE = (KeyError, AttributeError, ValueError, GuardFailed)
 
@@ -34,10 +34,10 @@ class Follower(Protocol):
         """Computes it again."""
 
 
-def conjunction(facts: Iterable[Fact], snapshots: Snapshots | None = None, followers: Sequence[Follower] = ()) -> Callable[[], bool]:
+def conjunction(facts: Iterable[Fact], versions_of: VersionsOf | None = None, followers: Sequence[Follower] = ()) -> Callable[[], bool]:
     """A function that tells whether all facts hold: straight-line code, three times as fast as a loop over them in C.
 
-    With ``snapshots``, what depends on a dict or a class is looked at only where a snapshot of all of them has changed.
+    With ``versions_of``, what depends on a dict or a class is looked at only where the versions of all of them together have changed.
     Where the facts hold, ``followers`` are up to date.
 
     >>> held = {"step": 1}
@@ -46,10 +46,10 @@ def conjunction(facts: Iterable[Fact], snapshots: Snapshots | None = None, follo
     (True, None, False)
     """
     known = list(facts)
-    if snapshots is None:
+    if versions_of is None:
         return _straight([*known, *(Fact("{}() is None", (follower.refresh,)) for follower in followers)])
     seen = [fact for fact in known if fact.of is not None or fact.class_of is not None]
-    return _straight([*_seen_by(snapshots, seen, followers), *(fact for fact in known if fact.of is None and fact.class_of is None)])
+    return _straight([*_seen_by(versions_of, seen, followers), *(fact for fact in known if fact.of is None and fact.class_of is None)])
 
 
 def first_broken(facts: Iterable[Fact]) -> str:
@@ -69,7 +69,7 @@ def _straight(facts: list[Fact]) -> Callable[[], bool]:
     return holds
 
 
-def _seen_by(snapshots: Snapshots, facts: list[Fact], followers: Sequence[Follower]) -> list[Fact]:
+def _seen_by(versions_of: VersionsOf, facts: list[Fact], followers: Sequence[Follower]) -> list[Fact]:
     """One fact for all of these: nothing has changed since they held, and the followers were refreshed."""
     dicts = _distinct([*(fact.of for fact in facts if fact.of is not None), *(held for follower in followers for held in follower.dicts)])
     objects = _distinct([fact.class_of for fact in facts if fact.class_of is not None])
@@ -86,7 +86,7 @@ def _seen_by(snapshots: Snapshots, facts: list[Fact], followers: Sequence[Follow
         held[0] = seen  # taken before the entries were read: what changes meanwhile shows at the next call
         return True
 
-    return [Fact("((seen := {}()) == {}[0] or {}(seen))", (snapshots(dicts, objects), held, hold_still))]
+    return [Fact("((seen := {}()) == {}[0] or {}(seen))", (versions_of(dicts, objects), held, hold_still))]
 
 
 def _distinct(items: Iterable[Any]) -> list[Any]:

@@ -6,13 +6,13 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 
 from .conjunction import Fact, Follower, conjunction, first_broken
-from .snapshots import Snapshots
+from .versions import VersionsOf
 
 
 class Surroundings:
     """Facts that are checked before each call, and told in words where one no longer holds.
 
-    ``snapshots`` tell whether dicts have changed, where the framework or Python counts their changes.
+    ``versions_of`` gives what tells whether dicts have changed, where the framework or Python counts their changes.
 
     >>> settings = {"scale": 2}
     >>> surroundings = Surroundings([Fact("{}['scale'] == 2", (settings,), "the scale", of=settings)])
@@ -20,18 +20,18 @@ class Surroundings:
     (True, None, False, 'the scale changed since')
     """
 
-    def __init__(self, facts: Iterable[Fact] = (), snapshots: Snapshots | None = None, followers: Sequence[Follower] = ()) -> None:
+    def __init__(self, facts: Iterable[Fact] = (), versions_of: VersionsOf | None = None, followers: Sequence[Follower] = ()) -> None:
         self.followers = tuple(followers)
-        self._facts, self._snapshots = list(facts), snapshots
+        self._facts, self._versions_of = list(facts), versions_of
 
     @functools.cached_property
     def holds(self) -> Callable[[], bool]:
         """Whether everything is as it was; then what follows it is up to date."""
-        return conjunction(self._facts, self._snapshots, self.followers)
+        return conjunction(self._facts, self._versions_of, self.followers)
 
     def followed_by(self, follower: Follower) -> Surroundings:
         """The same facts; what depends on the same dicts is refreshed with them."""
-        return Surroundings(self._facts, self._snapshots, (follower,))
+        return Surroundings(self._facts, self._versions_of, (follower,))
 
     def reason(self) -> str:
         """The first thing that is not as it was, in words; empty where there is none."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 Dicts = Sequence[dict[Any, Any]]
-Snapshot = Callable[[], Any]  # gives something else (``!=``) after each change
-Snapshots = Callable[[Dicts, Sequence[Any]], Snapshot]  # of these dicts' entries, and of these objects' classes
+Versions = Callable[[], Any]  # gives something else (``!=``) after each change
+VersionsOf = Callable[[Dicts, Sequence[Any]], Versions]  # of these dicts' entries, and of these objects' classes
 
 _WORD = 8  # bytes
 _CLASS, _VERSION = 1 * _WORD, 3 * _WORD  # where they stand in an object and a dict (CPython's PyObject and PyDictObject)
@@ -28,13 +28,13 @@ class _Memory:
     __array_interface__ = {"data": (_WORD, True), "shape": (1 << 44,), "typestr": "<u8", "version": 3}  # noqa: RUF012
 
 
-def gathered(dicts: Dicts, objects: Sequence[Any]) -> Snapshot:
-    """A snapshot that reads the words of memory; only where ``is_readable``.
+def gathered(dicts: Dicts, objects: Sequence[Any]) -> Versions:
+    """Versions that are words of memory; only where ``is_readable``.
 
     >>> held = {"step": 1}
-    >>> snapshot = gathered([held], []) if is_readable else lambda: list(held.items())
-    >>> before = snapshot()
-    >>> snapshot() == before, held.update(step=2), snapshot() == before
+    >>> versions = gathered([held], []) if is_readable else lambda: list(held.items())
+    >>> before = versions()
+    >>> versions() == before, held.update(step=2), versions() == before
     (True, None, False)
     """
     alive = (*dicts, *objects)  # as long as their memory is looked at
@@ -42,20 +42,20 @@ def gathered(dicts: Dicts, objects: Sequence[Any]) -> Snapshot:
     places = np.array(addresses, np.int64) // _WORD - 1
     take = np.asarray(_Memory()).take
 
-    def snapshot(alive: Any = alive) -> bytes:
+    def versions(alive: Any = alive) -> bytes:
         read: bytes = take(places).tobytes()
         return read
 
-    return snapshot
+    return versions
 
 
-def counted(version: Callable[[dict[Any, Any]], int]) -> Snapshots:
-    """Snapshots by a function that tells the version of one dict."""
+def counted(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
+    """Versions by a function that tells the version of one dict."""
 
-    def snapshots(dicts: Dicts, objects: Sequence[Any]) -> Snapshot:
+    def versions_of(dicts: Dicts, objects: Sequence[Any]) -> Versions:
         return lambda: ([version(one) for one in dicts], [type(one) for one in objects])
 
-    return snapshots
+    return versions_of
 
 
 def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
@@ -115,31 +115,31 @@ def _classes(item: Any) -> Iterator[None]:
         yield
 
 
-def tell(snapshots: Snapshots) -> bool:
-    """Whether ``snapshots`` tell of every kind of change, and of nothing else.
+def tell(versions_of: VersionsOf) -> bool:
+    """Whether what ``versions_of`` gives tells of every kind of change, and of nothing else.
 
     Python 3.13 tells watchers of a dict nothing of attributes that are stored in an object.
     """
     item, held = _Object(), dict[str, Any]()
     return (
-        tells(snapshots([vars(item)], []), _stores(item))
-        and tells(snapshots([held], []), _items(held))
-        and tells(snapshots(dicts_of_attribute(_Other, "step"), []), _attributes(_Other))
-        and tells(snapshots([], [item]), _classes(item), repeats=True)
+        tells(versions_of([vars(item)], []), _stores(item))
+        and tells(versions_of([held], []), _items(held))
+        and tells(versions_of(dicts_of_attribute(_Other, "step"), []), _attributes(_Other))
+        and tells(versions_of([], [item]), _classes(item), repeats=True)
     )
 
 
-def tells(snapshot: Snapshot, changes: Iterable[None], repeats: bool = False) -> bool:
-    """Whether a snapshot differs after each of the ``changes`` from all before (from the last, where it ``repeats``), and is the same in between.
+def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
+    """Whether versions differ after each of the ``changes`` from all before (from the last, where it ``repeats``), and are the same in between.
 
     >>> held = {}
     >>> tells(lambda: len(held), (held.update({number: 0}) for number in range(3)))
     True
     """
-    seen = [snapshot()]
+    seen = [versions()]
     for _ in changes:
-        now = snapshot()
-        if now != snapshot() or now in (seen[-1:] if repeats else seen):
+        now = versions()
+        if now != versions() or now in (seen[-1:] if repeats else seen):
             return False
         seen.append(now)
     return True
