@@ -15,6 +15,8 @@ from ...positions import sample_taps as sample_taps
 from ...positions import source_step as source_step
 from ...positions import window_count as window_count
 from ...positions import window_places as window_places
+from ...temme import excess_of_logarithm as excess_of_logarithm
+from ...temme import temme_series as temme_series
 from .activations import celu as celu
 from .activations import glu as glu
 from .activations import hard_tanh as hard_tanh
@@ -138,6 +140,7 @@ from .resampling import weighted_taps as weighted_taps
 from .special import digamma as digamma
 from .special import fmax as fmax
 from .special import fmin as fmin
+from .special import gamma_far as gamma_far
 from .special import gammainc as gammainc
 from .special import gammaincc as gammaincc
 from .special import i0 as i0

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.scipy import special
 
+from ...temme import excess_of_logarithm, temme_series
+
 
 def digamma(x: jax.Array) -> jax.Array:
     """Logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
@@ -28,13 +30,32 @@ def fmin(x1: jax.Array, x2: jax.Array) -> jax.Array:
 def gammainc(a: jax.Array, x: jax.Array) -> jax.Array:
     """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
     limit = jnp.where(a == 0, jnp.where(x > 0, 1, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 0))
-    return jnp.where((a == 0) | jnp.isinf(a), limit, special.gammainc(a, x))
+    far, near_a, near_x = gamma_far(a, x, -1)
+    value = jnp.where(jnp.isnan(far), special.gammainc(near_a, near_x), far)
+    return jnp.where((a == 0) | jnp.isinf(a), limit, value)
 
 
 def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
     """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
     limit = jnp.where(a == 0, jnp.where(x > 0, 0, jnp.nan), jnp.where(jnp.isinf(x), jnp.nan, 1))
-    return jnp.where((a == 0) | jnp.isinf(a), limit, special.gammaincc(a, x))
+    far, near_a, near_x = gamma_far(a, x, 1)
+    value = jnp.where(jnp.isnan(far), special.gammaincc(near_a, near_x), far)
+    return jnp.where((a == 0) | jnp.isinf(a), limit, value)
+
+
+def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it, NaN elsewhere; and the arguments that are left.
+
+    JAX's own loop ends before such arguments are summed up.
+    """
+    is_far = (a >= 200) & (jnp.abs(x - a) < (0.6 if jnp.finfo(x.dtype).bits <= 32 else 0.4) * a)
+    far_a, far_x = jnp.where(is_far, a, 200), jnp.where(is_far, x, 200)
+    mu = (far_x - far_a) / far_a
+    excess = excess_of_logarithm(mu)
+    eta = mu * jnp.sqrt(2 * excess)
+    rest = jnp.exp(-far_a * mu * mu * excess) / jnp.sqrt(2 * jnp.pi * far_a) * temme_series(eta, far_a)
+    value = lax.erfc(sign * eta * jnp.sqrt(far_a / 2)) / 2 + sign * rest
+    return jnp.where(is_far, value, jnp.nan), jnp.where(is_far, 1, a), jnp.where(is_far, 1, x)
 
 
 def i0(x: jax.Array) -> jax.Array:

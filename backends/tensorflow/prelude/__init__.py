@@ -9,6 +9,8 @@ from ...positions import byte_weights as byte_weights
 from ...positions import cubic_weights as cubic_weights
 from ...positions import sample_taps as sample_taps
 from ...positions import source_step as source_step
+from ...temme import excess_of_logarithm as excess_of_logarithm
+from ...temme import temme_series as temme_series
 from .activations import celu as celu
 from .activations import elu as elu
 from .activations import gelu as gelu
@@ -222,6 +224,7 @@ from .special import erfcx as erfcx
 from .special import fmax as fmax
 from .special import fmin as fmin
 from .special import frexp as frexp
+from .special import gamma_far as gamma_far
 from .special import gammainc as gammainc
 from .special import gammaincc as gammaincc
 from .special import gcd as gcd

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ...temme import excess_of_logarithm, temme_series
 from .elementwise import logaddexp, signbit
 
 
@@ -59,14 +60,33 @@ def gammainc(a: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
     """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
     of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(0, x)))
-    return tf.where((a == 0) | tf.math.is_inf(a), limit, tf.math.igamma(a, x))
+    far, near_a, near_x = gamma_far(a, x, -1)
+    value = tf.where(tf.math.is_nan(far), tf.math.igamma(near_a, near_x), far)
+    return tf.where((a == 0) | tf.math.is_inf(a), limit, value)
 
 
 def gammaincc(a: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
     """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
     of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(1, x)))
-    return tf.where((a == 0) | tf.math.is_inf(a), limit, tf.math.igammac(a, x))
+    far, near_a, near_x = gamma_far(a, x, 1)
+    value = tf.where(tf.math.is_nan(far), tf.math.igammac(near_a, near_x), far)
+    return tf.where((a == 0) | tf.math.is_inf(a), limit, value)
+
+
+def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it, NaN elsewhere; and the arguments that are left.
+
+    TensorFlow's own loop ends before such arguments are summed up.
+    """
+    is_far = (a >= 200) & (tf.abs(x - a) < (0.4 if x.dtype == tf.float64 else 0.6) * a)
+    far_a, far_x = tf.where(is_far, a, like(200, a)), tf.where(is_far, x, like(200, x))
+    mu = (far_x - far_a) / far_a
+    excess = excess_of_logarithm(mu)
+    eta = mu * tf.sqrt(2 * excess)
+    rest = tf.exp(-far_a * mu * mu * excess) / tf.sqrt(2 * math.pi * far_a) * temme_series(eta, far_a)
+    value = tf.math.erfc(sign * eta * tf.sqrt(far_a / 2)) / 2 + sign * rest
+    return tf.where(is_far, value, like(math.nan, x)), tf.where(is_far, like(1, a), a), tf.where(is_far, like(1, x), x)
 
 
 def gcd(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
