@@ -193,6 +193,23 @@ def test_a_graph_without_original_says_which_indices_are_wrong(to: str) -> None:
         graph.functional({}, ints([0, 4]), x(4, 3))
 
 
+def test_a_loaded_graph_says_that_an_array_lies_in_another_order(tmp_path: Path) -> None:
+    graph_compiler.compile(lambda a: a.view(-1), to="numpy", args=(x(4, 3),)).save(tmp_path / "graph.zip")
+    graph = graph_compiler.load(tmp_path / "graph.zip")
+    assert_same(graph(x(5, 2)), x(10))
+    with pytest.raises(GuardFailed, match="a lies in memory in another order"):
+        graph(x(2, 5).t())
+
+
+def test_a_loaded_graph_of_a_permuted_array_takes_others_of_its_order(tmp_path: Path) -> None:
+    graph_compiler.compile(lambda a: (a.is_contiguous(), a * 2), to="numpy", args=(x(4, 3).t(),)).save(tmp_path / "graph.zip")
+    graph = graph_compiler.load(tmp_path / "graph.zip")
+    assert_same(graph(x(5, 2).t()), (False, x(5, 2).t() * 2))
+    for other in (x(2, 5), x(2, 10)[:, ::2]):
+        with pytest.raises(GuardFailed, match="a lies in memory in another order"):
+            graph(other)
+
+
 def test_a_loaded_graph_looks_at_indices_too(tmp_path: Path) -> None:
     graph_compiler.compile(F.embedding, to="numpy", args=(ints([0, 3]), x(4, 3))).save(tmp_path / "graph.zip")
     graph = graph_compiler.load(tmp_path / "graph.zip")

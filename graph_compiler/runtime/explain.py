@@ -9,9 +9,19 @@ from typing import Any
 from ..ir.graph import Guard, Value
 from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol
+from ..tracing.overlap import fact_of
 from ..trees import Branch, Leaf, Static, Tree, flatten, paths
 from .bounds import lies_within
 from .variant import Variant
+
+# fact of an array -> what is said where it is another one than while recording
+_FACTS = {
+    "layout": "lies in memory in another order than while recording, by which torch decided",
+    "is_contiguous": "is contiguous, or is not, other than while recording",
+    "requires_grad": "requires a gradient, or does not, other than while recording",
+    "storage_offset": "begins at another place of its memory than while recording",
+    "weak_type": "is of a weak type, or is not, other than while recording",
+}
 
 
 def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -27,6 +37,7 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         _leaf_differences(variant, leaves),
         _guard_differences(variant, leaves),
         _bound_differences(variant, leaves),
+        _fact_differences(variant, leaves),
     )
     return next(differences, "an argument is of another class")
 
@@ -91,6 +102,13 @@ def _bound_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         elements = variant.target.on_host(arrays[given])
         if elements is not None and not lies_within(elements, low, high, besides):
             yield f"the indices {given.name} do not lie in [{low}, {high})"
+
+
+def _fact_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
+    for fact, expected in variant.graph.notes.get("input_facts", {}).items():
+        for value, leaf, wanted in zip(variant.graph.inputs, leaves, expected):
+            if fact_of(leaf, fact) != wanted:
+                yield f"{value.name} {_FACTS[fact]}"
 
 
 def guard_text(guard: Guard) -> str:

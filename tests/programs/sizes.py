@@ -133,6 +133,12 @@ def ranges(x: Any) -> Any:
     )
 
 
+def windows(x: Any) -> Any:
+    """Of one element they are 1, whatever their formulas give."""
+    n = x.shape[0]
+    return torch.hann_window(n), torch.blackman_window(n), torch.bartlett_window(n, periodic=False), torch.kaiser_window(n + 1)
+
+
 def centred(x: Any) -> Any:
     return x - x.mean(0, keepdim=True), functional.pad(x, (0, 6 - x.shape[1])), torch.cat([x, x[:1], torch.zeros(1, x.shape[1])])
 
@@ -182,7 +188,9 @@ _CALLS = {
     "broadcast": _pairs(((3,), (3,)), ((3,), (1,)), ((1,), (3,)), ((1,), (1,)), ((4,), (4,)), ((0,), (1,)), ((1,), (0,))),
     "broadcast_all": _pairs(*sorted(_SQUEEZED, reverse=True)),
     "broadcast_product": _pairs(((2, 3, 4), (2, 4, 3)), ((1, 3, 4), (2, 4, 3)), ((2, 3, 4), (1, 4, 5)), ((1, 3, 4), (1, 4, 1))),
-    **dict.fromkeys(("pieces", "squeezed", "steps", "ranges", "truth", "shapes_together", "memory", "sum_times", "halves_up"), _EMPTY_TOO),
+    **dict.fromkeys(
+        ("pieces", "squeezed", "steps", "ranges", "truth", "shapes_together", "memory", "sum_times", "halves_up", "windows"), _EMPTY_TOO
+    ),
 }
 _FUNCTIONS = [
     value for name, value in list(globals().items()) if callable(value) and value.__module__ == __name__ and not name.startswith("_")
