@@ -14,7 +14,7 @@ from typing import Any
 
 from .errors import FrameworkNotInstalled, NotCompilable, SourceNotFound, UnknownFramework, nearest
 from .runtime import Graph, LazyGraph, files
-from .runtime.containers import compile_class, compile_module
+from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.pipeline import Options, Pipeline
 from .runtime.static import StaticGraph, Statics
 from .runtime.unified import UnifiedGraph
@@ -78,11 +78,12 @@ def compile(
     compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
     options = Options(array_caching, include_generators, freeze, verify, named, compiler)
-    is_lazy = args is None and kwargs is None
+    is_lazy, static, limits = args is None and kwargs is None, (static_argnums, static_argnames), (on_miss, max_variants)
 
     def one(obj: Any) -> Any:
-        pipeline = _pipeline(obj, source, to, args or (), kwargs or {}, _of_owner(options, obj), is_lazy)
-        graph = _graph(pipeline, is_lazy, (static_argnums, static_argnames), on_miss, max_variants)
+        graph = _graph(_pipeline(obj, source, to, args or (), kwargs or {}, _of_owner(options, obj), is_lazy), is_lazy, static, *limits)
+        if is_lazy and isinstance(obj, FunctionType):
+            graph.method = LazyMethod(obj.__qualname__, obj, functools.partial(_of_object, source, to, options, static, limits))
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
     return _each(objs, functools.partial(_whole, one, is_lazy))
@@ -94,6 +95,21 @@ def _of_owner(options: Options, obj: Any) -> Options:
     if not hasattr(type(owner), COMPILED) or hasattr(type(owner), "state_dict"):
         return options
     return replace(options, stateful=Stateful((*options.stateful.objects, owner), options.stateful.paths))
+
+
+def _of_method(options: Options, owner: Any) -> Options:
+    """As :func:`_of_owner`; positions in the arguments count without the object, as the bound method does."""
+    objects = () if hasattr(type(owner), "state_dict") else (owner,)
+    shifted = [(0, path[1] - 1, *path[2:]) if path[0] == 0 else path for path in options.stateful.paths]
+    paths = tuple(path for path in shifted if path[:2] != (0, -1))
+    return replace(options, stateful=Stateful((*options.stateful.objects, *objects), paths))
+
+
+def _of_object(source: str | None, to: Any, options: Options, static: tuple[Any, Any], limits: tuple[str, int], bound: Any) -> Graph:
+    """The graph of one object's method, not called yet."""
+    names = None if static == (None, None) else Statics(bound.__func__, *static).names
+    pipeline = _pipeline(bound, source, to, (), {}, _of_method(options, bound.__self__), True)
+    return _graph(pipeline, True, (None, names), *limits)
 
 
 def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:

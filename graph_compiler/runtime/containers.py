@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import inspect
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import NotCompilable
 from ..tracing import active
 from ..tracing.world import COMPILED
 
@@ -25,10 +27,29 @@ class LazyMethod:
             return self
         if active.recording:
             return types.MethodType(self.function, obj)
-        graph = vars(obj).get(self.name)  # on the object itself, so that both live equally long
-        if graph is None:
-            graph = vars(obj)[self.name] = self._compile(types.MethodType(self.function, obj))
-        return graph
+        kept = _attributes(obj).get(self.name)  # on the object itself, so that both live equally long
+        if kept is None or kept.owner() is not obj:
+            kept = vars(obj)[self.name] = Kept(weakref.ref(obj), self._compile(types.MethodType(self.function, obj)))
+        return kept.graph
+
+
+class Kept:
+    """The graph of one object's method. A copy of the object takes an empty one along, and its method is compiled anew."""
+
+    def __init__(self, owner: Callable[[], Any] = lambda: None, graph: Any = None) -> None:
+        self.owner, self.graph = owner, graph
+
+    def __reduce__(self) -> tuple[type[Kept], tuple[()]]:
+        return Kept, ()
+
+
+def _attributes(obj: Any) -> dict[str, Any]:
+    if not hasattr(obj, "__dict__"):
+        raise NotCompilable(
+            f"a compiled method keeps a graph with each object, and one of the class {type(obj).__name__} has no __dict__; compile a function"
+        )
+    found: dict[str, Any] = vars(obj)
+    return found
 
 
 def compile_class(cls: type, compile_one: Compile) -> type:

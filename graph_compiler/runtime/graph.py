@@ -18,6 +18,7 @@ from .variant import Missed, Variant
 if TYPE_CHECKING:
     import networkx
 
+    from .containers import LazyMethod
     from .pipeline import Pipeline
     from .verifying import Verified
 
@@ -38,6 +39,8 @@ class Graph:
     (torch.Size([20]), 1)
     """
 
+    method: LazyMethod | None = None  # of a function: what it is as a method
+
     def __init__(self, pipeline: Pipeline, name: str, on_miss: str = "retrace", max_variants: int = 16) -> None:
         self.pipeline, self.name = pipeline, name
         self._on_miss, self._max_variants = on_miss, max_variants
@@ -46,6 +49,10 @@ class Graph:
         self.__name__ = name
 
     # ------------------------------------------------------------------------------ calling
+    def __get__(self, obj: Any, cls: type | None = None) -> Any:
+        """In a class, a graph of a function is a method: each object has a graph of its own."""
+        return self if obj is None or self.method is None else self.method.__get__(obj, cls)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if active.anywhere and active.recording and self.pipeline.has_original:  # of another function, which records the original with it
             return self.pipeline.call_within(args, kwargs)
