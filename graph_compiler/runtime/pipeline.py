@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from ..codegen import load, write
-from ..errors import TracingError, UnsupportedOperation
+from ..errors import FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, layout, pointwise, prune, repeat_draws, share
@@ -171,8 +171,15 @@ class Pipeline:
         return []
 
     def module_of(self, graph: Any) -> Any:
-        """A graph as a module of the target framework."""
-        return importlib.import_module(f"{self.target.__name__}.module").as_module(graph)
+        """A graph as a module of the target framework; ``FrameworkNotInstalled`` where the library that has modules is not there."""
+        try:
+            module = importlib.import_module(f"{self.target.__name__}.module")
+        except ModuleNotFoundError as problem:
+            package = (problem.name or "").partition(".")[0]
+            raise FrameworkNotInstalled(
+                f"{self.name}: a module of {self.target.name} is one of {package}, which is not installed here; install it with: pip install {package}"
+            ) from None
+        return module.as_module(graph)
 
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:

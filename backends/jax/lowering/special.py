@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from jax.scipy import special
+
 from ....ops.dtypes import is_complex, is_integer
 from ...rows import Operand
 from .table import rows
 
-_SPECIAL = ("entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtri")
+_SPECIAL = ("entr", "i0e", "i1", "i1e", "log_ndtr", "ndtri")
 _HELPERS = (
     "airy_ai",
     "bessel_j0",
@@ -55,6 +57,12 @@ rows.table({
 def angle(x: Operand) -> str:
     """Helpers, for ``jnp.angle`` of -0.0 is pi and its gradient at 0 is NaN."""
     return f"atan2({x}.imag, {x}.real)" if is_complex(x.dtype or "") else f"real_angle({x})"
+
+
+@rows.row("erfcx")
+def erfcx(x: Operand) -> str:
+    """A helper where JAX has none, as older versions have."""
+    return f"special.erfcx({x})" if hasattr(special, "erfcx") else f"erfcx({x})"
 
 
 @rows.row("trunc_divide")

@@ -138,6 +138,7 @@ from .resampling import pixel_unshuffle as pixel_unshuffle
 from .resampling import reflected as reflected
 from .resampling import weighted_taps as weighted_taps
 from .special import digamma as digamma
+from .special import erfcx as erfcx
 from .special import fmax as fmax
 from .special import fmin as fmin
 from .special import gamma_far as gamma_far

@@ -17,6 +17,15 @@ def digamma(x: jax.Array) -> jax.Array:
     return jnp.where(x == 0, jnp.where(jnp.signbit(x), jnp.inf, -jnp.inf), lax.digamma(x))
 
 
+def erfcx(x: jax.Array) -> jax.Array:
+    """``exp(x ** 2) * erfc(x)``: the product up to 2, above it a continued fraction."""
+    near, far = jnp.minimum(x, 2), jnp.maximum(x, 2)
+    rest = far
+    for k in range(60, 0, -1):
+        rest = far + (k / 2) / rest
+    return jnp.where(x < 2, jnp.exp(jnp.square(near)) * lax.erfc(near), 1 / (rest * math.sqrt(math.pi)))
+
+
 def fmax(x1: jax.Array, x2: jax.Array) -> jax.Array:
     """The larger one; the other one where one is NaN, the first where they are equal."""
     return jnp.where((x1 >= x2) | jnp.isnan(x2), x1, x2)
