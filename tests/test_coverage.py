@@ -13,7 +13,7 @@ pytest.importorskip("expecttest")  # which torch's operator database wants
 from graph_compiler.backends import jax as jax_backend
 from graph_compiler.errors import UnsupportedOperation
 
-from .coverage import operators, zoo
+from .coverage import dtypes, operators, zoo
 from .coverage.judging import assert_right, assert_same_distribution
 from .coverage.outcome import CRASHED, REFUSED, RIGHT, SKIPPED, TIMEOUT, WRONG, Skipped, outcome_of
 from .coverage.pool import Worker
@@ -45,6 +45,15 @@ def test_operators_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(jax_backend.rows._rows, "square", lambda x: f"({x} * {x} * 1.001)")
     with pytest.raises(AssertionError, match="sample 0"):
         operators.judge("square", "jax")
+
+
+def test_operators_are_judged_in_every_data_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A data type that is not torch's is wrong, though the values are equal."""
+    assert {"square@int8", "square@bfloat16", "square@complex128"} <= set(dtypes.names())
+    assert dtypes.judge("square@int8", "jax")["samples"] > 0
+    monkeypatch.setitem(jax_backend.rows._rows, "square", lambda x: f"({x} * {x}).astype(jnp.int32)")
+    with pytest.raises(AssertionError, match="sample 0"):
+        dtypes.judge("square@int8", "jax")
 
 
 def test_models_are_judged() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from . import operators, zoo
+from . import dtypes, operators, zoo
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Corpus:
 
 CORPORA: dict[str, Corpus] = {
     "operators": Corpus(operators.names, operators.judge, 90),
+    "dtypes": Corpus(dtypes.names, dtypes.judge, 90),
     "errors": Corpus(operators.error_names, operators.judge_errors, 90),
     "transformers": Corpus(partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),
     "vision": Corpus(partial(zoo.names, "vision.jsonl"), zoo.judge, 300),

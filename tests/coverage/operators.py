@@ -22,11 +22,12 @@ from .wrong_calls import Call, good_call
 SAMPLES = 5
 GOOD_SAMPLES = 100
 UNINITIALISED = ("empty", "new_empty", "empty_like", "empty_strided", "empty_permuted", "new_empty_strided")
-_WIDER = {torch.float32: torch.float64, torch.complex64: torch.complex128}
+_WIDER = {**dict.fromkeys((torch.float16, torch.bfloat16, torch.float32), torch.float64), torch.complex64: torch.complex128}
 
 
 @functools.cache
-def _database() -> dict[str, Any]:
+def database() -> dict[str, Any]:
+    """torch's operators by name and variant."""
     from torch.testing._internal import common_methods_invocations as database
 
     # Random operators are wrapped to draw the same numbers at each call; here they shall draw, and be judged by their distribution.
@@ -36,12 +37,12 @@ def _database() -> dict[str, Any]:
 
 def names() -> list[str]:
     """Every operator of torch's database, with its variant."""
-    return list(_database())
+    return list(database())
 
 
 def error_names() -> list[str]:
     """The operators whose wrong inputs are known."""
-    return [name for name, op in _database().items() if op.error_inputs_func is not None]
+    return [name for name, op in database().items() if op.error_inputs_func is not None]
 
 
 def dtype_of(op: Any) -> torch.dtype:
@@ -71,9 +72,14 @@ def _widened(structure: Any) -> Any:
 
 def judge(name: str, target: str) -> dict[str, Any]:
     """Every sample in the target gives what it gives in torch."""
-    op = _database()[name]
+    return judge_in(name, dtype_of(database()[name]), target)
+
+
+def judge_in(name: str, dtype: torch.dtype, target: str) -> dict[str, Any]:
+    """As :func:`judge`, with arrays of this data type."""
+    op = database()[name]
     with _seeded(0):
-        samples = list(itertools.islice(op.sample_inputs("cpu", dtype_of(op), requires_grad=False), SAMPLES))
+        samples = list(itertools.islice(op.sample_inputs("cpu", dtype, requires_grad=False), SAMPLES))
     for place, sample in enumerate(samples):
         try:
             _judge_sample(op, (sample.input, *sample.args), sample.kwargs, target)
@@ -119,7 +125,7 @@ def _is_random(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def judge_errors(name: str, target: str) -> dict[str, Any]:
     """What torch refuses is refused, by a graph that was recorded with a call of the same signature that torch takes, where there is one."""
-    op = _database()[name]
+    op = database()[name]
     accepted, facts = [], {"inputs": 0, "recorded_with_good": 0}
     for place, bad in enumerate(_refused(op)):
         good = good_call(bad, partial(_samples_of, op), lambda call: not _raises(lambda: _call(op.op, call)))
