@@ -19,6 +19,7 @@ from .programs import (
     numbers,
     places,
     resets,
+    schedules,
     signatures,
     sizes,
     state,
@@ -49,6 +50,7 @@ TABLES = {
     "found": found,
     "memory": memory,
     "resets": resets,
+    "schedules": schedules,
     "turns": turns,
     "unseen": unseen,
 }
@@ -60,7 +62,7 @@ CASES = [
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
-    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (), "numbers": (),
+    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (), "numbers": (), "schedules": (),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

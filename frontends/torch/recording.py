@@ -15,7 +15,7 @@ from ...tracing import Recorder, Recording, Request, Surroundings, active
 from ...tracing.caches import Caches
 from ...tracing.places import Place, together
 from ...tracing.updates import Containers
-from ...tracing.world import World, is_whole
+from ...tracing.world import Held, World, is_whole
 from ...trees import call_of, flatten, iterate_structure, statics
 from .arguments import given_objects, input_names, is_array, opens, to_tensor
 from .capture import Capture
@@ -33,9 +33,11 @@ from .parameters import Weights
 from .refusals import UnseenDraw, check_outside, refusing
 from .state import State
 from .surroundings import surroundings_of
+from .tensors import version
 from .training import TrainingReads
 from .typed import typed
 from .versions import versions_of
+from .watching import pieces_of
 
 _MOST_DISTURBED = 4  # other threads draw random numbers, too
 _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
@@ -65,7 +67,8 @@ def record(request: Request) -> Recording:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
         return context.run(_attempt, replace(request, places=_outermost(known)), keys, reading, caches, compiled)
 
-    disturbed = 0
+    often, disturbed = _changed_often(request), 0
+    known += often
     while rounds < _MOST_ROUNDS:
         try:
             made = attempt()
@@ -77,9 +80,12 @@ def record(request: Request) -> Recording:
         except Exception:
             if keys.next_attempt():
                 continue
-            if not (request.numbers and (known or reading.any)):
+            if request.numbers and (known or reading.any):
+                request, reading = replace(request, numbers=False), Reading(False)  # symbols in their place may have been what failed
+            elif often:
+                known, often = [place for place in known if place not in often], []  # as constants they may do
+            else:
                 raise
-            request, reading = replace(request, numbers=False), Reading(False)  # symbols in their place may have been what failed
             continue
         if not made.left and not made.is_other_code:
             return made.recording
@@ -104,6 +110,23 @@ def _converted(request: Request) -> list[Place]:
         if is_array(item) and not (request.same_framework or isinstance(item, torch.Tensor))
     ]
     return list({place.identity: place for place in places if place.identity not in known}.values())
+
+
+def _changed_often(request: Request) -> list[Place]:
+    """Where the user has put other numbers and tensors before this and earlier recordings: inputs from here on."""
+    if request.changing is None:
+        return []
+    weights = Weights(request.function)
+
+    def mark_of(held: Held, item: Any) -> Any:
+        if not isinstance(item, torch.Tensor) or weights.holds(held.item):
+            return None
+        pieces = pieces_of(item)
+        return (id(item), version(item), hash(tuple(map(bytes, pieces.before))) if pieces else 0)
+
+    found = request.changing.noted(State(weights, stateful=request.stateful.objects).world, mark_of)
+    known = {place.identity for place in request.places}
+    return list({place.identity: place for place in found if place.identity not in known}.values())
 
 
 def _outermost(places: Sequence[Place]) -> tuple[Place, ...]:

@@ -17,6 +17,7 @@ from ..ir.graph import Graph as IRGraph
 from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, layout, pointwise, prune, repeat_draws, share
 from ..tracing import Request, Surroundings, active
 from ..tracing import recording as open_recording
+from ..tracing.changing import Changing
 from ..tracing.places import Place
 from ..tracing.roots import reach
 from ..tracing.stateful import Stateful
@@ -57,6 +58,7 @@ class Pipeline:
     backend_of: Callable[[str], ModuleType] = importlib.import_module
     _places: tuple[Place, ...] = ()
     _reads_numbers: bool = False  # whether the recording at hand has symbols for numbers that were read from arrays
+    _changing: Changing = field(init=False, default_factory=Changing)
     _adopted: Converted = field(init=False)
     _copied: Converted = field(init=False)
 
@@ -92,6 +94,7 @@ class Pipeline:
                     options.stateful,
                     numbers,
                     options.include_generators,
+                    self._changing,
                 )
             )
         self._note_places(recording.places)

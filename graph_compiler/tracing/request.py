@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.graph import Graph
+from .changing import Changing
 from .places import Place
 from .stateful import Stateful
 from .surroundings import Surroundings
@@ -17,8 +18,9 @@ class Request:
     """One call to be recorded, under a ``name``, and what the recording is for.
 
     ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to hold state; ``stateful`` objects
-    are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places, and those that are read from arrays, become symbols; ``draws``: whether
-    random numbers that Python and numpy draw do, instead of constants.
+    are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places, and those that are read from
+    arrays, become symbols; ``draws``: whether random numbers that Python and numpy draw do, instead of constants. ``changing`` knows earlier
+    recordings of the function.
     """
 
     function: Callable[..., Any]
@@ -30,6 +32,7 @@ class Request:
     stateful: Stateful = field(default_factory=Stateful)
     numbers: bool = True
     draws: bool = True
+    changing: Changing | None = None
 
 
 @dataclass

@@ -1,0 +1,55 @@
+"""What the user changes again and again between the calls of a graph: from the third recording on it is an input."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from .places import Place
+from .world import Held, Names, World, is_whole
+
+_ENOUGH = 2  # changes from recording to recording
+
+
+class Changing:
+    """Counts, over the recordings of one function, how often an array or a number within its reach was another than before.
+
+    A rate that decreases step by step would be a variant a step. What a call itself changes is found in another way.
+
+    >>> settings, changing = {"rate": 1.0, "name": "a"}, Changing()
+    >>> for rate in (0.5, 0.25, 0.125):
+    ...     settings["rate"] = rate
+    ...     print([place.name for place in changing.noted(World([("settings", settings)]), lambda held, item: None)])
+    []
+    []
+    ["settings['rate']"]
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, Any], Any] = {}
+        self._changes: Counter[tuple[int, Any]] = Counter()
+
+    def noted(self, world: World, mark_of: Callable[[Held, Any], Any]) -> list[Place]:
+        """The places that have changed often enough, in the world that is about to be recorded.
+
+        ``mark_of`` gives what is another for another array, or other elements of it; None for what is no array, or is looked after otherwise.
+        """
+        marks = [(held, key, mark) for held in world.held for key, item in held.before.items() if (mark := _mark(held, item, mark_of))]
+        for held, key, mark in marks:
+            identity = _identity(held, key)
+            self._changes[identity] += self._seen.get(identity, mark) != mark
+        self._seen = {_identity(held, key): mark for held, key, mark in marks}
+        often = [(held, key) for held, key, _ in marks if self._changes[_identity(held, key)] >= _ENOUGH]
+        return [Place(held, whole=True) if is_whole(held.item) else Place(held, key) for held, key in often]
+
+
+def _mark(held: Held, item: Any, mark_of: Callable[[Held, Any], Any]) -> Any:
+    """What differs when another array or number stands there; None for anything else. Numbers in lists are part of the program."""
+    if type(item) in (int, float):
+        return None if is_whole(held.item) else (type(item), repr(item))
+    return mark_of(held, item)
+
+
+def _identity(held: Held, key: Any) -> tuple[int, Any]:
+    return id(held.item.space if isinstance(held.item, Names) else held.item), key
