@@ -344,3 +344,14 @@ def test_state_of_a_recording_for_torch_that_is_written_for_others() -> None:
         assert_same(dict(model.state_dict()), dict(expected.state_dict()))
     pure = graphs[0].functional(graphs[0].parameters, _x())[1]
     assert_same(pure["total"], expected.total + _x().sum(0))
+
+
+def test_a_call_that_is_traced_leaves_no_state() -> None:
+    import jax
+
+    box = Box()
+    graph = gc.compile(box.update, to="jax", args=(torch.ones(2),))
+    with pytest.raises(CallMismatch, match=r"use graph\.functional"):
+        jax.jit(graph)(jax.numpy.ones(2))
+    assert box.steps == 0 and box.hidden.tolist() == [0, 0]
+    assert_same(graph(torch.ones(2)), Box().update(torch.ones(2)))
