@@ -106,6 +106,22 @@ def converted(x: Any) -> Any:
     return x * float(x.max()), x + float(x.argmax().item()), float(x.min().item()) * x, int("7"), float(2)
 
 
+def weighted(x: Any) -> Any:
+    added = torch.addcdiv(torch.addcmul(x, x, x, value=x[1].item()), x, x.abs() + 1, value=x[0].item())
+    return torch.lerp(x, x + 1, x[0].item()), added, torch.addmv(x, torch.diag(x), x, alpha=x[0].item())
+
+
+def picked(n: Any) -> Any:
+    place = n.argmax().item()
+    return n[place] * 2, n[-1 - place], torch.stack([n, n * 2])[1:, place], torch.stack([n, n * 3])[1, place]
+
+
+def picked_and_written(n: Any) -> Any:
+    doubled = n * 2
+    doubled[n.argmin().item()].add_(5)
+    return doubled
+
+
 _ONE_RECORDING: dict[str, Callable[[Any], Any]] = {
     "scale": lambda x: x * x.max().item(),
     "scale_from_the_left": lambda x: x.max().item() * x + 1,
@@ -127,6 +143,7 @@ _ONE_RECORDING: dict[str, Callable[[Any], Any]] = {
     "divides_floats": divides_floats,
     "powers": powers,
     "functions_of_numbers": functions_of_numbers,
+    "weighted": weighted,
     "double": lambda x: x * x.double().sum().item(),
     "of_half": lambda x: x * x.half().sum().item(),
     "infinite_or_not": lambda x: x if x[0].item() == math.inf or x[1].item() == -math.inf else x * 2,
@@ -146,6 +163,8 @@ _LISTS: dict[str, Callable[[Any], Any]] = {
     "tensor_of_a_list": lambda x: torch.tensor(x.tolist()) * 2,
 }
 _OF_WHOLE: dict[str, Callable[[Any], Any]] = {
+    "picked": picked,
+    "picked_and_written": picked_and_written,
     "whole_factor": lambda n: n * n.max().item() + n.sum().item(),
     "arithmetic_of_whole": arithmetic_of_whole,
     "whole_and_float": lambda n: n * (n.max().item() * 0.5),
@@ -229,6 +248,13 @@ def not_a_number(x: Any) -> Any:
     return x * 2 if math.isnan(x[0].item()) or math.isinf(x[1].item()) else x * x[1].item()
 
 
+def picked_outside(n: Any) -> Any:
+    try:
+        return n[n.min().item()] * 2
+    except IndexError:
+        return n - 1
+
+
 def sliced(n: Any) -> Any:
     most = n.min().item()
     return n[:most], n[most:]
@@ -236,10 +262,6 @@ def sliced(n: Any) -> Any:
 
 def sized(n: Any) -> Any:
     return torch.zeros(n.min().item(), 2) + 1, torch.arange(n.min().item())
-
-
-def picked(n: Any) -> Any:
-    return n[n.argmax().item()] * 2
 
 
 def padded(n: Any) -> Any:
@@ -261,9 +283,9 @@ _DECIDED: dict[Callable[[Any], Any], tuple[Any, int | None]] = {
     differentiated: (_SAME_LENGTH, 3),
     transformed: (_SAME_LENGTH, 3),
     inside_of_a_transform: (_SAME_LENGTH, 3),
+    picked_outside: (tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 2], [0, 5], [7, 9], [-2, 3], [-3, 1])), 3),
     sliced: (_WHOLE, None),
     sized: (_WHOLE, None),
-    picked: (_WHOLE, None),
     padded: (_WHOLE, None),
 }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....ops.dtypes import is_floating
-from ....sizes import apply, product
-from ...read_numbers import fixed
+from ....sizes import Size, apply, product
+from ...read_numbers import fixed, is_read
 from .table import TorchBuilder, rows
 
 # bare name -> positions and keywords of the arguments that are elements, in which a number may be another at each call; None: of all.
@@ -25,6 +25,9 @@ _ELEMENTS: dict[str, frozenset[Any] | None] = {
     "full_like": frozenset({1, "fill_value"}),
     "new_full": frozenset({2, "fill_value"}),
     "__setitem__": frozenset({2}),
+    "lerp": frozenset({2, "weight"}),
+    **dict.fromkeys(("addcmul", "addcdiv"), frozenset({"value"})),
+    **dict.fromkeys(("addmm", "addmv", "addr", "baddbmm", "addbmm"), frozenset({"alpha"})),
 }  # fmt: skip
 
 
@@ -32,6 +35,8 @@ def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[
     """The arguments of a call with numbers left open only where the table says so."""
     if not b.reads_numbers:
         return args, kwargs
+    if key == "__getitem__":
+        return [args[0], _index(b, args[0], args[1])], kwargs
     free = _ELEMENTS.get(key, frozenset())
     if free is None:
         return args, kwargs
@@ -39,6 +44,21 @@ def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[
         [item if place in free else fixed(b, item) for place, item in enumerate(args)],
         {name: item if name in free else fixed(b, item) for name, item in kwargs.items()},
     )
+
+
+def _index(b: TorchBuilder, x: Any, index: Any) -> Any:
+    """Among whole numbers and slices a number that was read picks as an array does, where it lies inside of its axis."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
+        return fixed(b, index)
+    picked = tuple(_place(b, part, x.shape[axis]) if is_read(part) else fixed(b, part) for axis, part in enumerate(parts))
+    return picked if isinstance(index, tuple) else picked[0]
+
+
+def _place(b: TorchBuilder, number: Size, size: Any) -> Any:
+    place = b.array(number, "int64")
+    b.expect(b.logical_and(b.greater_equal(place, -size), b.less(place, size)), True)
+    return place
 
 
 @rows.row("item")
