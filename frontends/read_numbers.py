@@ -7,15 +7,19 @@ is what it was while recording, as a guard.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import UnsupportedOperation
 from ..ir import Guard, Value
 from ..ops.dtypes import is_floating
 from ..sizes import Apply, Size, apply, hint_of
 from ..trees import map_structure
 
 _DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
+_FEW = 2  # factors, whose product stays in bounds as that of arrays of whole numbers does
+_LARGE = 2**31  # Python's whole numbers have no end; JAX has these without jax_enable_x64
 _ROUNDING = {"float16": 1e-2, "bfloat16": 1e-2}
 _ROUNDS = 1e-5  # of float32, which JAX computes in where others have float64
 
@@ -36,10 +40,11 @@ def number_of(b: Any, size: Size) -> Value:
     """The expression as a 0-d array: int64, float64 or bool."""
     total: Any = None
     for monomial, coefficient in size.terms():
-        product: Any = None
-        for atom in monomial:
-            factor = _atom(b, atom)
-            product = factor if product is None else b.multiply(product, factor)
+        factors = [_atom(b, atom) for atom in monomial]
+        product: Any = functools.reduce(b.multiply, factors) if factors else None
+        if len(factors) > _FEW:
+            estimate = functools.reduce(b.multiply, [b.array(factor, "float64") for factor in factors])
+            _expect_small(b, estimate, math.prod(atom.hint for atom in monomial))
         product = coefficient if product is None else product if coefficient == 1 else b.multiply(product, coefficient)
         total = product if total is None else b.add(total, product)
     return b.array(total, _DTYPES[size.type])
@@ -78,7 +83,17 @@ def _applied(b: Any, atom: Apply) -> Any:
     dtype = "float64" if any(type(hint_of(item)) is float for item in atom.arguments) else "int64"
     if atom.function in _ON_FLOATS:
         dtype = "float64"
-    return rule(b, *(_operand(b, item, "bool" if type(hint_of(item)) is bool else dtype) for item in atom.arguments))
+    operands = [_operand(b, item, "bool" if type(hint_of(item)) is bool else dtype) for item in atom.arguments]
+    if atom.function == "pow" and dtype == "int64":
+        _expect_small(b, b.pow(*(b.array(x, "float64") for x in operands)), atom.hint)
+    return rule(b, *operands)
+
+
+def _expect_small(b: Any, estimate: Value, hint: int) -> None:
+    """A product of many whole numbers; where a large one was recorded, the function is recorded again with all numbers as they are."""
+    if abs(hint) >= _LARGE:
+        raise UnsupportedOperation(f"{b.origin}: whole numbers as large as {hint} cannot be computed with as arrays")
+    b.expect(b.less(b.abs(estimate), float(_LARGE)), True)
 
 
 def _as_recorded(b: Any, atom: Apply) -> Any:

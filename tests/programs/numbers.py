@@ -255,6 +255,11 @@ def picked_outside(n: Any) -> Any:
         return n - 1
 
 
+def large(n: Any) -> Any:
+    a = n[0].item()
+    return a**20, a**5, n * float(a**3)
+
+
 def sliced(n: Any) -> Any:
     most = n.min().item()
     return n[:most], n[most:]
@@ -284,6 +289,7 @@ _DECIDED: dict[Callable[[Any], Any], tuple[Any, int | None]] = {
     transformed: (_SAME_LENGTH, 3),
     inside_of_a_transform: (_SAME_LENGTH, 3),
     picked_outside: (tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 2], [0, 5], [7, 9], [-2, 3], [-3, 1])), 3),
+    large: (tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 2], [2, 5], [3, 1], [9, 4])), None),
     sliced: (_WHOLE, None),
     sized: (_WHOLE, None),
     padded: (_WHOLE, None),
