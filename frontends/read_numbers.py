@@ -44,7 +44,8 @@ def number_of(b: Any, size: Size) -> Value:
         product: Any = functools.reduce(b.multiply, factors) if factors else None
         if len(factors) > _FEW:
             estimate = functools.reduce(b.multiply, [b.array(factor, "float64") for factor in factors])
-            _expect_small(b, estimate, math.prod(atom.hint for atom in monomial))
+            hints: list[Any] = [atom.hint for atom in monomial]
+            _expect_small(b, estimate, math.prod(hints))
         product = coefficient if product is None else product if coefficient == 1 else b.multiply(product, coefficient)
         total = product if total is None else b.add(total, product)
     return b.array(total, _DTYPES[size.type])
