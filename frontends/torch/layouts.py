@@ -51,8 +51,9 @@ class Layouts:
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
             if follows:
                 self._follows_inputs.add(value)
-            is_copy = key in kinds.BY_STRIDES and index not in views  # in other sizes a view at most where axes have one element
-            if is_other and not is_copy or not _is_row_major(tensor) or (index in views and key not in _KEEPS_ORDER):
+            is_made = index not in views and (key in kinds.BY_STRIDES or 1 not in tensor.shape)  # of axes of one element the order is open
+            turns = not is_fresh and index in views and key not in _KEEPS_ORDER
+            if is_other and not is_made or not _is_row_major(tensor) or turns:
                 self._other.add(value)
             if any(tensor is operand for operand in operands):
                 self._operands.add(value)
