@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 import graph_compiler as gc
-from graph_compiler.errors import CallMismatch
+from graph_compiler.errors import CallMismatch, NotCompilable
 
 from .support.compare import assert_same
 
@@ -355,3 +355,19 @@ def test_a_call_that_is_traced_leaves_no_state() -> None:
         jax.jit(graph)(jax.numpy.ones(2))
     assert box.steps == 0 and box.hidden.tolist() == [0, 0]
     assert_same(graph(torch.ones(2)), Box().update(torch.ones(2)))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_module_is_refused_where_it_has_no_place_for_state(to: str) -> None:
+    class Recurrent(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell, self.hidden = torch.nn.Linear(3, 3), torch.zeros(3)
+
+        def forward(self, x: Any) -> Any:
+            self.hidden = torch.tanh(self.cell(x) + self.hidden)
+            return self.hidden
+
+    graph = gc.compile(Recurrent(), to=to, args=(torch.ones(3),))
+    with pytest.raises(NotCompilable, match=r"keeps state in \S*hidden.*functional with state="):
+        graph.as_module()

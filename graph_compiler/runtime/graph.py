@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CallMismatch, GuardFailed, NotSerialisable, NotTraced, TooManyVariants
+from ..errors import CallMismatch, GuardFailed, NotCompilable, NotSerialisable, NotTraced, TooManyVariants
 from ..tracing import active
 from .comparison import Tolerance
 from .variant import Missed, Variant
@@ -256,13 +256,19 @@ class Graph:
 
         In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other (copies of the module
         still call the original's). In JAX it holds ``nnx.Param`` entries, and ``nnx.BatchStat`` ones for buffers, under the original names.
-        In numpy, which has no derivatives, ``module[name]`` reads a parameter and ``module[name] = array`` replaces it.
+        In numpy, which has no derivatives, ``module[name]`` reads a parameter and ``module[name] = array`` replaces it. ``NotCompilable`` where
+        the graph keeps state outside of its buffers, for which a module has no place.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
         >>> sorted(name for name, _ in graph.as_module().named_parameters())
         ['bias', 'weight']
         """
+        if kept := [name for variant in self._variants for name in variant.state_now()]:
+            raise NotCompilable(
+                f"{self.name} keeps state in {', '.join(kept)}, which no module of {self.pipeline.target.name} holds: "
+                "call the graph itself, or functional with state=, or register it as a buffer"
+            )
         return self.pipeline.module_of(self)
 
     def train(self, mode: bool = True) -> Graph:
