@@ -116,7 +116,7 @@ class TorchTarget:
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result``, where the guards on elements hold. Inside of ``torch.func.vmap`` they cannot be looked at, and torch raises."""
         for check, guard in zip(checks, guards):
-            while torch._C._functorch.is_gradtrackingtensor(check):
+            while isinstance(check, torch.Tensor) and torch._C._functorch.is_gradtrackingtensor(check):
                 check = torch._C._functorch.get_unwrapped(check)
             guard.require(self.elements(check))
         return result
