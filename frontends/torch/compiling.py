@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,19 +12,18 @@ from ...ir.graph import Graph
 from ...passes.aliases import Aliases
 from ...trees import iterate_structure
 from .checking import undone
-from .shortcuts import asks_for_a_shortcut
 from .state import State
 
 _CLOSE = {2: 5e-2, 4: 1e-3}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
 
 
 class Compiling(int):
-    """True, and knows whether anybody asked who may compute something else for it."""
+    """True, and knows whether anybody asked."""
 
     asked = False
 
     def __bool__(self) -> bool:
-        self.asked = self.asked or not asks_for_a_shortcut(sys._getframe(1))
+        self.asked = True
         return True
 
 
