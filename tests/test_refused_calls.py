@@ -163,7 +163,6 @@ LAYOUTS: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
         (x(2, 3, 4, 4),),
         ((x(2, 4, 4, 3).permute(0, 3, 1, 2),),),
     ),
-    "view-where-sizes-decide": (lambda a: a[:, :2].view(-1) + 1, (x(3, 2),), ((x(3, 4),),)),
     "view-as-other-type": (lambda a: a.view(torch.int16), (x(3, 4),), ((x(4, 3).t(),),)),
     "view-as-complex": (lambda a: torch.view_as_complex(a) * 1, (x(3, 2),), ((x(2, 3).t(),),)),
 }

@@ -1,8 +1,9 @@
 """In which order the elements of tensors lie in memory, where that decides what a call does.
 
 ``x.view(-1)`` is refused and ``x.reshape(-1)`` makes a copy where two axes that become one do not lie behind each other. Other frameworks
-have no strides, so the recording holds only for arguments that lie in memory as these do; where slices and permutations of the
-function itself decide, it holds for these sizes.
+have no strides, so the recording holds only for arguments that lie in memory as these do. Where slices and permutations of the function
+itself decide, and a write shows whether there is a copy, it holds for these sizes. A view of the function's own slices that torch would
+refuse at other sizes only gives there what a copy would give: to tie all views to sizes would record one in thirty models again.
 """
 
 from __future__ import annotations
@@ -22,7 +23,22 @@ if TYPE_CHECKING:
 VIEWS_ONLY = frozenset({"view", "view_as", "unflatten", "view_as_complex"})  # refused where only a copy would do
 # Calls whose result is in row-major order, whatever comes in.
 _ROW_MAJOR = frozenset(
-    {"linear", "embedding", "layer_norm", "softmax", "log_softmax", "contiguous", "mm", "bmm", "addmm", "baddbmm", "gather", "one_hot"}
+    {
+        "linear",
+        "embedding",
+        "layer_norm",
+        "softmax",
+        "log_softmax",
+        "contiguous",
+        "mm",
+        "bmm",
+        "addmm",
+        "baddbmm",
+        "gather",
+        "one_hot",
+        "repeat",
+        "tile",
+    }
 )
 # Views that are in row-major order where the tensor is.
 _KEEPS_ORDER = frozenset({"view", "view_as", "reshape", "flatten", "ravel", "unflatten", "unsqueeze", "squeeze", "detach", "reshape_as"})
@@ -48,10 +64,11 @@ class Layouts:
         views, is_fresh = node.facts.get("views", {}), key in _ROW_MAJOR
         follows = not is_fresh and not self._follows_inputs.isdisjoint(node.uses)
         is_other = not is_fresh and not self._other.isdisjoint(node.uses)
+        in_order = all(map(_is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
             if follows:
                 self._follows_inputs.add(value)
-            is_made = index not in views and (key in kinds.BY_STRIDES or 1 not in tensor.shape)  # of axes of one element the order is open
+            is_made = index not in views and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
             turns = not is_fresh and index in views and key not in _KEEPS_ORDER
             if is_other and not is_made or not _is_row_major(tensor) or turns:
                 self._other.add(value)
@@ -78,11 +95,11 @@ class Layouts:
         assert capture is not None
         if value in self._follows_inputs:
             capture.note_fact("layout")
-        if value not in self._other:
+        if value not in self._other or node.facts["key"] in VIEWS_ONLY:  # what is a view here is one at every size, or refused
             return
         if in_torch_too or not capture.for_torch:
             capture.fix_all_sizes(node.origin)
-        elif node.facts["key"] not in VIEWS_ONLY:
+        else:
             capture.recorder.graph.notes.setdefault(
                 "source_only",
                 f"{node.origin}: whether this is a view or a copy, which a write shows, depends on sizes; record the function for the other framework from the start",
@@ -139,3 +156,12 @@ def _sides(values: Iterable[Value], made: set[Value], source: Value, aliases: Al
 def _is_row_major(tensor: torch.Tensor) -> bool:
     """Whether the elements lie in memory one after the other; a sparse tensor has no such memory."""
     return tensor.layout != torch.strided or tensor.is_contiguous()
+
+
+def _is_in_order(tensor: torch.Tensor) -> bool:
+    """Whether no axis lies within one that comes after it: what is computed from such tensors is in row-major order at every size.
+
+    A transposed axis shows even where it has one element; a slice that takes all of this size may lie apart at others, but in order.
+    """
+    strides = [stride for stride in tensor.stride() if stride] if tensor.layout == torch.strided else []
+    return strides == sorted(strides, reverse=True)
