@@ -40,6 +40,21 @@ RANKS = {
     "cli": 9,
 }
 
+# The rooms of a framework's folder have ranks of their own, with the same meaning; "" are the files that stand beside them.
+INNER_RANKS = {
+    "frontends/torch": {
+        "numbers": 0,
+        "basics": 1,
+        "memory": 2,
+        "raising": 2,
+        "state": 3,
+        "process": 3,
+        "gradients": 4,
+        "capture": 5,
+        "": 6,
+    },
+}
+
 # The top-level packages that belong to each framework; only the folders named after it may import them.
 FRAMEWORKS = {
     "torch": {"torch", "torchvision", "torchaudio", "torchax", "timm", "transformers"},
@@ -164,6 +179,30 @@ def reason_against(importer: str, imported: str, found: Import) -> str | None:
     return None
 
 
+def wrong_inner_imports(sources: list[Source]) -> Iterator[str]:
+    """Imports against the ranks of the rooms of one framework's folder."""
+    places = {source.module: place for source in sources if (place := inner_place(source.path))}
+    for source in sources:
+        folder, room = places.get(source.module, ("", ""))
+        ranks = INNER_RANKS.get(folder, {})
+        if room not in ranks and folder:
+            yield f"{source.path}: the room {room!r} of {folder} has no rank"
+            continue
+        for found in imports_of(source, set(places)) if folder else ():
+            other_folder, other = places.get(found.module, ("", ""))
+            if other_folder == folder and other != room and other in ranks and ranks[other] >= ranks[room]:
+                yield f"{source.path}:{found.line}: {room or folder} (rank {ranks[room]}) imports {other or folder} (rank {ranks[other]})"
+
+
+def inner_place(path: str) -> tuple[str, str] | None:
+    """The framework's folder that a file is in, if its rooms have ranks, and the room: ``frontends/torch/memory/pasts.py`` -> ``memory``."""
+    for folder in INNER_RANKS:
+        if path.startswith(f"{folder}/"):
+            room, slash, _ = path.removeprefix(f"{folder}/").partition("/")
+            return folder, room if slash else ""
+    return None
+
+
 def wrong_frameworks(sources: list[Source]) -> Iterator[str]:
     """Imports of an ML framework anywhere but in the folders of that framework."""
     for source in sources:
@@ -218,6 +257,7 @@ def wrong_lengths(sources: list[Source], exceptions: dict[str, str]) -> Iterator
 
 RULES: dict[str, Callable[[list[Source]], Iterator[str]]] = {
     "imports follow the ranks": wrong_imports,
+    "imports inside of a framework's folder follow its ranks": wrong_inner_imports,
     "frameworks stay in their folders": wrong_frameworks,
     "every file says what it is": missing_docstrings,
     "every function is annotated": missing_annotations,
@@ -241,9 +281,9 @@ def test_all_rooms_are_read(checkout: Path) -> None:
 
 
 def plant(root: Path, **files: str) -> list[Source]:
-    """Sources with the given contents; in a keyword ``__`` between names stands for ``/``."""
+    """Sources with the given contents; ``__`` between names stands for ``/`` where a name has none."""
     for name, text in files.items():
-        path = root / (name.replace("__", "/") + ".py")
+        path = root / f"{name if '/' in name else name.replace('__', '/')}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return read_sources(root)
@@ -279,6 +319,26 @@ PLANTED_IMPORTS = {
     "api names one eagerly": ("graph_compiler__api", "from .backends.jax import arrays\n"),
 }
 
+LEGAL_INSIDE = {
+    "frontends/torch/__init__": "from .recording import record\nfrom .state import keeping\n",
+    "frontends__torch__recording": "from .memory.pasts import past\n",
+    "frontends__torch__basics__kinds": "",
+    "frontends__torch__memory__pasts": "from ..basics import kinds\nfrom . import views\nif TYPE_CHECKING:\n    from ..state.keeping import Kept\n",
+    "frontends__torch__memory__views": "from ....ir.graph import Graph\n",
+    "frontends__torch__state__keeping": "from ..memory.views import view\n",
+    "frontends__jax__recording": "",
+}
+
+PLANTED_INSIDE = {
+    "upward": ("frontends__torch__memory__bad", "from ..state.keeping import leave\n"),
+    "upward, by module": ("frontends__torch__memory__bad", "from ..state import keeping\n"),
+    "upward, within a function": ("frontends__torch__memory__bad", "def f():\n    from ..state.keeping import leave\n"),
+    "same rank": ("frontends__torch__process__bad", "from ..state.keeping import leave\n"),
+    "a file beside the rooms": ("frontends__torch__capture__bad", "from .. import recording\n"),
+    "the frontend's own names": ("frontends__torch__capture__bad", "from .. import record\n"),
+    "a room without a rank": ("frontends__torch__shed__bad", ""),
+}
+
 PLANTED_FRAMEWORKS = {
     "core": ("graph_compiler__ir__bad", "import torch\n"),
     "core, within a function": ("graph_compiler__ir__bad", "def f():\n    from jax import numpy\n"),
@@ -298,6 +358,18 @@ def test_legal_sources_pass(tmp_path: Path) -> None:
 def test_planted_import_is_found(case: str, tmp_path: Path) -> None:
     name, text = PLANTED_IMPORTS[case]
     found = list(wrong_imports(plant(tmp_path, **{**LEGAL, "backends__torch__arrays": "", name: text})))
+    assert len(found) == 1, found
+    assert found[0].startswith(name.replace("__", "/"))
+
+
+def test_legal_inner_imports_pass(tmp_path: Path) -> None:
+    assert not list(wrong_inner_imports(plant(tmp_path, **LEGAL_INSIDE)))
+
+
+@pytest.mark.parametrize("case", PLANTED_INSIDE)
+def test_planted_inner_import_is_found(case: str, tmp_path: Path) -> None:
+    name, text = PLANTED_INSIDE[case]
+    found = list(wrong_inner_imports(plant(tmp_path, **{**LEGAL_INSIDE, name: text})))
     assert len(found) == 1, found
     assert found[0].startswith(name.replace("__", "/"))
 

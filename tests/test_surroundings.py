@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.frontends.torch.versions import versions_of  # noqa: E402
+from graph_compiler.frontends.torch.state.versions import versions_of  # noqa: E402
 from graph_compiler.tracing.conjunction import Fact, conjunction  # noqa: E402
 from graph_compiler.tracing.versions import VersionsOf, counted, gathered, is_readable, tell, tells  # noqa: E402
 

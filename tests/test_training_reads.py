@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import graph_compiler
-from graph_compiler.frontends.torch.training import TrainingReads, reads_unseen
+from graph_compiler.frontends.torch.state.training import TrainingReads, reads_unseen
 
 
 class Quiet(torch.nn.Module):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ...ir.graph import Graph
 from . import checking as checking
 from . import files as files
-from . import keeping as keeping
 from .calls import TorchCalls
-from .capture import unrecorded as unrecorded
+from .capture.capture import unrecorded as unrecorded
 from .examples import example_inputs as example_inputs
 from .recording import record as record
+from .state import keeping as keeping
 
 name = "torch"
 dialect = TorchCalls()

@@ -13,7 +13,7 @@ from ...ir.graph import Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
-from .names import row_key
+from .basics.names import row_key
 
 _OPERATORS = {
     "add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "div": "{} / {}", "__rsub__": "{1} - {0}", "__matmul__": "{} @ {}", "matmul": "{} @ {}",

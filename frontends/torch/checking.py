@@ -12,13 +12,13 @@ from torch.overrides import TorchFunctionMode
 
 from ...ir.graph import Graph, Node, Origin, Value
 from ...trees import Branch, Leaf, flatten, iterate_structure
-from .arguments import is_array, opens, to_tensor
-from .names import name_of
-from .parameters import Weights
-from .pasts import Past
-from .reads import NUMBERS
-from .state import State
-from .versions import versions_kept
+from .basics.arguments import is_array, opens, to_tensor
+from .basics.names import name_of
+from .basics.reads import NUMBERS
+from .memory.pasts import Past
+from .state.parameters import Weights
+from .state.state import State
+from .state.versions import versions_kept
 
 COPY = "torch.Tensor.clone"
 alone = threading.RLock()  # random generators belong to the whole process: one thread at a time records, or moves them and puts them back

@@ -12,7 +12,7 @@ from ...ir.graph import Graph
 from ...passes.aliases import Aliases
 from ...trees import iterate_structure
 from .checking import undone
-from .state import State
+from .state.state import State
 
 _CLOSE = {2: 5e-2, 4: 1e-3}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
 

@@ -11,9 +11,9 @@ import torch
 
 from ...errors import InvalidFile, UnsupportedOperation
 from ...ir.graph import Graph, Node
-from . import reads
+from .basics import reads
+from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls
-from .names import name_of, resolve, row_key
 
 _NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.(aten|graph_compiler)))?(\.\w+){1,2}", re.ASCII)
 _OBJECT = re.compile(r"torch\.(\w+)")

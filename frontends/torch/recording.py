@@ -17,27 +17,27 @@ from ...tracing.places import Place, together
 from ...tracing.updates import Containers
 from ...tracing.world import Held, World, is_whole
 from ...trees import call_of, flatten, iterate_structure, statics
-from .arguments import given_objects, input_names, is_array, opens, to_tensor
-from .capture import Capture
+from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
+from .basics.numpy_arguments import taken_for_arrays
+from .basics.refusals import UnseenDraw, check_outside, refusing
+from .basics.tensors import version
+from .capture.capture import Capture
 from .checking import alone
 from .compiling import compiling, differs_outside, kept
-from .conversions import conversions_seen
-from .generators import Generators, generators_in, is_generator
-from .host_math import math_seen
 from .installing import as_installed, is_hook
-from .keys import KeySizes
-from .numbers import Reading
-from .numpy_arguments import taken_for_arrays
-from .outside import outside_of
-from .parameters import Weights
-from .refusals import UnseenDraw, check_outside, refusing
-from .state import State
-from .surroundings import surroundings_of
-from .tensors import version
-from .training import TrainingReads
-from .typed import typed
-from .versions import versions_of
-from .watching import pieces_of
+from .memory.watching import pieces_of
+from .numbers.conversions import conversions_seen
+from .numbers.host_math import math_seen
+from .numbers.keys import KeySizes
+from .numbers.numbers import Reading
+from .numbers.typed import typed
+from .process.generators import Generators, generators_in, is_generator
+from .state.outside import outside_of
+from .state.parameters import Weights
+from .state.state import State
+from .state.surroundings import surroundings_of
+from .state.training import TrainingReads
+from .state.versions import versions_of
 
 _MOST_DISTURBED = 4  # other threads draw random numbers, too
 _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more

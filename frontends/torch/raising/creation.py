@@ -15,7 +15,7 @@ from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure
 from ...building import number_as
 from ...read_numbers import is_read
-from ..dtypes import dtype_name, result_type, torch_dtype
+from ..basics.dtypes import dtype_name, result_type, torch_dtype
 from .table import TorchBuilder, rows
 
 _LITERAL_ELEMENTS = 64  # more are a constant of the graph, not text

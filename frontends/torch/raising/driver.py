@@ -11,7 +11,7 @@ from ....ir.graph import Graph, Node, Value
 from ....ops.dtypes import is_inexact
 from ....trees import iterate_structure, map_structure
 from ...raiser import Raiser
-from ..names import is_in_place, pure_key, row_key
+from ..basics.names import is_in_place, pure_key, row_key
 from .agreement import assume_agreement
 from .demands import assume_demands
 from .element_conditions import expect_elements

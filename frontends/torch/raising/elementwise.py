@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....ops.dtypes import is_complex, is_floating, is_inexact
-from ..dtypes import dtype_name, result_type
+from ..basics.dtypes import dtype_name, result_type
 from .table import TorchBuilder, rows
 
 # torch's names -> operation, of functions that compute on floats: integers and bools become the default float type.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....ops.dtypes import is_complex, real_of
-from ..dtypes import dtype_name
+from ..basics.dtypes import dtype_name
 from .table import TorchBuilder, axes, axis, rows
 
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}

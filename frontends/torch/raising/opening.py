@@ -19,8 +19,8 @@ from ....errors import UnsupportedOperation
 from ....ir.graph import Node, Value
 from ....sizes import Size, apply
 from ....trees import iterate_structure, map_structure
-from ..dtypes import torch_dtype
-from ..names import resolve
+from ..basics.dtypes import torch_dtype
+from ..basics.names import resolve
 from .table import TorchBuilder, rows
 
 _ARITHMETIC: frozenset[Any] = frozenset({
@@ -106,7 +106,7 @@ class _Opened:
             return next(self.inputs)
         if part.op == "get_attr":
             tensor = getattr(self.traced, str(part.target))
-            from ..tensors import spec_of
+            from ..basics.tensors import spec_of
 
             return self.b.constant("constant", spec_of(tensor), tensor)
         args = torch.fx.node.map_arg(part.args, lambda item: self.held[item])

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....ops.array_api.statistical import accumulated
 from ....sizes import product
-from ..dtypes import dtype_name
+from ..basics.dtypes import dtype_name
 from .table import TorchBuilder, axes, axis, rows
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....ops.dtypes import is_complex, is_inexact
 from ...read_numbers import is_read
-from ..dtypes import result_type
+from ..basics.dtypes import result_type
 from .elementwise import div, floats, scaled
 from .table import TorchBuilder, rows
 

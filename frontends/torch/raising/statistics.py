@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..reads import statistics_order
+from ..basics.reads import statistics_order
 from .nn.normalisation import batch_norm_statistics, instance_norm_statistics
 from .table import TorchBuilder
 

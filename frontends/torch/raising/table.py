@@ -16,7 +16,7 @@ from ....ops.registry import get
 from ...building import RaisingBuilder
 from ...read_numbers import is_read
 from ...rows import Rows
-from ..dtypes import dtype_name, result_type
+from ..basics.dtypes import dtype_name, result_type
 
 rows = Rows("torch")
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ....sizes import apply, hint_of
-from ..dtypes import dtype_name
+from ..basics.dtypes import dtype_name
 from .table import TorchBuilder, rows
 
 

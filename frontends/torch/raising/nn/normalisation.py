@@ -12,7 +12,7 @@ import torch
 
 from .....ops.nn.normalisation import pooled_response_norm, wide
 from .....sizes import apply, product
-from ...dtypes import torch_dtype
+from ...basics.dtypes import torch_dtype
 from ..table import TorchBuilder, axes, axis, rows
 from .linear import optional
 

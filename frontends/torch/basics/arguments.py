@@ -1,0 +1,74 @@
+"""The arguments of a call: which objects are arrays, which are opened, and what the arrays are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....errors import TracingError
+from ....trees import Tree, static_paths
+from ... import signatures
+from ..numbers.sizes import is_symbolic
+
+
+def is_array(item: Any) -> bool:
+    """Whether this is an array of any framework; numpy's scalars count as Python's."""
+    if isinstance(item, (torch.Tensor, np.ndarray)):
+        return True
+    if isinstance(item, (np.generic, type)) or is_symbolic(item):  # a symbolic number that is asked for an attribute becomes a guard
+        return False
+    cls = type(item)  # where Python looks for such methods, too
+    return (hasattr(cls, "__dlpack__") or hasattr(cls, "__array__")) and hasattr(item, "dtype") and hasattr(item, "shape")
+
+
+def opens(item: Any) -> bool:
+    """Whether a plain object may be taken apart into its attributes: not modules, generators or devices."""
+    return not isinstance(item, (torch.nn.Module, torch.Generator, torch.device, torch.dtype))
+
+
+def to_tensor(item: Any) -> torch.Tensor:
+    """An array of any framework as a tensor; numpy arrays share their memory, those of frameworks whose arrays never change do not.
+
+    ``TracingError`` for a sparse or a quantised one.
+    """
+    if isinstance(item, torch.Tensor):
+        return _dense(item)
+    if not isinstance(item, np.ndarray):
+        return torch.from_dlpack(item).clone() if hasattr(item, "__dlpack__") else torch.from_numpy(np.array(item))
+    if not item.dtype.isnative:
+        item = item.astype(item.dtype.newbyteorder("="))
+    return torch.from_numpy(item if item.flags.writeable and min(item.strides, default=0) >= 0 else item.copy())
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    if tensor.layout is not torch.strided:
+        raise TracingError(
+            f"an argument is a tensor of the layout {tensor.layout}, and a graph takes dense arrays; pass tensor.to_dense(), or its indices and values"
+        )
+    if tensor.is_quantized:
+        raise TracingError(
+            f"an argument is a quantised tensor ({tensor.dtype}), and a graph takes plain numbers; pass tensor.dequantize(), or its int_repr(), scale and zero point"
+        )
+    return tensor
+
+
+def input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:
+    """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
+    return signatures.input_names(_called(function), args, tree)
+
+
+def _called(function: Callable[..., Any]) -> Callable[..., Any]:
+    return function.forward if isinstance(function, torch.nn.Module) else function
+
+
+def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
+    """The modules, functions and other objects in the arguments that are not taken apart, by name."""
+    positional = signatures.positional_names(_called(function), len(args))
+    return [
+        (signatures.name_at(path, positional), item)
+        for path, item in static_paths(tree)
+        if len(path) > 1 and (callable(item) or hasattr(item, "__dict__"))
+    ]

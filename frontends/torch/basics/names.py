@@ -1,0 +1,113 @@
+"""What the callables that torch reports are called.
+
+A recorded call is named as a reader would write it: ``torch.nn.functional.linear``, ``torch.Tensor.view``,
+``torch.Tensor.T`` (a property). :func:`row_key` is the bare name under which raising rows are found.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ....ir.graph import Graph
+
+_PUBLIC: tuple[tuple[str, Any, str], ...] = (
+    ("torch.nn.functional", torch.nn.functional, ""),
+    ("torch", torch, ""),
+    ("torch.linalg", torch.linalg, "linalg_"),
+    ("torch.fft", torch.fft, "fft_"),
+    ("torch.special", torch.special, "special_"),
+    ("torch._C._nn", torch._C._nn, ""),
+    ("torch._VF", torch._VF, ""),
+)
+_names: dict[Any, str] = {}
+
+
+def name_of(function: Any) -> str:
+    """The dotted public name of a callable that a ``TorchFunctionMode`` was given."""
+    name = _names.get(function)
+    if name is None:
+        name = _names[function] = _find_name(function)
+    return name
+
+
+def _find_name(function: Any) -> str:
+    owner: Any = getattr(function, "__self__", None)
+    if type(function).__name__ == "method-wrapper" and hasattr(owner, "__objclass__"):  # a property of Tensor: T.__get__
+        return f"torch.Tensor.{owner.__name__}.{function.__name__}"
+    short = getattr(function, "__name__", type(function).__name__)
+    if hasattr(function, "__objclass__") or getattr(function, "__qualname__", "").startswith(("Tensor.", "TensorBase.")):
+        return f"torch.Tensor.{short}"
+    if isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+        return f"torch.ops.{str(function).replace('::', '.')}"
+    for path, module, prefix in _PUBLIC:
+        for candidate in (short.removeprefix("_"), short.removeprefix(prefix), short):  # threshold is defined as _threshold
+            if getattr(module, candidate, None) is function:
+                return f"{path}.{candidate}"
+    return f"{getattr(function, '__module__', None) or 'torch'}.{short}"
+
+
+_GETTER = ".__get__"
+_NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
+
+
+def row_key(name: str) -> str:
+    """The bare name: ``torch.Tensor.add`` -> ``add``, ``torch.linalg.norm`` -> ``linalg_norm``, ``torch.ops.aten.add.Tensor`` -> ``add``.
+
+    >>> row_key("torch.nn.functional.linear"), row_key("torch.Tensor.T.__get__"), row_key("torch.fft.rfft")
+    ('linear', 'T', 'fft_rfft')
+    """
+    if name.startswith("torch.ops."):
+        return name.split(".")[3]
+    if name.endswith(_GETTER):
+        return name.removesuffix(_GETTER).rpartition(".")[2]
+    for namespace in _NAMESPACES:
+        if name.startswith(namespace):
+            return f"{namespace.split('.')[1]}_{name.removeprefix(namespace)}"
+    return name.rpartition(".")[2]
+
+
+def is_in_place(key: str) -> bool:
+    """Whether a bare name is that of an in-place variant: ``add_``, ``__iadd__``, ``__setitem__``.
+
+    >>> is_in_place("add_"), is_in_place("__add__"), is_in_place("__ior__")
+    (True, False, True)
+    """
+    if key.startswith("__"):
+        return key == "__setitem__" or key.startswith("__i") and key[3:-2] in _IN_PLACE_OPERATORS
+    return key.endswith("_")
+
+
+_IN_PLACE_OPERATORS = frozenset(
+    {"add", "sub", "mul", "truediv", "div", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "matmul"}
+)
+
+
+def pure_key(key: str) -> str:
+    """The bare name of the variant that writes nothing: ``add_`` -> ``add``, ``__ior__`` -> ``__or__``."""
+    if key == "__setitem__" or not is_in_place(key):
+        return key
+    return f"__{key[3:]}" if key.startswith("__i") else key.rstrip("_")
+
+
+def resolve(name: str) -> Any:
+    """The callable that :func:`name_of` named.
+
+    >>> resolve("torch.Tensor.T.__get__")(torch.ones(2, 3)).shape
+    torch.Size([3, 2])
+    """
+    found: Any = torch
+    for part in name.split(".")[1:]:
+        found = getattr(found, part)
+    return found
+
+
+def name_by_module(graph: Graph, leaf_paths: set[str]) -> None:
+    """The last result of a module without children bears the module's name: ``query``, ``LayerNorm``."""
+    for node, following in zip(graph.nodes, [*graph.nodes[1:], None]):
+        path = node.origin.module
+        last = path.rpartition(".")[2]
+        ends = following is None or following.origin.module != path
+        if ends and path in leaf_paths and last and not last.isdigit() and len(node.outputs) == 1:
+            node.outputs[0].name = last

@@ -1,0 +1,108 @@
+"""What cannot be recorded, told as soon as it is met: classes of tensors and modes that change what calls mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import torch
+
+from ....errors import TracingError
+from ..numbers.sizes import SizeNode
+
+_PLAIN: set[Any] = {torch.Tensor, torch.nn.Parameter, torch.nn.Buffer}
+_DEFAULTS = (torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl)
+
+
+class Refusals:
+    """The state that torch must be in while a function is recorded."""
+
+    def __init__(self) -> None:
+        self.dtype = torch.get_default_dtype()
+        self.modes = torch._C._len_torch_dispatch_stack() + 1  # the recording's own
+
+    def check(self, where: Any) -> None:
+        """``TracingError`` where the function has changed the default dtype, or put on a mode of its own below torch's functions."""
+        if torch.get_default_dtype() is not self.dtype:
+            raise TracingError(
+                f"{where()}: the default dtype was changed inside of the function, which cannot be recorded; "
+                "pass dtype= to the calls that make tensors, or change it outside"
+            )
+        if torch._C._len_torch_dispatch_stack() > self.modes:
+            mode = type(torch._C._get_dispatch_stack_at(torch._C._len_torch_dispatch_stack() - 1)).__name__
+            raise TracingError(
+                f"{where()}: the mode {mode} changes what kernels do, which cannot be recorded; use it outside of the function"
+            )
+
+    def restore(self) -> None:
+        """Puts the default dtype back."""
+        if torch.get_default_dtype() is not self.dtype:
+            torch.set_default_dtype(self.dtype)
+
+
+def check_outside(name: str) -> None:
+    """``TracingError`` where tensors have no elements that could be recorded: inside of a transform, or of a mode of fake tensors."""
+    transformed = torch._C._functorch.peek_interpreter_stack() is not None
+    if transformed or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
+        where = "a transform (torch.vmap, torch.func.grad)" if transformed else "FakeTensorMode"
+        raise TracingError(
+            f"{name} would have to be recorded inside of {where}, where tensors cannot be looked at; call it outside once before, or pass args= to compile"
+        )
+
+
+def check_classes(types: Any, where: Any) -> None:
+    """``TracingError`` for a class of tensors with a behaviour of its own."""
+    for cls in types:
+        if cls not in _PLAIN:
+            _check_class(cls, where)
+
+
+def _check_class(cls: Any, where: Any) -> None:
+    if issubclass(cls, torch.nn.parameter.UninitializedTensorMixin):
+        raise TracingError(f"{where()}: a lazy module gets its parameters at its first call, which cannot be recorded; call it once before")
+    own_function = getattr(cls.__torch_function__, "__func__", cls.__torch_function__) not in _DEFAULTS
+    own_dispatch = getattr(cls, "__torch_dispatch__", None) not in (None, torch._C._disabled_torch_dispatch_impl)
+    if own_function or own_dispatch:
+        raise TracingError(
+            f"{where()}: {cls.__name__} is a class of tensors with rules of its own, which cannot be recorded; convert it to a plain tensor before"
+        )
+    _PLAIN.add(cls)
+
+
+def refuse_operator(function: Any, where: Any) -> NoReturn:
+    """Operators that take functions, where they are not followed (:mod:`.control_flow`): inside of transforms, and those that are none of the table."""
+    raise OperatorRefused(
+        f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it with Python's if and for, or with torch.where"
+    )
+
+
+class UnseenDraw(TracingError):
+    """Random generators moved in a way of which nothing was seen: by the function, or by another thread just when the recording began."""
+
+
+class OperatorRefused(TracingError):
+    """An operator of torch that takes functions was called."""
+
+
+@contextmanager
+def refusing(name: str) -> Iterator[None]:
+    """Errors of torch's own tracers, which cannot run inside of a recording, as ``OperatorRefused``; what they have cached of it is dropped."""
+    try:
+        yield
+    except Exception as problem:
+        theirs = type(problem).__module__.startswith("torch._dynamo")
+        if theirs or isinstance(problem, OperatorRefused):
+            torch._dynamo.reset()
+        if theirs or isinstance(problem, AttributeError) and isinstance(problem.obj, SizeNode):
+            raise OperatorRefused(
+                f"{name} uses an operator of torch that takes functions and traces them itself (linearize, or torch.cond inside of a transform), "
+                "which cannot be recorded yet; write it with Python's if and for, or with torch.where"
+            ) from problem
+        raise
+
+
+def check_layout(tensor: torch.Tensor) -> None:
+    """``TracingError`` for a tensor whose sizes are not those of a rectangular array."""
+    if tensor.is_nested:
+        raise TracingError("nested tensors cannot be recorded; pad them, and pass a mask")

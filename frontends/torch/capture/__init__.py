@@ -1,0 +1,1 @@
+"""Every call of a function, seen, answered and recorded as it runs."""

@@ -1,0 +1,226 @@
+"""How reads of a tensor are answered while recording: sizes with symbolic ints, elements with a guard, foreign code with an error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from numbers import Number
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....errors import TracingError
+from ....sizes import Size, product
+from ....trees import iterate_structure, map_structure
+from ..basics import reads
+from ..memory import reshaping, strides
+from ..numbers.numbers import read_numbers, refuse_random
+from ..numbers.sizes import expression_of, own, plain, symbolic
+from .control_flow import OPERATORS
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+_NUMBERS = (bool, int, float, complex)
+_MOST_ELEMENTS = 4096  # a graph that is tied to more than these is of no use to anybody
+
+
+def _shape(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    return torch.Size(capture.sizes_of(args[0]))
+
+
+def _size(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    dim = args[1] if len(args) > 1 else kwargs.get("dim")
+    sizes = capture.sizes_of(args[0])
+    return torch.Size(sizes) if dim is None else sizes[dim]
+
+
+def _numel(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    value = capture.value(args[0])
+    return symbolic(product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide)
+
+
+def _nbytes(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    count = _numel(capture, function, args, kwargs)
+    return count * args[0].element_size()
+
+
+def _is_same_size(capture: Capture, function: Any, args: Any, kwargs: Any) -> bool:
+    left, right = map(capture.sizes_of, args)
+    return bool(left == right)
+
+
+def _len(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    length = function(*args)
+    size = capture.size(capture.value(args[0]), 0)
+    return capture.decide(size) if isinstance(size, Size) else length
+
+
+def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """Elements go to Python: guard on a snapshot of them, since the tensor may be written to later."""
+    tensor = args[0]
+    value = capture.value(tensor)
+    seen = capture.run(function, args, kwargs)
+    if capture.recorder.varies(value):
+        refuse_random(capture, value)
+        where = capture.here()
+        if tensor.numel() > _MOST_ELEMENTS:
+            raise TracingError(
+                f"{where}: {tensor.numel()} elements of a tensor are handed to Python, which would tie the graph to all of them; "
+                "compute with the tensor instead"
+            )
+        with capture:
+            snapshot = tensor.detach().clone()
+        with torch._C.DisableTorchFunction():
+            capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), where)
+    return seen
+
+
+def _read(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """Numbers that go to Python are symbols; bools, complex numbers and many elements are guarded."""
+    symbols = read_numbers(capture, args[0], function.__name__) if capture.recorder.varies(capture.value(args[0])) else None
+    return elements(capture, function, args, kwargs) if symbols is None else symbols
+
+
+def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``torch.equal`` and ``torch.allclose`` answer with a Python bool: recorded as the tensor of the answer, and guarded."""
+    seen = capture.run(function, args, kwargs)
+    left, right, *rest = args
+    with capture:
+        if capture.call.endswith("equal"):
+            answer = torch.eq(left, right).all() if tuple(left.shape) == tuple(right.shape) else None
+        else:
+            answer = torch.isclose(left, right, *rest, **kwargs).all()
+    if answer is not None:
+        refuse_random(capture, capture.value(answer))
+        capture.recorder.decide_value(capture.value(answer), seen, capture.here())
+    return seen
+
+
+def _contains(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``5 in x`` depends on the answer, not on all elements."""
+    tensor, element = args
+    if not isinstance(element, (torch.Tensor, Number)):
+        return function(*args, **kwargs)  # torch's own error
+    with capture:
+        return bool((element == tensor).any())
+
+
+def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    if capture.recorder.varies(capture.value(args[0])):
+        raise TracingError(
+            f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to code that cannot be recorded, "
+            "so its result would be baked in. Compute it with torch, or move this line out of the compiled function"
+        )
+    capture.memory.share(args[0], capture.here())
+    return capture.run(function, args, kwargs)
+
+
+def _contiguous(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    capture.depends_on("layout", args[0])
+    return capture.run(function, args, kwargs)
+
+
+def _requires_grad(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    capture.depends_on("requires_grad", args[0])
+    return capture.run(function, args, kwargs)
+
+
+def _register_hook(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """A hook changes the gradient: see :mod:`.rules`."""
+    handle = capture.run(function, args, kwargs)
+    with capture:
+        capture.rules.hook(args[0], args[1] if len(args) > 1 else kwargs["hook"], handle)
+    return handle
+
+
+def _text(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """Text of a tensor shows its elements; that of a message ties the graph to none."""
+    if capture.recorder.varies(capture.value(args[0])) and not capture.locator.in_message():
+        elements(capture, torch.Tensor.tolist, args[:1], {})
+    return capture.run(function, args, kwargs)
+
+
+def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    if capture.call == "torch.Tensor.data.__set__":
+        if _is_the_same(args[0], args[1]):  # module.to(dtype) of a module that has this dtype
+            return None
+        raise TracingError(
+            f"{capture.here()}: memory is put under a tensor by assigning to its .data, which cannot be recorded; use copy_ instead"
+        )
+    return capture.run(function, args, kwargs)
+
+
+def _is_the_same(tensor: torch.Tensor, data: torch.Tensor) -> bool:
+    """Whether both show the same memory in the same way."""
+    facts = [(item.data_ptr(), item.dtype, item.shape, item.stride()) for item in (tensor, data)]
+    return facts[0] == facts[1]
+
+
+def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    capture.history.mode_changed = True
+    return function(*args, **kwargs)
+
+
+def _arithmetic(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """Sizes stay symbolic."""
+    return own(function(*map_structure(plain, args), **map_structure(plain, kwargs)))
+
+
+def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function itself."""
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back
+    weight = frame.f_locals.get("weight") if frame.f_code is function.__code__ else None
+    return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
+
+
+def _new(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``x.new(size)`` takes a ``torch.Size`` for sizes, and any other sequence for elements."""
+    if len(args) == 2 and isinstance(args[1], torch.Size):
+        args = (args[0], *args[1])
+    return capture.record_call(function, capture.call, "new", args, kwargs)
+
+
+def hand_over(capture: Capture, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
+    """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be followed."""
+    for item in iterate_structure(arguments):
+        size = expression_of(item)
+        if isinstance(size, Size):
+            capture.decide(size)
+    varying = any(capture.recorder.varies(capture.value(tensor)) for tensor in operands)
+    if varying and any(isinstance(item, _NUMBERS) for item in iterate_structure((result,))):
+        raise TracingError(
+            f"{capture.here()}: {capture.call} gives Python {result!r:.80} of a tensor that depends on the inputs, and nothing is known of when this changes. "
+            "Compute it from the tensor's shape or elements"
+        )
+
+
+ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
+    "shape": _shape,
+    "size": _size,
+    "numel": _numel,
+    "nelement": _numel,
+    "nbytes": _nbytes,
+    "is_same_size": _is_same_size,
+    "__len__": _len,
+    "stride": strides.stride,
+    reads.GRAD_MODE: _grad_mode,
+    "__contains__": _contains,
+    "l1_loss": _l1_loss,
+    "new": _new,
+    "is_contiguous": _contiguous,
+    "requires_grad": _requires_grad,
+    "register_hook": _register_hook,
+    "__set__": _set,
+    **dict.fromkeys(reshaping.VIEWS, reshaping.reshape_in_place),
+    **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
+    **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),
+    **dict.fromkeys(reads.VALUES, elements),
+    **dict.fromkeys(reads.NUMBERS, _read),
+    **dict.fromkeys(reads.SYMBOLIC, _arithmetic),
+    **dict.fromkeys(reads.QUESTIONS, _question),
+    **dict.fromkeys(reads.FOREIGN, _foreign),
+    **OPERATORS,
+}

@@ -1,0 +1,391 @@
+"""Records what a function does with torch: every public call, seen by a ``TorchFunctionMode`` on real tensors.
+
+Sizes are answered with symbolic ints, elements handed to Python become guards, writes are noticed by the version counter of
+tensors, views by their storage. The mode is local to the thread; tensors that the function writes to and the random state are
+put back afterwards, also when it raises.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ....errors import TracingError
+from ....ir.graph import Graph, Origin, Value
+from ....ops.registry import ArraySpec
+from ....passes.aliases import Aliases
+from ....sizes import Size, Symbol
+from ....tracing import Locator, Recorder, refuse_escapes
+from ....tracing.overlap import fact_of
+from ....tracing.updates import Containers
+from ....trees import Tree, flatten, iterate_structure, map_structure
+from ..basics import kinds, reads
+from ..basics.arguments import opens
+from ..basics.names import is_in_place, name_by_module, name_of, row_key
+from ..basics.refusals import Refusals, check_classes
+from ..basics.tensors import fills_memory, hints, spec_of, storage, version
+from ..gradients.gradients import Gradients
+from ..gradients.history import History
+from ..gradients.rules import Rules
+from ..memory.layouts import Layouts
+from ..memory.memory import Memory
+from ..memory.reshaping import refuse_out
+from ..memory.sharing import note_sharing
+from ..memory.strides import on_owner
+from ..memory.written import Written
+from ..numbers import numbers
+from ..numbers.keys import KeySizes
+from ..numbers.sizes import expression_of, is_symbolic, symbolic
+from ..numbers.typed import DTYPES
+from ..process.autocasting import device_under_autocast, record_cast
+from ..process.generators import SPEC as GENERATOR
+from ..process.generators import Generators, is_generator
+from ..process.host_draws import HostDraws
+from ..process.modes import unwound, without
+from ..process.settings import settings_kept
+from ..process.threads import StartedThreads
+from ..state.parameters import Weights
+from ..state.state import State
+from .answers import ANSWERS, elements, hand_over
+from .control_flow import in_eager
+from .indices import with_numbers
+from .meeting import met
+from .structure import STRUCTURE
+from .unseen import Unseen
+
+
+def unrecorded() -> AbstractContextManager[None]:
+    """Inside of the block no recording of this thread sees what is done."""
+    return without(Capture, Unseen)
+
+
+class Capture(TorchFunctionMode):
+    """The interceptor of one recording."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        weights: Weights,
+        for_torch: bool = True,
+        draws: bool = True,
+        keys: KeySizes | None = None,
+        reading: numbers.Reading | None = None,
+    ) -> None:
+        super().__init__()
+        self.reading = reading or numbers.Reading()
+        self.for_torch = for_torch
+        self.keys = keys or KeySizes()
+        self.fixed: set[Size] = set()
+        self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
+        self.recorder, self.weights = recorder, weights
+        self.locator = Locator(("torch",), torch.nn.Module._call_impl.__code__, weights.path_of)
+        self.unseen, self.threads = Unseen(self), StartedThreads()
+        self.memory, self.refusals, self.gradients = Memory(), Refusals(), Gradients(weights)
+        self.call = ""
+        self.history = History(self)
+        self.input_tensors: list[torch.Tensor | None] = []  # None for a number
+        self.count_call_inputs = 0
+        self.count_decided = 0  # calls whose numbers are what they are
+        self.arrays: dict[int, Any] = {}  # given array -> its tensor
+        self.written, self.rules, self.layouts = Written(self), Rules(self), Layouts(self)
+
+    # ------------------------------------------------------------------------------ begin and end
+    @contextmanager
+    def isolated(self) -> Iterator[None]:
+        """Records inside of the block; afterwards written tensors and the random state are as before."""
+        try:
+            with torch.jit.optimized_execution(False), self.host_draws.seen(), self.generators.following(), self.rules.seen():
+                with settings_kept(self.recorder.graph.name), in_eager(), self.threads, self.unseen, self, unwound():
+                    yield
+                self.generators.finish()
+            self.refusals.check(self.here)
+            self.memory.check(self.recorder.graph.name, self.written)
+            self._check_aliases()
+            self.gradients.check(self.recorder.graph.name)
+        finally:
+            self.gradients.restore()
+            self.refusals.restore()
+            self.written.restore()
+
+    def _check_aliases(self) -> None:
+        """What only torch can do is an error where the graph runs elsewhere, and noted where it runs in torch, for it may be written for others later."""
+        try:
+            self.memory.refuse_aliases(self.recorder.graph.name, self.written, self.input_tensors[self.count_call_inputs :])
+        except TracingError as problem:
+            if not self.for_torch:
+                raise
+            self.recorder.graph.notes["source_only"] = str(problem)
+
+    def finish(self, result: Any, input_tree: Tree, containers: Containers, state: State) -> Graph:
+        """The graph, given what the function returned and what it did to containers and places."""
+        graph = self.recorder.graph
+        updates = containers.updates(self.rewritten_state())
+        if updates or state.replaced:
+            graph.notes["updates"] = tuple(updates)
+            result = (result, tuple(containers.new))
+        if self.host_draws.bakes:
+            graph.notes["random_state"] = self.generators.state_before
+        if state.places or self.host_draws.draws:
+            graph.notes["state"] = state.recorded(self, containers)
+            graph.notes["places_returned"] = not self.for_torch  # arrays in places that are written to; torch writes to them itself
+        made = self.generators.is_made
+        leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item) or made(item), opens)
+        refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
+        graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
+        graph.input_tree, graph.output_tree = input_tree, output_tree
+        note_sharing(self, graph)
+        name_by_module(graph, self._leaf_paths())
+        return graph
+
+    def rewritten_state(self) -> frozenset[int]:
+        """Identities of tensors in places that were written to, where the graph runs in a framework whose arrays cannot be."""
+        if self.for_torch:
+            return frozenset()
+        written = Aliases(self.recorder.graph).written
+        pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
+        return frozenset(id(tensor) for tensor, value in pairs if value in written)
+
+    def _is_recorded(self, item: Any) -> bool:
+        """Whether an object is, or stands for, something that differs between calls."""
+        if not isinstance(item, torch.Tensor):
+            return is_symbolic(item) and isinstance(expression_of(item), Size)
+        value = self.recorder.find(item)
+        return self.unseen.made(item) if value is None else self.recorder.varies(value) and not self.is_weight(value)
+
+    def forget_arrays(self) -> None:
+        """Drops every reference to arrays, so that they go with their last user and wait for no collector."""
+        self.recorder.forget_arrays()
+        self.input_tensors.clear()
+        self.written.forget()
+        for part in (self.unseen, self.host_draws, self.generators, self.history, self.written, self.rules, self.layouts):
+            part.capture = None
+
+    def add_number(self, name: str, number: Any) -> Value:
+        """One number that is an input."""
+        self.input_tensors.append(None)
+        return self.recorder.add_input(name, object(), ArraySpec((), DTYPES[type(number)]))
+
+    def add_input(self, name: str, tensor: Any) -> None:
+        """One array of the arguments (in two places it is one input, read in the first), or a generator."""
+        if is_generator(tensor):
+            self.recorder.add_input(name, tensor, GENERATOR)
+            self.input_tensors.append(None)
+            return
+        value = self.recorder.add_input(name, tensor, spec_of(tensor))
+        for size in self.keys.of(self.recorder.graph, value):
+            self.decide(size)
+            self.fixed.add(size)
+        self.input_tensors.append(tensor)
+        self.unseen.note(tensor)
+        self.memory.note(tensor, value)
+        self.gradients.add(tensor)
+        self.history.add(value)
+        self.layouts.add_input(value, tensor)
+
+    # ------------------------------------------------------------------------------ every call comes here
+    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if torch._C._functorch.peek_interpreter_stack() is not None:
+            numbers.decide_all(self, (args, kwargs))
+            if row_key(name_of(function)) in reads.SIZES:
+                self.fix_all_sizes()
+            return function(*hints(args), **hints(kwargs))
+        check_classes(types, self.here)
+        name = name_of(function)
+        key = row_key(name)
+        self.call = self.call if key in reads.SYMBOLIC else name
+        if name in reads.BACKWARD:  # its kernels are recorded one by one
+            return function(*hints(args), **hints(kwargs))
+        answer = ANSWERS.get(key)
+        if answer is not None:
+            return answer(self, function, args, kwargs)
+        if key in reads.FACTS:
+            return self.run(function, args, kwargs)
+        return self.record_call(function, name, key, args, kwargs)
+
+    def run(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The real call, on the sizes seen; what its kernels make is hidden unless it gives it back."""
+        before, self.unseen.inside_call = self.unseen.inside_call, True
+        try:
+            return function(*hints(args), **hints(kwargs))
+        finally:
+            self.unseen.inside_call = before
+
+    def record_kernel(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], sized: bool) -> Any:
+        """A kernel that runs outside of any public call, as a call of its own."""
+        self.call = name = name_of(function)
+        if sized:
+            self.fix_all_sizes()
+        if row_key(name) in reads.FACTS or sized and row_key(name) in reads.SAME_SIZES:
+            return self.run(function, args, kwargs)
+        if row_key(name) in reads.VALUES:
+            return elements(self, function, args, kwargs)
+        return self.record_call(function, name, row_key(name), args, kwargs)
+
+    def fix_all_sizes(self, origin: Origin | None = None) -> None:
+        """Sizes went into code that cannot be seen: from here on they are what they are."""
+        graph = self.recorder.graph
+        depending_on_data = (value for node in graph.nodes if node.facts["key"] in kinds.DATA_SIZED for value in node.outputs)
+        for value in (*graph.inputs, *depending_on_data):
+            numbers.decide_sizes(self, value, origin)
+        numbers.decide_all(self, [(node.inputs, node.params) for node in graph.nodes[self.count_decided :]])
+        self.count_decided = len(graph.nodes)
+
+    def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Makes the call, and a node of it where it gives a new tensor or writes to one."""
+        self.refusals.check(self.here)
+        generators = self._quietly(self.generators.before, (args, kwargs))
+        args, kwargs = with_numbers(self, key, args, kwargs)
+        if key == "as_strided" and not self.for_torch:
+            args, kwargs = on_owner(self, args, kwargs)
+        operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
+        if device := device_under_autocast(operands):
+            return record_cast(self, function, name, key, args, kwargs, device)
+        inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
+        self.written.save(key, args, kwargs)
+        versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
+        result = self._attempt(function, key, operands, args, kwargs)
+        refuse_out(self, kwargs.get("out"), operands)
+        touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
+        if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
+            touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
+        written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
+        made = self._made(key, result, operands)
+        if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
+            self.depends_on("layout", made[0])
+        drew = self._quietly(self.generators.drew, generators)
+        if made or written or drew:
+            self._add_node(name, key, inputs, params, operands, result, made, written, drew)
+        else:
+            hand_over(self, result, operands, (args, kwargs))
+        return result
+
+    def _quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+        """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are on besides."""
+        before, self.unseen.inside_call = self.unseen.inside_call, True
+        try:
+            with torch._C.DisableTorchFunction():
+                return function(*args)
+        finally:
+            self.unseen.inside_call = before
+
+    def _attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The real call. Should it fail and the user's code go on (``try``), that holds for calls of these sizes, and where elements matter, these elements."""
+        try:
+            return self.run(function, args, kwargs)
+        except Exception as problem:
+            self.fix_all_sizes()
+            numbers.decide_all(self, (args, kwargs))
+            for tensor in operands:
+                if isinstance(problem, torch.linalg.LinAlgError) or not tensor.is_floating_point():
+                    elements(self, torch.Tensor.tolist, (tensor,), {})
+            raise
+
+    def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
+        """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``layout``) is as it is now."""
+        value = self.value(tensor)
+        if self.recorder.varies(value) and not self.is_weight(value):
+            self.note_fact(fact)
+
+    def note_fact(self, fact: str) -> None:
+        """As :meth:`depends_on`, of all inputs."""
+        facts = [fact_of(given, fact) for given in self.input_tensors]
+        self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
+
+    def _add_node(
+        self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool
+    ) -> None:
+        origin = self.locator.locate(name, 4)
+        wish = kinds.WISHES.get(key, key.strip("_"))
+        facts: dict[str, Any] = {"key": key}
+        if key.startswith("as_strided") and not fills_memory(operands[0]):
+            facts["strided"] = True
+        self.rules.refuse_writes(written, origin)
+        if written:
+            facts["writes"] = tuple(dict.fromkeys(written))
+        facts.update(self.history.facts_of((inputs, params), written))
+        if drew or key in kinds.RANDOM:
+            facts["random"] = True
+        memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
+        node = self.recorder.add_call(name, inputs, params, origin, [(wish, tensor, spec_of(tensor)) for tensor in made], facts)
+        facts["result"] = map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result)
+        self._note_views(made, memory, node.outputs, facts)
+        self.history.follow(node, written)
+        self.layouts.follow(node, key, made, operands)
+        for tensor, value in zip(made, node.outputs):
+            self.memory.note(tensor, value)
+        assume = STRUCTURE.get(key)
+        if assume is not None:
+            assume(self, inputs, params, node.outputs)
+
+    # ------------------------------------------------------------------------------ tensors and sizes
+    def value(self, tensor: torch.Tensor) -> Value:
+        """The value of a tensor; one that nothing recorded made is a parameter or a constant."""
+        value = self.recorder.find(tensor)
+        return met(self, tensor) if value is None else value
+
+    def _recorded(self, item: Any) -> Any:
+        if isinstance(item, np.generic):  # numpy's numbers count as Python's
+            return item.item()
+        if is_generator(item):
+            return self.recorder.find(item) or item
+        if isinstance(item, (int, float)) and isinstance(item, enum.Enum):
+            return item.value
+        return self.value(item) if isinstance(item, torch.Tensor) else expression_of(item)
+
+    def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
+        """The sizes of a tensor as the user's code may hold them: those of weights and constants are plain ints."""
+        value = self.value(tensor)
+        return tuple(symbolic(self.size(value, axis), self.decide) for axis in range(tensor.ndim))
+
+    def size(self, value: Value, axis: int) -> Any:
+        """One size of a value as an expression."""
+        seen = value.spec.shape[axis]
+        if not self.recorder.varies(value) or self.is_weight(value):
+            return seen
+        size = Size.of(Symbol(value, axis, seen))
+        return seen if size in self.fixed else size
+
+    def is_weight(self, value: Value) -> bool:
+        """Whether the value is a parameter or a constant, whose sizes are fixed."""
+        return value.node is None and value not in self.recorder.graph.inputs
+
+    def decide(self, size: Size, key: bool = False, text: bool = False) -> Any:
+        """The number of a size, as a guard, but for the ``text`` of a message. ``UnhashableSize`` where a ``key`` is wanted, and there is a next attempt."""
+        if text and self.locator.in_message():
+            return size.hint
+        if key:
+            self.keys.refuse(self.recorder.graph, size)
+        return numbers.decide(self, size)
+
+    def here(self) -> Origin:
+        """Where the user's code is now."""
+        return self.locator.locate(self.call, 2)
+
+    # ------------------------------------------------------------------------------ writes and views
+    def _made(self, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+        """The tensors that a call made, or may make where sizes and strides are others."""
+        if not isinstance(result, (torch.Tensor, tuple, list, dict)):
+            return []
+        found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
+        tensors = {id(item): item for item in found if isinstance(item, torch.Tensor)}
+        return [tensor for tensor in tensors.values() if key in kinds.MAY_COPY or not self._known(tensor, operands)]
+
+    def _known(self, tensor: torch.Tensor, operands: list[torch.Tensor]) -> bool:
+        return any(tensor is operand for operand in operands) or self.recorder.find(tensor) is not None
+
+    def _note_views(self, made: list[torch.Tensor], memory: dict[int, Value], outputs: tuple[Value, ...], facts: dict[str, Any]) -> None:
+        for index, (tensor, value) in enumerate(zip(made, outputs)):
+            viewed = memory.get(storage(tensor))
+            if viewed is not None:
+                facts.setdefault("views", {})[index] = viewed
+                self.recorder.set_base(value, viewed)
+
+    def _leaf_paths(self) -> set[str]:
+        return {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules}

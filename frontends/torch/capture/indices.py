@@ -1,0 +1,38 @@
+"""Tensors that stand where torch wants an int: bounds of slices, sizes, counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....trees import map_structure
+from ..basics import kinds
+from .answers import elements
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def with_numbers(capture: Capture, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """The arguments of a call with such tensors read, as if the user's code had called ``int``."""
+
+    def number(item: Any) -> Any:
+        if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:
+            return item
+        if key == "tensor_split" and item.ndim == 1:
+            return elements(capture, torch.Tensor.tolist, (item,), {})
+        return elements(capture, torch.Tensor.item, (item,), {}) if item.ndim == 0 else item
+
+    def bounds(item: Any) -> Any:
+        return slice(number(item.start), number(item.stop), number(item.step)) if isinstance(item, slice) else item
+
+    if key in ("__getitem__", "__setitem__"):
+        index = tuple(map(bounds, args[1])) if isinstance(args[1], tuple) else bounds(args[1])
+        return (args[0], index, *args[2:]), kwargs
+    if key not in kinds.TAKES_SIZES:
+        return args, kwargs
+    first = 0 if key in kinds.CREATES else 1
+    return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)

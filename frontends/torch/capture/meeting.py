@@ -1,0 +1,84 @@
+"""Tensors that a call meets and nothing recorded has made: parameters, constants, other names for memory of the recording, or an error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....errors import TracingError
+from ....ir.graph import Value
+from ....ops.dtypes import is_inexact
+from ..basics.tensors import spec_of
+from ..memory.memory import is_shared
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+_WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
+
+def met(capture: Capture, tensor: torch.Tensor) -> Value:
+    """The value of a tensor that was met for the first time. ``TracingError`` where it is not known what it comes from."""
+    name = capture.weights.name_of(tensor)
+    if name is None and (sharing := capture.memory.values_in(tensor)) and not capture.is_weight(next(iter(sharing.values()))):
+        return _alias(capture, tensor)
+    if capture.unseen.is_hidden(tensor):
+        raise TracingError(
+            f"{capture.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule or a cache), "
+            "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
+        )
+    if name is None and capture.threads.any:
+        raise TracingError(f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be recorded")
+    if capture.unseen.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
+        raise TracingError(
+            f"{capture.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded has made of it "
+            "(torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
+        )
+    if is_shared(tensor):
+        capture.memory.share(tensor, capture.here())
+    capture.memory.comes_from_outside(tensor)
+    if name is None or not capture.weights.is_persistent(name):
+        return capture.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
+    value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))
+    capture.history.add(value)
+    if hooks := tensor._backward_hooks:
+        _follow_hooks(capture, tensor, list(hooks.values()))
+        return capture.recorder.find(tensor) or value
+    return value
+
+
+def _follow_hooks(capture: Capture, tensor: torch.Tensor, hooks: list[Any]) -> None:
+    """Hooks of a weight change its gradient: in torch they are called as ever, elsewhere the graph has to say what they do."""
+    if capture.for_torch:
+        capture.recorder.graph.notes["source_only"] = (
+            f"{capture.recorder.graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other framework from the start"
+        )
+        return
+    with capture:
+        for hook in hooks:
+            if not capture.rules.translate(tensor, (tensor,), hook):
+                capture.rules.refuse([tensor], (), "a hook of a weight")
+
+
+def _alias(capture: Capture, tensor: torch.Tensor) -> Value:
+    """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor."""
+    seen = capture.memory.same(tensor)
+    if seen is None or (seen.node is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
+        raise TracingError(
+            f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording could not see it; "
+            "make it with a function of torch"
+        )
+    facts: dict[str, Any] = {"key": "detach", "views": {0: seen}}
+    node = capture.recorder.add_call("torch.Tensor.detach", (seen,), {}, capture.here(), [("alias", tensor, spec_of(tensor))], facts)
+    facts["result"] = node.outputs[0]
+    capture.recorder.set_base(node.outputs[0], seen)
+    value = capture.recorder.keep(tensor, node.outputs[0])
+    capture.memory.has_subclasses |= type(tensor) not in _WITHOUT_HISTORY
+    comes_back = capture.memory.has_subclasses and type(tensor) is torch.Tensor
+    if (comes_back or type(tensor) not in _WITHOUT_HISTORY) and is_inexact(
+        value.dtype
+    ):  # as_subclass keeps gradients, _make_subclass does not
+        capture.rules.refuse([tensor], (), f"a tensor that was made a {type(tensor).__name__}", (seen,))
+        return capture.recorder.find(tensor) or value
+    return value

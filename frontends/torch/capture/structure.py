@@ -1,0 +1,76 @@
+"""Calls whose number of results, or of axes, depends on sizes: the recording holds only where it comes out the same.
+
+A row: bare name -> what to assume, given the capture, the recorded arguments and the outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....sizes import Size, apply, hint_of
+
+
+def _argument(inputs: tuple[Any, ...], params: dict[str, Any], position: int, name: str, default: Any) -> Any:
+    return inputs[position] if len(inputs) > position else params.get(name, default)
+
+
+def _assume(capture: Any, condition: Any) -> None:
+    if isinstance(condition, Size):
+        capture.decide(condition)
+
+
+def _extent(capture: Any, inputs: Any, dim: int) -> Any:
+    return capture.size(inputs[0], dim % max(inputs[0].ndim, 1))
+
+
+def _squeeze(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+    dim = _argument(inputs, params, 1, "dim", None)
+    rank = inputs[0].ndim
+    axes = range(rank) if dim is None else [d % rank for d in (dim if isinstance(dim, (tuple, list)) else (dim,))] if rank else ()
+    for axis in axes:
+        _assume(capture, apply("eq", capture.size(inputs[0], axis), 1))
+
+
+def _unbind(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+    count = _extent(capture, inputs, _argument(inputs, params, 1, "dim", 0))
+    _assume(capture, apply("eq", count, len(outputs)))
+
+
+def _split(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+    size = _argument(inputs, params, 1, "split_size_or_sections", params.get("split_size", 1))
+    if not isinstance(size, (tuple, list)):
+        extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
+        _assume(capture, apply("eq", apply("max", _pieces(extent, size), 1), len(outputs)))
+
+
+def _chunk(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+    extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
+    each = _pieces(extent, _argument(inputs, params, 1, "chunks", 1))
+    if hint_of(each) == 0:  # of nothing torch gives as many pieces as it was asked for
+        _assume(capture, apply("eq", extent, 0))
+    else:
+        _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))
+
+
+def _sum_to_size(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+    """Which axes are summed depends on all sizes."""
+    for axis in range(inputs[0].ndim):
+        extent = capture.size(inputs[0], axis)
+        _assume(capture, apply("eq", extent, hint_of(extent)))
+
+
+def _pieces(extent: Any, size: Any) -> Any:
+    """In how many parts of ``size`` an axis falls; a size of 0, which other calls may have, gives another number than this one."""
+    return (extent + size - 1) // apply("max", size, 1)
+
+
+STRUCTURE: dict[str, Callable[[Any, Any, Any, Any], None]] = {
+    "squeeze": _squeeze,
+    "unbind": _unbind,
+    "split": _split,
+    "unsafe_split": _split,
+    "chunk": _chunk,
+    "unsafe_chunk": _chunk,
+    "sum_to_size": _sum_to_size,
+}

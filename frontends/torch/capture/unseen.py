@@ -1,0 +1,105 @@
+"""What happens below torch's public functions while recording: nothing may pass unseen.
+
+A ``TorchDispatchMode`` is on during the whole recording. While a public call runs, the tensors that its kernels make are only
+remembered as *hidden*: to meet one later, outside of that call, means that a value escaped the recording. Kernels that run outside of any public
+call (inside of ``torch.vmap`` and ``torch.func`` transforms, in a backward pass) are recorded themselves, as ATen calls.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ....trees import iterate_structure
+from ..basics.refusals import refuse_operator
+from ..basics.tensors import storage
+
+# ATen operations that take sizes or positions as numbers: inside of a transform these were computed from sizes by code that
+# cannot be seen, so the recording holds only for the sizes it has.
+_SIZED = frozenset(
+    {
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "expand",
+        "slice",
+        "select",
+        "narrow",
+        "as_strided",
+        "repeat",
+        "unfold",
+        "split",
+        "split_with_sizes",
+    }
+)
+_COMPUTING_WITH_SIZES = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch.eager_transforms"})
+_SIZED_PREFIXES = ("new_", "zeros", "ones", "full", "empty", "arange", "slice_", "select_", "rand")
+
+
+class Unseen(TorchDispatchMode):
+    """The lower half of a capture."""
+
+    supports_higher_order_operators = True  # to refuse them
+
+    def __init__(self, capture: Any) -> None:
+        super().__init__()
+        self.capture = capture
+        self.inside_call = False
+        self._hidden: dict[int, Any] = {}
+        self._memory: set[int] = set()
+
+    def is_hidden(self, tensor: torch.Tensor) -> bool:
+        """Whether a kernel inside of a public call made this tensor, and the call did not give it back."""
+        entry = self._hidden.get(id(tensor))
+        return entry is not None and entry() is tensor
+
+    def note(self, tensor: torch.Tensor) -> None:
+        """The memory of this tensor belongs to the recording. What lived before has another address for as long as it lives."""
+        self._memory.add(storage(tensor))
+
+    def made(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor's memory belongs to the recording: it is that of an input, or was filled during it."""
+        return storage(tensor) in self._memory
+
+    def _computes(self, function: Any, args: Any) -> Any:
+        if function is torch.ops.aten.detach.default:  # of tensors that are no part of the recording too, wherever torch keeps one aside
+            return self.capture.recorder.find(args[0]) is not None
+        return function.namespace != "prim"
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if isinstance(function, torch._ops.HigherOrderOperator):
+            refuse_operator(function, self.capture.here)
+        if not self.inside_call and self._computes(function, args):
+            return self.capture.record_kernel(function, args, kwargs, is_sized(function) or not _only_vmapped())
+        result = function(*args, **kwargs)
+        own = {storage(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)}
+        for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
+            if isinstance(item, torch.Tensor):
+                self._hidden[id(item)] = weakref.ref(item)
+                self._memory.update({storage(item)} - own)
+        return result
+
+
+def _only_vmapped() -> bool:
+    """Whether the kernel was started by ``torch.vmap`` alone. Backward passes, other transforms and scripted code compute with sizes unseen."""
+    frame: FrameType | None = sys._getframe(2)
+    vmapped = False
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module in _COMPUTING_WITH_SIZES:
+            return False
+        vmapped = vmapped or module == "torch._functorch.vmap"
+        frame = frame.f_back
+    return vmapped
+
+
+def is_sized(function: Any) -> bool:
+    """Whether the operation has sizes among its arguments."""
+    name = function._schema.name.partition("::")[2]
+    return name in _SIZED or name.startswith(_SIZED_PREFIXES)

@@ -1,0 +1,66 @@
+"""Which recorded values torch takes gradients of, and whether it does so just now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....ir.graph import Node, Value, values_in
+from ....ops.dtypes import is_inexact
+from ..basics import kinds
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+
+class History:
+    """What a recording knows of it."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture: Any = capture
+        self.ambient = torch.is_grad_enabled()
+        self.mode_changed = False
+        self.forwards = 0  # how many torch.autograd.Functions are at their forward, where torch switches gradients off
+        self._differentiable: set[Value] = set()
+
+    @property
+    def enabled(self) -> bool:
+        """Whether a call that is made now takes part in gradients, as far as the function itself decides it.
+
+        torch knows best: inference mode, backward passes and code in C++ change it unseen.
+        """
+        enabled = torch.is_grad_enabled()
+        self.mode_changed = self.mode_changed or enabled != self.ambient or torch.is_inference_mode_enabled()
+        return self.forwards > 0 or enabled or not self.ambient
+
+    def add(self, *values: Value) -> None:
+        """These may have gradients, where they are of a type that can."""
+        self._differentiable.update(value for value in values if is_inexact(value.dtype))
+
+    def facts_of(self, inputs: Any, written: list[Value]) -> dict[str, Any]:
+        """What is to be noted of a call that is made now."""
+        facts: dict[str, Any] = {}
+        enabled = self.enabled
+        if any(self._is_aside(value, enabled) for value in written):
+            facts["aside"] = True
+        if not enabled and any(value in self._differentiable for value in values_in(inputs)):
+            facts["no_grad"] = True
+        return facts
+
+    def follow(self, node: Node, written: list[Value]) -> None:
+        """What a call has made of values with gradients has them too; a view that is taken without gradients says that it requires them."""
+        key = node.facts["key"]
+        if key not in kinds.CUT and any(value in self._differentiable for value in node.uses):
+            self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.facts.get("views", ())]))
+        if key == "requires_grad_":
+            self.add(*written)
+
+    def _is_aside(self, value: Value, enabled: bool) -> bool:
+        """Whether a write changes elements that have gradients but not these: it is made without gradients, or through ``detach`` or ``.data``."""
+        base = self.capture.recorder.base_of(value)
+        if base not in self._differentiable or enabled and value in self._differentiable:
+            return False
+        parameters = self.capture.recorder.graph.parameters
+        name = next((name for name, parameter in parameters.items() if parameter is base), None)
+        return name is None or self.capture.weights.is_trained(name)

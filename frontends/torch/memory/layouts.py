@@ -1,0 +1,167 @@
+"""In which order the elements of tensors lie in memory, where that decides what a call does.
+
+``x.view(-1)`` is refused and ``x.reshape(-1)`` makes a copy where two axes that become one do not lie behind each other. Other frameworks
+have no strides, so the recording holds only for arguments that lie in memory as these do. Where slices and permutations of the function
+itself decide, and a write shows whether there is a copy, it holds for these sizes. A view of the function's own slices that torch would
+refuse at other sizes only gives there what a copy would give: to tie all views to sizes would record one in thirty models again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+
+from ....ir.graph import Graph, Node, Value
+from ....passes.aliases import Aliases
+from ..basics import kinds
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+VIEWS_ONLY = frozenset({"view", "view_as", "unflatten", "view_as_complex"})  # refused where only a copy would do
+# Calls whose result is in row-major order, whatever comes in.
+_ROW_MAJOR = frozenset(
+    {
+        "linear",
+        "embedding",
+        "layer_norm",
+        "softmax",
+        "log_softmax",
+        "contiguous",
+        "mm",
+        "bmm",
+        "addmm",
+        "baddbmm",
+        "gather",
+        "one_hot",
+        "repeat",
+        "tile",
+    }
+)
+# Views that are in row-major order where the tensor is.
+_KEEPS_ORDER = frozenset({"view", "view_as", "reshape", "flatten", "ravel", "unflatten", "unsqueeze", "squeeze", "detach", "reshape_as"})
+
+
+class Layouts:
+    """What is known of the layouts of the values of one recording."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture: Capture | None = capture
+        self._follows_inputs: set[Value] = set()
+        self._other: set[Value] = set()  # not, or not for all sizes, in row-major order where the inputs are
+        self._operands: set[Value] = set()  # x.contiguous() that is x itself
+
+    def add_input(self, value: Value, tensor: torch.Tensor) -> None:
+        """An argument, or an array of a place."""
+        self._follows_inputs.add(value)
+        if not _is_row_major(tensor):
+            self._other.add(value)
+
+    def follow(self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]) -> None:
+        """The layouts of what a call of ``operands`` made; and what it relies on, where it is refused for other layouts."""
+        views, is_fresh = node.facts.get("views", {}), key in _ROW_MAJOR
+        follows = not is_fresh and not self._follows_inputs.isdisjoint(node.uses)
+        is_other = not is_fresh and not self._other.isdisjoint(node.uses)
+        in_order = all(map(_is_in_order, operands))
+        for index, (tensor, value) in enumerate(zip(made, node.outputs)):
+            if follows:
+                self._follows_inputs.add(value)
+            is_made = index not in views and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
+            turns = not is_fresh and index in views and key not in _KEEPS_ORDER
+            if is_other and not is_made or not _is_row_major(tensor) or turns:
+                self._other.add(value)
+            if any(tensor is operand for operand in operands):
+                self._operands.add(value)
+        if key in VIEWS_ONLY and node.outputs and joins_axes(node):
+            self._rely_on(node.uses[0], node)
+
+    def rely_on_copies(self, graph: Graph) -> None:
+        """Where a write shows whether ``x.reshape(-1)`` was a view or a copy, which it was is relied on."""
+        aliases = Aliases(graph)
+        if not aliases.written:
+            return
+        for place, node in enumerate(graph.nodes):
+            key = node.facts["key"]
+            is_operand = not self._operands.isdisjoint(node.outputs)
+            is_either = key in kinds.BY_STRIDES and node.outputs and (key == "contiguous" or joins_axes(node))
+            if is_either and (is_operand and _is_written_later(graph, place, aliases) or _is_shown(graph, place, aliases)):
+                self._rely_on(node.uses[0], node, is_operand)
+
+    def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
+        """The value has the layout that it has now: a recording for torch that makes the same calls need not say so of sizes."""
+        capture = self.capture
+        assert capture is not None
+        if value in self._follows_inputs:
+            capture.note_fact("layout")
+        if value not in self._other or node.facts["key"] in VIEWS_ONLY:  # what is a view here is one at every size, or refused
+            return
+        if in_torch_too or not capture.for_torch:
+            capture.fix_all_sizes(node.origin)
+        else:
+            capture.recorder.graph.notes.setdefault(
+                "source_only",
+                f"{node.origin}: whether this is a view or a copy, which a write shows, depends on sizes; record the function for the other framework from the start",
+            )
+
+
+def joins_axes(node: Node) -> bool:
+    """Whether a change of shape makes one axis of several, as far as the sizes of the recording tell; or changes the type of the elements.
+
+    An axis that is only split, or gets an axis of one element beside it, may have any stride.
+    """
+    source, result = node.uses[0].spec, node.outputs[0].spec
+    if source.dtype != result.dtype:
+        return True
+    wanted = list(result.shape)
+    for size in source.shape:
+        found = wanted.pop(0) if wanted else 0
+        while found < size and wanted and found:
+            found *= wanted.pop(0)
+        if found != size:
+            return True
+    return any(size != 1 for size in wanted)
+
+
+def _is_written_later(graph: Graph, place: int, aliases: Aliases) -> bool:
+    """Whether memory of the call's source or of its result is written to later."""
+    node = graph.nodes[place]
+    written = {aliases.base_of(value) for later in graph.nodes[place + 1 :] for value in later.facts.get("writes", ())}
+    return not written.isdisjoint({aliases.base_of(node.uses[0]), *node.outputs})
+
+
+def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
+    """Whether memory of the call's source or of its result is written to later, and then looked at through the other one."""
+    node = graph.nodes[place]
+    source, made = aliases.base_of(node.uses[0]), set(node.outputs)
+    written: set[bool] = set()  # through the result, or not
+    if source.node is None:
+        return _is_written_later(graph, place, aliases)
+    for later in graph.nodes[place + 1 :]:
+        sides = _sides(later.uses, made, source, aliases)
+        if any((not side) in written for side in sides):
+            return True
+        written |= _sides(later.facts.get("writes", ()), made, source, aliases)
+        made.update(later.outputs[index] for index, viewed in later.facts.get("views", {}).items() if viewed in made)
+    outputs = [item for item in graph.outputs if isinstance(item, Value)]
+    return any((not side) in written for side in _sides(outputs, made, source, aliases))
+
+
+def _sides(values: Iterable[Value], made: set[Value], source: Value, aliases: Aliases) -> set[bool]:
+    """True for a value that is the result or a view of it, False for another one in the memory of the source."""
+    return {value in made for value in values if value in made or aliases.base_of(value) is source}
+
+
+def _is_row_major(tensor: torch.Tensor) -> bool:
+    """Whether the elements lie in memory one after the other; a sparse tensor has no such memory."""
+    return tensor.layout != torch.strided or tensor.is_contiguous()
+
+
+def _is_in_order(tensor: torch.Tensor) -> bool:
+    """Whether no axis lies within one that comes after it: what is computed from such tensors is in row-major order at every size.
+
+    A transposed axis shows even where it has one element; a slice that takes all of this size may lie apart at others, but in order.
+    """
+    strides = [stride for stride in tensor.stride() if stride] if tensor.layout == torch.strided else []
+    return strides == sorted(strides, reverse=True)

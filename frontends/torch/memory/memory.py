@@ -1,0 +1,88 @@
+"""Whose memory a tensor uses: aliases that no call was seen to make, and memory that other code may write to."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from ....errors import TracingError
+from ....ir.graph import Origin, Value
+from ..basics.tensors import storage, version
+from .snapshots import Snapshot
+
+if TYPE_CHECKING:
+    from .written import Written
+
+
+class Memory:
+    """The memory of recorded values, and of tensors that share theirs with code that cannot be seen."""
+
+    def __init__(self) -> None:
+        self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
+        self._outside: list[torch.Tensor] = []
+        self.has_subclasses = False  # whether tensors of other classes were met
+        self._shared: list[tuple[torch.Tensor, int, Snapshot, Origin]] = []
+
+    def note(self, tensor: torch.Tensor, value: Value) -> None:
+        """``value`` stands for ``tensor``."""
+        if has_memory(tensor):
+            memory = tensor.untyped_storage()
+            if memory._cdata not in self._values:  # no other memory takes its identity while the weak reference lives
+                self._values[memory._cdata] = (StorageWeakRef(memory), {})
+            self._values[memory._cdata][1].setdefault(_geometry(tensor), value)
+
+    def values_in(self, tensor: torch.Tensor) -> dict[Any, Value]:
+        """The values that were made in this tensor's memory."""
+        entry = self._values.get(tensor.untyped_storage()._cdata) if has_memory(tensor) else None
+        return entry[1] if entry is not None else {}
+
+    def same(self, tensor: torch.Tensor) -> Value | None:
+        """The value that looks at the same memory in the same way."""
+        return self.values_in(tensor).get(_geometry(tensor))
+
+    def share(self, tensor: torch.Tensor, origin: Origin) -> None:
+        """From now on other code may write to the tensor's memory, which torch does not count."""
+        if has_memory(tensor):
+            self._shared.append((tensor, version(tensor), Snapshot(tensor), origin))
+
+    def comes_from_outside(self, tensor: torch.Tensor) -> None:
+        """A parameter, a buffer or a constant was met."""
+        self._outside.append(tensor)
+
+    def refuse_aliases(self, name: str, written: Written, inputs: Iterable[torch.Tensor | None]) -> None:
+        """``TracingError`` where memory is written to that two arrays from outside share: elsewhere they are two."""
+        held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
+        for owner in written.owners():
+            if any(tensor is not owner and has_memory(tensor) and storage(tensor) == storage(owner) for tensor in held):
+                raise TracingError(
+                    f"{name} writes to memory that two of its arrays share (a weight and its .data, say), which only torch has; pass a copy (clone)"
+                )
+
+    def check(self, name: str, written: Container[int]) -> None:
+        """``TracingError`` where other code has written to memory that was handed to it; ``written`` are the ids of what recorded calls wrote to."""
+        for tensor, number, before, origin in self._shared:
+            if id(tensor) not in written and version(tensor) == number and not before.is_of(tensor):
+                raise TracingError(
+                    f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that {origin} shares with it, "
+                    "which cannot be recorded. Write to the tensor with torch, or pass on a copy (torch.tensor, clone)"
+                )
+
+
+def is_shared(tensor: torch.Tensor) -> bool:
+    """Whether other code may write to the tensor's memory: it came from numpy, or was handed to it."""
+    with torch._C.DisableTorchFunction():
+        return has_memory(tensor) and not tensor.is_inference() and not tensor.untyped_storage().resizable()
+
+
+def has_memory(tensor: torch.Tensor) -> bool:
+    """Whether the tensor has one piece of memory on this machine."""
+    with torch._C.DisableTorchFunction():
+        plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized and not tensor.is_nested
+        return plain and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+
+
+def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())

@@ -1,0 +1,34 @@
+"""Memory that arguments share with each other and with what a function makes of them: where it is written to, later calls must be alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ....errors import TracingError
+from ....ir.graph import Graph
+from ....passes.aliases import Aliases
+from ....tracing.overlap import NO_ARRAY, overlap
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+
+def note_sharing(capture: Capture, graph: Graph) -> None:
+    """Which inputs are one object, and which are written to: these may share memory with no other."""
+    given = [id(tensor) for tensor in capture.input_tensors]
+    graph.notes["same_inputs"] = [
+        given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)
+    ]
+    if capture.count_call_inputs != len(graph.inputs):
+        graph.notes["call_inputs"] = capture.count_call_inputs
+    aliases = Aliases(graph)
+    places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
+    graph.notes["written_inputs"] = places
+    capture.layouts.rely_on_copies(graph)
+    apart = sorted({first for first in graph.notes["same_inputs"] if first != NO_ARRAY})
+    tensors = [tensor for index in apart if (tensor := capture.input_tensors[index]) is not None]
+    if overlap(tensors, [apart.index(graph.notes["same_inputs"][index]) for index in places]):
+        raise TracingError(
+            f"{graph.name} writes to an argument that shares memory with another one, or whose elements share memory (expand, unfold), "
+            "which cannot be recorded; pass a copy of it"
+        )

@@ -1,0 +1,60 @@
+"""Calls that count in memory: ``as_strided``, and steps that were read from a tensor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....sizes import Size, Symbol
+from ..basics.tensors import fills_memory
+from ..numbers.sizes import symbolic
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+
+def stride(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``Tensor.stride``: symbols, but outside of torch those of a view are numbers, for the sizes of now."""
+    value, steps = capture.value(args[0]), args[0].stride()
+    capture.depends_on("layout", args[0])
+    if not capture.recorder.varies(value) or capture.is_weight(value):
+        return function(*args, **kwargs)
+    if not capture.for_torch and value.node is not None and not args[0].is_contiguous():
+        capture.fix_all_sizes()
+        return function(*args, **kwargs)
+    all_steps = tuple(symbolic(Size.of(Symbol(value, axis, step, "stride")), capture.decide) for axis, step in enumerate(steps))
+    dim = args[1] if len(args) > 1 else kwargs.get("dim")
+    return all_steps if dim is None else all_steps[dim]
+
+
+def on_owner(capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """``as_strided`` of a view as that of the tensor whose memory it is, which other frameworks have too.
+
+    Where in the memory the view begins depends on sizes: from here on they are what they are now.
+    """
+    tensor, size, step, *rest = args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
+    offset = rest[0] if rest else kwargs.get("storage_offset")
+    owner = tensor if fills_memory(tensor) else _owner(capture, tensor)
+    if owner is None:
+        return args, kwargs
+    capture.depends_on("layout", owner)
+    if offset is not None:
+        capture.depends_on("storage_offset", owner)
+    if owner is tensor:
+        return args, kwargs
+    capture.fix_all_sizes()
+    return (owner, size, step, tensor.storage_offset() if offset is None else offset), {}
+
+
+def _owner(capture: Capture, tensor: torch.Tensor) -> torch.Tensor | None:
+    """The recorded tensor whose elements, in row-major order, are the memory of a view."""
+    if tensor.is_conj() or tensor.is_neg():
+        return None
+    for (dtype, shape, steps, offset), value in capture.memory.values_in(tensor).items():
+        if dtype == tensor.dtype and offset == 0:
+            owner = tensor.as_strided(shape, steps, 0)
+            if fills_memory(owner):
+                capture.recorder.track(owner, value)
+                return owner
+    return None

@@ -1,0 +1,56 @@
+"""What a recorded function writes to: arrays from outside hold afterwards what they held before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....trees import iterate_structure
+from ..basics import reads
+from ..basics.names import is_in_place
+from .pasts import Past
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+
+class Written:
+    """The arrays from outside of a function that its calls write to; ``id(tensor) in written`` for these."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture: Any = capture
+        self._saved: dict[int, Past] = {}
+
+    def __contains__(self, identity: object) -> bool:
+        return identity in self._saved
+
+    def owners(self) -> list[torch.Tensor]:
+        """The arrays."""
+        return [past.tensor for past in self._saved.values()]
+
+    def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Before a call that may write to its arguments."""
+        targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []
+        targets += [kwargs["out"]] if kwargs.get("out") is not None else []
+        for position, keyword in reads.WRITTEN_ARGUMENTS.get(key, ()):
+            targets.append(args[position] if position < len(args) else kwargs.get(keyword))
+        for tensor in iterate_structure(targets):
+            if isinstance(tensor, torch.Tensor):
+                self._save(tensor)
+
+    def _save(self, tensor: torch.Tensor) -> None:
+        """Keeps what an array from outside of the function holds before anything is written to it, or to a view of it."""
+        recorder = self.capture.recorder
+        owner = recorder.kept(recorder.base_of(self.capture.value(tensor)))
+        if owner is not None and id(owner) not in self._saved:
+            self._saved[id(owner)] = self.capture.run(lambda: Past(owner), (), {})
+
+    def restore(self) -> None:
+        """Puts everything back."""
+        for past in reversed(self._saved.values()):  # two arguments may share memory
+            past.restore()
+
+    def forget(self) -> None:
+        """Drops every reference to arrays."""
+        self._saved.clear()

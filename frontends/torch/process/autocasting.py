@@ -1,0 +1,83 @@
+"""Calls under ``torch.autocast``, which casts below torch's public functions: recorded with their casts written out.
+
+What autocast does to a call is found by trial: the call is made once as it is, and again without autocast on operands that are left alone, cast to
+the lower dtype, or cast to float32. The first trial that gives the very same bits is what is recorded. A call that none explains
+(it consists of several that autocast treats in different ways) is recorded kernel by kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....trees import iterate_structure, map_structure
+from ..basics import kinds, reads
+from ..basics.names import is_in_place
+from ..memory.snapshots import elements_of
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+_CAST = (torch.float32, torch.float16, torch.bfloat16)  # float64 is left alone
+Cast = Callable[[Any], Any]
+
+
+def device_under_autocast(operands: list[torch.Tensor]) -> str:
+    """The kind of device of the operands where autocast is on for it; empty otherwise."""
+    if not torch._C._is_any_autocast_enabled():
+        return ""
+    device = operands[0].device.type if operands else "cpu"
+    return device if torch.is_autocast_enabled(device) else ""
+
+
+def record_cast(capture: Capture, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any], device: str) -> Any:
+    """The call as it is made under autocast, recorded without."""
+
+    def recorded(cast: Cast) -> Any:
+        with torch.autocast(device, enabled=False):
+            with capture:
+                cast_args, cast_kwargs = map_structure(cast, (args, kwargs))
+            return capture.record_call(function, name, key, cast_args, cast_kwargs)
+
+    if is_in_place(key) or kwargs.get("out") is not None or key in reads.WRITTEN_ARGUMENTS or key in kinds.CUT:
+        return recorded(_unchanged)  # autocast does not touch calls that write
+    state = torch.get_rng_state()
+    expected = capture.run(function, args, kwargs)
+    after = torch.get_rng_state()
+    for cast in (_unchanged, _to(torch.get_autocast_dtype(device)), _to(torch.float32)):
+        torch.set_rng_state(state)
+        if _gives(capture, function, map_structure(cast, (args, kwargs)), device, expected):
+            torch.set_rng_state(state)
+            return recorded(cast)
+    torch.set_rng_state(state)
+    result = function(*args, **kwargs)  # its kernels, casts among them, come to the recording one by one
+    torch.set_rng_state(after)
+    return result
+
+
+def _unchanged(item: Any) -> Any:
+    return item
+
+
+def _to(dtype: torch.dtype) -> Cast:
+    return lambda item: item.to(dtype) if isinstance(item, torch.Tensor) and item.dtype in _CAST and item.dtype != dtype else item
+
+
+def _gives(capture: Capture, function: Any, arguments: Any, device: str, expected: Any) -> bool:
+    """Whether the call gives the same without autocast."""
+    args, kwargs = arguments
+    with torch.autocast(device, enabled=False):
+        try:
+            found = capture.run(function, args, kwargs)
+        except RuntimeError:  # operands of different dtypes
+            return False
+    return _bits(found) == _bits(expected)
+
+
+def _bits(result: Any) -> list[Any]:
+    return [
+        (item.dtype, tuple(item.shape), elements_of(item)) if isinstance(item, torch.Tensor) else item
+        for item in iterate_structure((result,))
+    ]

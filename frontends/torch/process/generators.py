@@ -1,0 +1,221 @@
+"""Random state while recording: which calls draw, and what else happens to generators.
+
+torch's public calls are seen; ``torch.manual_seed``, ``set_rng_state`` and the methods of a ``torch.Generator`` are not. They show in the state of the
+generators, which is compared around every call: a state that nothing recorded has led to was seeded, or is one of before.
+Each generator carries a mark in the place of its seed, so that it shows when it is seeded with what it had.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import secrets
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ....errors import TracingError
+from ....ops.registry import ArraySpec
+from ....passes import GeneratorState
+from ....tracing import active
+from ....trees import iterate_structure
+from ..basics.refusals import UnseenDraw
+
+_SEED_BYTES = 8  # the seed stands first in the state of a CPU generator
+_LONGEST_SEED = 1 << 48  # ``seed()`` draws from the operating system, of 53 bits; nobody writes such a number
+_DEFAULT_SEED = torch.Generator().initial_seed()
+SPEC = ArraySpec((), "generator")
+
+
+def is_generator(item: Any) -> bool:
+    """Whether this is a generator of random numbers on the CPU."""
+    return isinstance(item, torch.Generator) and item.device.type == "cpu"
+
+
+class _Followed:
+    """One generator: where it has been."""
+
+    def __init__(self, generator: torch.Generator, is_new: bool) -> None:
+        self.generator, self.before = generator, generator.get_state()
+        self.mark = secrets.randbits(52)
+        if not is_new:
+            self.put_mark()
+        self.points: list[tuple[bytes, int]] = []  # state, number of nodes that were recorded then
+
+    def put_mark(self) -> None:
+        """In the place of its seed."""
+        marked = self.generator.get_state()
+        marked[:_SEED_BYTES] = torch.tensor(list(self.mark.to_bytes(_SEED_BYTES, "little")), dtype=torch.uint8)
+        self.generator.set_state(marked)
+
+    def state(self) -> bytes:
+        """What decides the next numbers."""
+        whole = self.generator.get_state()
+        # Straight from its memory: numpy() is seen by every mode of a recording, and takes a hundred times as long there.
+        return ctypes.string_at(whole.data_ptr() + _SEED_BYTES, whole.nbytes - _SEED_BYTES)
+
+
+class Generators:
+    """The default generator, and those that the function can reach."""
+
+    def __init__(self, capture: Any, reachable: Iterable[torch.Generator]) -> None:
+        self.capture = capture
+        self._followed: dict[int, _Followed] = {}
+        self.state_before: Any = None  # of the default generator
+        self._reachable = [torch.default_generator, *filter(is_generator, reachable)]
+        self._lock = threading.RLock()  # another thread may seed the default generator
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """All generators are followed inside of the block, and afterwards as they were before."""
+        spaces, seed = (torch, torch.random), torch.manual_seed
+        with self._lock:
+            for space in spaces:
+                space.manual_seed = self._apart(seed)
+            for generator in self._reachable:
+                self._follow(generator, is_new=False)
+        state = self._followed[id(torch.default_generator)].before
+        self.state_before = GeneratorState(ArraySpec(tuple(state.shape), "uint8"), state)
+        try:
+            yield
+        finally:
+            with self._lock:
+                for space in spaces:
+                    space.manual_seed = seed
+                for followed in self._followed.values():
+                    followed.generator.set_state(followed.before)
+                self._followed = {}
+
+    def _apart(self, seed: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """``torch.manual_seed``, which another thread may call meanwhile: that is no part of the recording."""
+
+        @functools.wraps(seed)
+        def manual_seed(number: Any) -> Any:
+            if active.recording:
+                return seed(number)
+            with self._lock:
+                generator = seed(number)
+                followed = self._followed.get(id(torch.default_generator))
+                if followed is not None:  # the recording may have ended meanwhile
+                    followed.put_mark()
+                    followed.points.append((followed.state(), self._count()))
+            return generator
+
+        return manual_seed
+
+    def _follow(self, generator: torch.Generator, is_new: bool) -> _Followed:
+        if id(generator) not in self._followed:
+            followed = self._followed[id(generator)] = _Followed(generator, is_new)
+            if not is_new:
+                followed.points.append((followed.state(), self._count()))
+        return self._followed[id(generator)]
+
+    def _count(self) -> int:
+        return len(self.capture.recorder.graph.nodes)
+
+    # ------------------------------------------------------------------------------ around calls
+    def before(self, arguments: Any) -> list[_Followed]:
+        """Makes up for what has happened to the generators that a call may draw from, and gives them."""
+        given = [item for item in iterate_structure(arguments) if is_generator(item)]
+        with self._lock:
+            return [self._made_up(generator) for generator in (torch.default_generator, *given)]
+
+    def drew(self, candidates: list[_Followed]) -> bool:
+        """Whether the call that has just been made drew from one of them."""
+        with self._lock:
+            drawn = [followed for followed in candidates if followed.state() != followed.points[-1][0]]
+            for followed in drawn:
+                followed.points.append((followed.state(), self._count() + 1))
+        return bool(drawn)
+
+    def finish(self) -> None:
+        """What has happened to the generators since the last call."""
+        with self._lock:
+            for followed in [one for one in self._followed.values() if one.generator in self._reachable]:
+                self._made_up(followed.generator)
+
+    def _made_up(self, generator: torch.Generator) -> _Followed:
+        is_new = id(generator) not in self._followed
+        followed = self._follow(generator, is_new=True)
+        if is_new:
+            self._record_new(followed)
+        state = followed.state()
+        seeded = generator.initial_seed() != followed.mark
+        if not seeded and state == followed.points[-1][0]:
+            return followed
+        if seeded:
+            self._record_seed(followed, state)
+        else:
+            self._record_return(followed, state)
+        followed.points.append((state, self._count()))
+        return followed
+
+    def is_made(self, item: Any) -> bool:
+        """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where the graph does not run in torch."""
+        if not is_generator(item) or (value := self.capture.recorder.find(item)) is None or value.node is None:
+            return False
+        if not self.capture.for_torch:
+            name = self.capture.recorder.graph.name
+            raise TracingError(
+                f"{name} keeps or gives back a generator of random numbers that it makes, which only torch has; make it outside"
+            )
+        return True
+
+    # ------------------------------------------------------------------------------ as nodes
+    def _node(self, name: str, inputs: tuple[Any, ...], outputs: list[Any], facts: dict[str, Any]) -> Any:
+        origin = self.capture.locator.locate(name, 4)
+        return self.capture.recorder.add_call(name, inputs, {}, origin, outputs, {"key": name.rpartition(".")[2], "random": True, **facts})
+
+    def _record_new(self, followed: _Followed) -> None:
+        node = self._node("torch.Generator", (), [("generator", followed.generator, SPEC)], {})
+        node.facts["result"] = node.outputs[0]
+        self.capture.recorder.keep(followed.generator, node.outputs[0])
+
+    def _record_seed(self, followed: _Followed, state: bytes) -> None:
+        """``manual_seed``, where the state is that of a generator just seeded."""
+        seed = followed.generator.initial_seed()
+        fresh = _Followed(torch.Generator().manual_seed(seed), is_new=True)
+        if fresh.state() != state or (seed >= _LONGEST_SEED and seed != _DEFAULT_SEED):
+            self._refuse("was given a state that cannot be told from its seed" if fresh.state() != state else "was seeded by seed()")
+        followed.put_mark()
+        if followed.generator is torch.default_generator:
+            self._node("torch.manual_seed", (seed,), [], {})
+        else:
+            self._node("torch.Generator.manual_seed", (self._named(followed.generator), seed), [], {})
+
+    def _record_return(self, followed: _Followed, state: bytes) -> None:
+        """The state of an earlier moment was put back: it is kept at that moment, and put back here."""
+        index = next((at for known, at in followed.points if known == state), -1)
+        if index < 0 and followed.generator is torch.default_generator and threading.active_count() > 1:
+            return  # the mark is there, so it was not seeded: it went on, and every draw of this thread is seen
+        if index < 0:
+            self._refuse("was given a state that it never had in the recorded function")
+        whole = followed.generator.get_state()
+        own = followed.generator is not torch.default_generator
+        names = ("torch.Generator.get_state", "torch.Generator.set_state") if own else ("torch.get_rng_state", "torch.set_rng_state")
+        which = (self._named(followed.generator),) if own else ()
+        graph = self.capture.recorder.graph
+        node = self._node(names[0], which, [("state", whole, ArraySpec(tuple(whole.shape), "uint8"))], {})
+        node.facts["result"] = node.outputs[0]
+        self._alive = [*getattr(self, "_alive", []), whole]
+        graph.nodes.remove(node)
+        graph.nodes.insert(index, node)
+        for other in self._followed.values():
+            other.points = [(known, at + (at >= index)) for known, at in other.points]
+        self._node(names[1], (*which, node.outputs[0]), [], {})
+
+    def _named(self, generator: torch.Generator) -> Any:
+        return self.capture.recorder.find(generator) or generator
+
+    def _refuse(self, what: str) -> None:
+        raise UnseenDraw(
+            f"{self.capture.here()}: a random generator {what}, which cannot be recorded. Seed it with manual_seed, or do this outside of the function (another thread may have drawn from it meanwhile)"
+        )
+
+
+def generators_in(held: Iterable[Any]) -> list[torch.Generator]:
+    """The generators among the parts of containers."""
+    return [part for one in held for part in iterate_structure(list(one.before.values())) if is_generator(part)]

@@ -1,0 +1,169 @@
+"""Random numbers of Python and numpy that a torch function draws: the calls are made again before each call of the graph, and give it their numbers."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import random
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....errors import TracingError
+from ....sizes import Size, Symbol
+from ....tracing import active
+from ....tracing.host_random import host_state, restore_host_state, same_host_state
+from ....tracing.places import Draw
+from ....trees import Static, flatten, unflatten
+from ..basics.refusals import UnseenDraw
+from ..numbers.sizes import is_symbolic, symbolic
+from ..numbers.typed import DTYPES, typed
+
+_RANDOM = (
+    "random", "uniform", "triangular", "randint", "randrange", "getrandbits", "betavariate", "expovariate", "gammavariate", "gauss", "lognormvariate",
+    "normalvariate", "vonmisesvariate", "paretovariate", "weibullvariate", "choice", "choices", "sample", "shuffle", "randbytes", "seed",
+)  # fmt: skip
+_NUMPY = (
+    "rand", "randn", "random", "random_sample", "ranf", "sample", "uniform", "normal", "standard_normal", "randint", "choice", "permutation", "shuffle",
+    "beta", "binomial", "exponential", "gamma", "geometric", "laplace", "logistic", "lognormal", "poisson", "multinomial", "multivariate_normal",
+    "dirichlet", "seed", "bytes", "default_rng", "gumbel", "chisquare", "standard_exponential", "standard_gamma", "standard_t", "triangular",
+)  # fmt: skip
+_QUIET = frozenset({"seed"})  # gives nothing and changes no argument
+
+
+class HostDraws:
+    """What a recording has drawn. ``bakes``: the numbers count as constants."""
+
+    def __init__(self, capture: Any, bakes: bool) -> None:
+        self.capture, self.bakes = capture, bakes
+        self.draws: list[Draw] = []
+        self._log: list[Callable[[], Any]] = []  # every draw that was seen, of other threads too, to be made again
+        self._lock = threading.RLock()
+        self.trees: list[Any] = []
+        self._own_randrange = random.randrange
+        self._thread = threading.get_ident()
+
+    @contextmanager
+    def seen(self) -> Iterator[None]:
+        """Inside of the block the functions of both modules are seen; afterwards their generators are as before."""
+        spaces: list[tuple[Any, tuple[str, ...], str]] = [(random, _RANDOM, "random"), (np.random, _NUMPY, "numpy.random")]
+        replaced = [(space, name, getattr(space, name)) for space, names, _ in spaces for name in names if hasattr(space, name)]
+        asked = [(space, "initial_seed", space.initial_seed) for space in (torch, torch.random)]
+        modules = {id(space): module for space, _, module in spaces}
+        for space, name, function in replaced:
+            setattr(space, name, self._watched(f"{modules[id(space)]}.{name}", name, getattr(function, "drawn_from", function)))
+        for space, name, function in asked:
+            setattr(space, name, self._refused("torch.initial_seed", function))
+        with self._lock:
+            states = host_state()
+            self._log.clear()
+        try:
+            yield
+            self._check_state(states)
+        finally:
+            with self._lock:
+                for space, name, function in (*replaced, *asked):
+                    setattr(space, name, function)
+                restore_host_state(states)
+
+    def _check_state(self, before: Any) -> None:
+        """What was drawn is what was seen: the same calls from the state of before lead to the state of now. Other threads wait meanwhile.
+
+        ``setstate`` is not watched, since torch's compiler calls it to put back what it has drawn itself: one that matters shows here.
+        """
+        if self.bakes:
+            return
+        with self._lock:
+            now = host_state()
+            restore_host_state(before)
+            for draw in self._log:
+                draw()
+            reached = host_state()
+        if not same_host_state(now, reached):
+            raise UnseenDraw(
+                f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that cannot be recorded (by a function imported from "
+                "its module before, or inside of another library). Call it through its module, or use torch's random functions"
+            )
+
+    def _refused(self, whole: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def refused(*args: Any, **kwargs: Any) -> Any:
+            if not active.recording:
+                return function(*args, **kwargs)
+            raise TracingError(f"{self._place(whole)}: the seed of the moment would become a constant. Pass it as an argument")
+
+        return refused
+
+    def _place(self, whole: str) -> Any:
+        self.capture.call = whole
+        return self.capture.locator.locate(whole, 3)
+
+    def _watched(self, whole: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def drawn(*args: Any, **kwargs: Any) -> Any:
+            if not active.recording and threading.get_ident() != self._thread:
+                return self._draw_apart(function, args, kwargs)
+            if not active.recording or self.bakes or not self._is_users():
+                return function(*args, **kwargs)
+            return self._draw(whole, name, function, args, kwargs)
+
+        drawn.drawn_from = function  # type: ignore[attr-defined]
+        return drawn
+
+    def _draw_apart(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What another thread draws is no part of the recording, but it moves the generators, too."""
+        with self._lock:
+            try:
+                again = functools.partial(function, *copy.deepcopy(args), **copy.deepcopy(kwargs))  # shuffle changes its argument
+            except Exception:
+                return function(*args, **kwargs)
+            self._log.append(again)
+            return function(*args, **kwargs)
+
+    def _is_users(self) -> bool:
+        """Not a call that one of these functions makes of another."""
+        return sys._getframe(2).f_globals.get("__name__") != "random"
+
+    def _draw(self, whole: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
+        if name == "default_rng":
+            if args or kwargs:
+                return function(*args, **kwargs)
+            self._refuse(whole, "is seeded by the operating system")
+        if name == "shuffle":
+            self._refuse(whole, "changes its argument")
+        if name == "choice" and whole.startswith("random."):
+            return args[0][self._draw("random.randrange", "randrange", self._own_randrange, (len(args[0]),), {})]
+        space = random if whole.startswith("random.") else np.random
+        draw = Draw(whole, lambda: _number(getattr(space, name)(*args, **kwargs)))  # as it is then: another thread may be recording
+        with self._lock:
+            self._log.append(lambda: function(*args, **kwargs))
+            held = _number(function(*args, **kwargs))
+        leaves, tree = flatten(held, lambda item: type(item) in DTYPES)
+        if (
+            isinstance(tree, Static)
+            and held is not None
+            or any(hasattr(item, "dtype") for item in (held if isinstance(held, (list, tuple)) else [held]))
+        ):
+            self._refuse(whole, f"gives {type(held).__name__} objects; only numbers can be inputs of a graph")
+        self.draws.append(draw)
+        self.trees.append(typed(tree, iter(leaves)))
+        return unflatten(tree, [self._symbol(name, leaf) for leaf in leaves])
+
+    def _symbol(self, name: str, leaf: Any) -> Any:
+        value = self.capture.add_number(name, leaf)
+        return symbolic(Size.of(Symbol(value, 0, leaf, "item")), self.capture.decide)
+
+    def _refuse(self, whole: str, why: str) -> None:
+        raise TracingError(f"{self._place(whole)}: {whole} {why}, so what it draws cannot be recorded. Use torch's random functions")
+
+
+def _plain(item: Any) -> Any:
+    return item.node.guard_float() if isinstance(item, torch.SymFloat) else int(item) if is_symbolic(item) else item
+
+
+def _number(item: Any) -> Any:
+    return item.item() if isinstance(item, np.generic) else item

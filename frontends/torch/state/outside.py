@@ -1,0 +1,97 @@
+"""What torch code refers to outside of its arguments: what belongs to a module, and memory whose writes nobody counts."""
+
+from __future__ import annotations
+
+import array
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn.modules import module as modules
+from torch.utils.hooks import RemovableHandle
+
+from ....tracing import Reach, facts_outside
+from ....tracing.conjunction import Fact
+from ....tracing.outside import Free
+from ....tracing.versions import dicts_of_attribute
+from ..basics.arguments import is_array
+from ..memory.memory import is_shared
+from ..memory.snapshots import elements_of
+
+_INTERNAL = ("torch", "numpy", "jax", "jaxlib", "graph_compiler")
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
+
+
+def outside_of(objects: Iterable[Any], free: Free) -> list[Fact]:
+    """What these callables refer to: closures, globals, attributes, hooks, the children of modules."""
+    reach = Reach(objects, _INTERNAL, _is_leaf, _parts, _HIDDEN)
+    hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
+    classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
+    forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]
+    found = facts_outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), _contents, free)
+    return [*hooks.facts(), *forwards, *found]
+
+
+def _is_torchs(cls: type) -> bool:
+    return cls.__module__.startswith("torch.")
+
+
+def _is_leaf(item: Any) -> bool:
+    return is_array(item) or isinstance(item, (torch.jit.ScriptModule, torch.Generator))
+
+
+def _parts(item: Any) -> list[Any]:
+    if not isinstance(item, torch.nn.Module) or "_modules" not in vars(item):
+        return []
+    return [type(item).forward, *item._modules.values(), *(hook for name in _HOOKS for hook in vars(item)[name].values())]
+
+
+def _forward(cls: type[torch.nn.Module]) -> list[Fact]:
+    fact = Fact("{}.forward is {}", (cls, cls.forward), f"forward of {cls.__name__}")
+    return [fact._replace(of=held) for held in dicts_of_attribute(cls, "forward")] or [fact]
+
+
+def _of_module(module: torch.nn.Module) -> Iterator[Fact]:
+    own, name = vars(module), type(module).__name__
+    if children := own["_modules"]:
+        yield Fact("[*{}.values()] == {}", (children, [*children.values()]), f"a child of a {name}", children)
+    elif own["_parameters"]:
+        yield Fact("{}.__class__ is {}", (module, type(module)), f"the class of a {name}", class_of=module)
+    if "forward" not in own:
+        yield Fact("'forward' not in {}", (own,), f"forward of a {name}", own)
+
+
+def _contents(item: Any) -> bytes | None:
+    """The elements of memory whose writes torch does not count."""
+    if isinstance(item, np.ndarray):
+        return item.tobytes()
+    if isinstance(item, (bytearray, array.array)):
+        return bytes(item)
+    return elements_of(item) if isinstance(item, torch.Tensor) and is_shared(item) else None
+
+
+class Hooks:
+    """The hooks of modules, and those of all modules. torch numbers every hook that is registered anywhere: where the number is as it was,
+    only the modules that had hooks need to be looked at."""
+
+    def __init__(self, owners: list[torch.nn.Module]) -> None:
+        places = [vars(owner)[name] for owner in owners for name in _HOOKS if name in vars(owner)]
+        self._places = [modules._global_forward_hooks, modules._global_forward_pre_hooks, *places]
+        self._before = [list(hooks.values()) for hooks in self._places]
+        self._filled = [(hooks, before) for hooks, before in zip(self._places, self._before) if before]
+        self._number = [RemovableHandle.next_id]
+
+    def hold(self) -> bool:
+        """Whether the same hooks are registered, though others were since."""
+        if [list(hooks.values()) for hooks in self._places] != self._before:
+            return False
+        self._number[0] = RemovableHandle.next_id
+        return True
+
+    def facts(self) -> list[Fact]:
+        """Checked before each call."""
+        what = "a hook of a module"
+        number = Fact("({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what)
+        return [number, *(Fact("list({}.values()) == {}", pair, what) for pair in self._filled)]

@@ -1,0 +1,270 @@
+"""Where torch keeps weights and buffers, and what they are called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+
+from ....errors import GuardFailed
+from ....tracing.conjunction import conjunction
+from ....tracing.originals import original_of
+from ..basics.dtypes import dtype_name
+from ..basics.tensors import spec_of
+from ..memory.watching import Watch
+from .keeping import own, write
+from .versions import versions_of
+
+
+class LiveTensors:
+    """Called, the tensors that modules hold under these names at the moment: the very dict of before while none was replaced.
+
+    ``current`` are those of the last ``refresh``. Both raise ``GuardFailed`` where one was taken away, or replaced by one of another shape or type.
+    """
+
+    def __init__(self, holders: dict[str, tuple[dict[str, Any], str]]) -> None:
+        self._holders = holders
+        self.dicts = [held for held, _ in holders.values()]
+        self.is_counted = all(isinstance(held, dict) for held in self.dicts)  # not those of scripted modules
+        self.current = {name: held[key] for name, (held, key) in holders.items()}
+        self._specs = {name: spec_of(tensor) for name, tensor in self.current.items()}
+
+    def __call__(self) -> dict[str, Any]:
+        if not self.is_counted or not self._is_fresh():
+            self.refresh()
+        return self.current
+
+    @functools.cached_property
+    def _is_fresh(self) -> Callable[[], bool]:
+        return conjunction([], versions_of, [self])
+
+    def refresh(self) -> None:
+        """Reads them again."""
+        now = {name: _held(held, key) for name, (held, key) in self._holders.items()}
+        new = [name for name, tensor in now.items() if tensor is not self.current[name]]
+        self._check({name: now[name] for name in new})
+        if new:
+            self.current = now
+
+    def _check(self, tensors: Mapping[str, Any]) -> None:
+        for name, tensor in tensors.items():
+            if not isinstance(tensor, torch.Tensor) or spec_of(tensor) != self._specs[name]:
+                raise GuardFailed(f"{name} was replaced by something of another shape or type")
+
+    def watch(self, names: Iterable[str]) -> Watch:
+        """A watch over the tensors that have these names now. ``GuardFailed`` where one has become one of another shape or type."""
+        watched = {name: self.current[name] for name in names}
+        self._check(watched)
+        return Watch(watched.values())
+
+
+class Weights:
+    """Parameters and buffers reachable from a callable, by name, and the modules by path.
+
+    Of a module: its own names, as in ``state_dict`` (tied weights once, under the first name). Of another callable: those of the
+    modules it refers to (bound object, closure, globals it names, defaults, partial arguments) or is ``given``, behind the variable's name.
+    """
+
+    def __init__(self, function: Any, given: Iterable[tuple[str, Any]] = ()) -> None:
+        self._names: dict[int, tuple[torch.Tensor, str]] = {}
+        self._holders: dict[str, tuple[dict[str, Any], str]] = {}
+        self._fleeting: set[str] = set()
+        self.ties: list[tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]] = []  # weights in two places: name, both places
+        self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
+        self.function = function
+        self._roots = list(_roots(function))
+        self._held: set[int] = set()
+        self.given = [item for _, item in given]
+        self._roots += [(name, item) for name, item in given if not isinstance(item, type)]
+        for prefix, module in (*_modules_of(function), *((name, item) for name, item in given if isinstance(item, torch.nn.Module))):
+            self._add(prefix, module)
+
+    def _add(self, prefix: str, root: torch.nn.Module) -> None:
+        for path, module in root.named_modules(remove_duplicate=False):
+            whole = ".".join(filter(None, (prefix, path)))
+            self._paths.setdefault(id(module), (module, whole))
+            for held in (module._parameters, module._buffers):
+                self._held.add(id(held))
+                for key, tensor in held.items():
+                    if tensor is not None and id(tensor) in self._names:
+                        self._note_tie(self._names[id(tensor)][1], held, key)
+                    elif tensor is not None:
+                        name = f"{whole}.{key}" if whole else key
+                        self._names[id(tensor)] = (tensor, name)
+                        self._holders[name] = (held, key)
+                        if key in getattr(module, "_non_persistent_buffers_set", ()):
+                            self._fleeting.add(name)
+
+    def _note_tie(self, name: str, held: Any, key: str) -> None:
+        """A weight that has its name from another place; the same module may be met under two paths."""
+        first = self._holders[name]
+        if isinstance(held, dict) and not (held is first[0] and key == first[1]):  # a scripted module has another object each time
+            self.ties.append((name, first, (held, key)))
+
+    def name_of(self, tensor: torch.Tensor) -> str | None:
+        """The name of a parameter or buffer, or None."""
+        entry = self._names.get(id(tensor))
+        return entry[1] if entry is not None and entry[0] is tensor else None
+
+    def holds(self, container: Any) -> bool:
+        """Whether this is a dict of parameters or buffers of one of the modules."""
+        return id(container) in self._held
+
+    def knows(self, name: str) -> bool:
+        """Whether this is the name of a parameter or buffer."""
+        return name in self._holders
+
+    def is_persistent(self, name: str) -> bool:
+        """Whether the name is one of ``state_dict``: not that of a non-persistent buffer."""
+        return name not in self._fleeting
+
+    def live(self, names: Iterable[str]) -> LiveTensors:
+        """A function that gives the tensors that the modules hold under these names at the moment."""
+        return LiveTensors({name: self._holders[name] for name in names})
+
+    def holder_of(self, name: str) -> tuple[dict[str, Any], str]:
+        """The dict that holds a parameter, and its key there: reading it gives the parameter of the moment."""
+        return self._holders[name]
+
+    def rebind(self, name: str, tensor: torch.Tensor) -> None:
+        """Puts another tensor in the place of a buffer."""
+        holder, key = self._holders[name]
+        holder[key] = tensor
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """While a recording runs a module and puts it back afterwards, no recording of another thread does the same."""
+        with ExitStack() as held:
+            for module in sorted(self.modules(), key=id):
+                held.enter_context(_lock_of(module))
+            yield
+
+    def leave(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
+        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new tensor of them in its place; the tensor that is there then."""
+        holder, key = self._holders[name]
+        held: torch.Tensor = _held(holder, key)
+        if not rebound:
+            write(held, elements)
+            return held
+        holder[key] = made = own(elements, dtype_name(held.dtype))
+        return made
+
+    def roots(self) -> list[tuple[str, Any]]:
+        """What the callable can reach and change, by name: its modules, closure, globals, defaults and bound object."""
+        return self._roots
+
+    def buffers(self) -> list[torch.Tensor]:
+        """All tensors that are no trainable parameters, as the modules hold them now."""
+        held = (_held(holder, key) for holder, key in self._holders.values())
+        return [tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)]
+
+    def trained(self) -> list[torch.Tensor]:
+        """The parameters, as the modules hold them now."""
+        held = (_held(holder, key) for holder, key in self._holders.values())
+        return [tensor for tensor in held if isinstance(tensor, torch.nn.Parameter)]
+
+    def is_trained(self, name: str) -> bool:
+        """Whether the name is that of a parameter, not of a buffer."""
+        holder, key = self._holders[name]
+        return isinstance(_held(holder, key), torch.nn.Parameter)
+
+    def set_training(self, mode: bool) -> None:
+        """``train(mode)`` of all modules."""
+        for module in self.modules():
+            module.train(mode)
+
+    def path_of(self, module: Any) -> str | None:
+        """The path of a module, or None."""
+        entry = self._paths.get(id(module))
+        return entry[1] if entry is not None and entry[0] is module else None
+
+    def modules(self) -> list[torch.nn.Module]:
+        """All modules found."""
+        return [module for module, _ in self._paths.values()]
+
+
+_locks: weakref.WeakKeyDictionary[torch.nn.Module, threading.RLock] = weakref.WeakKeyDictionary()
+_making_locks = threading.Lock()
+
+
+def _lock_of(module: torch.nn.Module) -> Any:
+    with _making_locks:
+        return _locks.setdefault(module, threading.RLock())
+
+
+def _held(holder: Any, key: str) -> Any:
+    """What a module holds; a scripted module has something like a dict, which has no ``get``."""
+    return holder.get(key) if isinstance(holder, dict) else dict(holder.items()).get(key)
+
+
+def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
+    if isinstance(function, torch.nn.Module):
+        yield "", function
+        yield from _compiled_parts(function)
+        return
+    for name, item in _referenced(function):
+        if isinstance(item, torch.nn.Module):
+            yield name, item
+        elif isinstance(item, (types.FunctionType, functools.partial)) and item is not function:
+            yield from ((f"{name}.{inner}", module) for inner, module in _modules_of_shallow(item))
+
+
+def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
+    """Modules that were compiled by themselves, and are attributes of a module."""
+    for path, module in root.named_modules():
+        for name, item in vars(module).items():
+            if isinstance(original := original_of(item), torch.nn.Module) and original is not item:
+                yield f"{path}.{name}".lstrip("."), original
+
+
+def _modules_of_shallow(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
+    return ((name, item) for name, item in _referenced(function) if isinstance(item, torch.nn.Module))
+
+
+def _referenced(function: Any) -> Iterator[tuple[str, Any]]:
+    """Named objects that a callable refers to; of what was compiled, the original."""
+    return ((name, original_of(item)) for name, item in _referenced_as_is(function))
+
+
+def _referenced_as_is(function: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(function, functools.partial):
+        yield from ((f"argument_{i}", item) for i, item in enumerate(function.args))
+        yield from function.keywords.items()
+        function = function.func
+        if isinstance(function, torch.nn.Module):
+            yield "function", function
+    bound = getattr(function, "__self__", None)
+    if bound is not None and not isinstance(bound, types.ModuleType):
+        yield "", bound
+        yield from vars(bound).items() if hasattr(bound, "__dict__") and not isinstance(bound, torch.nn.Module) else ()
+    elif hasattr(function, "__dict__") and not isinstance(function, (types.FunctionType, types.MethodType)):
+        yield from vars(function).items()
+        function = type(function).__call__
+    plain = inspect.unwrap(getattr(function, "__func__", function))
+    if isinstance(plain, types.FunctionType):
+        yield from _variables(plain)
+
+
+def _roots(function: Any) -> Iterator[tuple[str, Any]]:
+    """What a callable is made of: the object it is or belongs to, partial arguments, what it refers to."""
+    bound = getattr(function, "__self__", None)
+    own = function if not isinstance(function, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)) else bound
+    if own is not None and not isinstance(own, (types.ModuleType, type, functools.partial)):
+        yield type(own).__name__, own
+    yield from ((name, item) for name, item in _referenced(function) if not isinstance(item, (types.ModuleType, type)))
+
+
+def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        if cell.cell_contents is not function:
+            yield name, cell.cell_contents
+    yield from ((name, function.__globals__[name]) for name in function.__code__.co_names if name in function.__globals__)
+    parameters = inspect.signature(function).parameters.values()
+    yield from ((p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty)

@@ -1,0 +1,220 @@
+"""State outside of the arguments: places that a recorded function changes become inputs and outputs of its graph.
+
+Which places these are is found by recording: what has changed afterwards is state, and the function is recorded again with it as input.
+Everything is put back after each recording; the first call of the graph changes the places as the original would have done.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....errors import TracingError
+from ....ir.graph import Effect
+from ....passes.aliases import Aliases
+from ....sizes import Size, Symbol
+from ....tracing.outside import Free
+from ....tracing.places import Place, Replaced
+from ....tracing.places import State as RecordedState
+from ....tracing.roots import reach
+from ....tracing.updates import Containers
+from ....tracing.world import COMPILED, MISSING, ORDER, Change, Held, Names, World, is_whole
+from ....trees import Branch, Fixed, Tree, flatten, unflatten
+from ..basics.arguments import is_array, opens, to_tensor
+from ..basics.tensors import storage
+from ..memory.memory import is_shared
+from ..numbers.sizes import expression_of, is_symbolic, symbolic
+from ..numbers.typed import DTYPES, typed
+from .parameters import Weights
+
+# Of a module: what holds no state of the forward pass, or what other means look after.
+_BOOKKEEPING = frozenset({
+    "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", "_non_persistent_buffers_set",
+})  # fmt: skip
+
+
+class State:
+    """What a function can reach before a recording, and the ``places`` that are known to be state."""
+
+    def __init__(self, weights: Weights, places: Sequence[Place] = (), stateful: Sequence[Any] = (), numbers: bool = True) -> None:
+        for name, root in weights.roots():
+            if isinstance(root, Iterator) and not isinstance(root, torch.Tensor):
+                raise TracingError(
+                    f"{name} is an iterator outside of the recorded function: what the function takes from it cannot be recorded. Pass it as an argument"
+                )
+        modules = [(weights.path_of(module) or "", module) for module in weights.modules()]
+        objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
+        code = reach([weights.function, *filter(callable, weights.given), *dict.fromkeys(type(module) for module in weights.modules())])
+        self.world = World(
+            (*modules, *((type(item).__name__, item) for item in stateful), *objects, *code), _BOOKKEEPING, (*weights.modules(), *stateful)
+        )
+        self.weights, self.places, self._numbers = weights, tuple(places), numbers
+        self._trees: tuple[Tree, ...] = ()
+        self.values: tuple[Any, ...] = ()
+        self.nested: frozenset[int] = frozenset()
+        self.replaced: list[Replaced] = []
+
+    # ------------------------------------------------------------------------------ before
+    def enter(self, capture: Any) -> tuple[Any, ...]:
+        """The arrays and numbers in the known places become inputs; the places hold what stands for them in the recording."""
+        trees: list[Tree] = []
+        values: list[Any] = []
+        for place in self.places:
+            tree, value = self._input(capture, place)
+            trees.append(tree)
+            values.append(value)
+        self.values, self._trees = tuple(values), tuple(trees)
+        return self.values
+
+    def _input(self, capture: Any, place: Place) -> tuple[Tree, Any]:
+        held = place.read()
+        has_numbers = self._numbers and not place.whole and (isinstance(held, tuple) or type(held) in DTYPES)
+        leaves, tree = flatten(held, lambda item: is_array(item) or has_numbers and type(item) in DTYPES, opens)
+        name = place.name.replace("self.", "") or "state"
+        inputs = [_number(capture, name, leaf) if type(leaf) in DTYPES else _array(capture, name, leaf) for leaf in leaves]
+        if any(new is not old for new, old in zip(inputs, leaves)):
+            place.write(unflatten(tree, inputs))
+            held = place.read()
+        return typed(tree, iter(leaves)), held
+
+    # ------------------------------------------------------------------------------ after
+    def finish(self, capture: Any, containers: Containers) -> list[Place]:
+        """What has become of the places. Places that are state and were not known are given back: with them it has to be recorded again."""
+        known = {place.identity for place in self.places}
+        found: dict[tuple[int, Any], Place] = {}
+        for change in list(self.world.changes()):
+            if isinstance(change.key, str) and change.key.startswith(COMPILED):
+                continue
+            place = _place_of(change)
+            self._refuse_shared(capture, change)
+            if place.identity in known or containers.holds(change.held.item):
+                continue
+            if self._is_buffer(capture, change):
+                name = self.weights.name_of(change.before) or ""
+                capture.recorder.graph.effects.append(Effect("buffer", name, capture.value(change.now)))
+            else:
+                found.setdefault(place.identity, place)
+        for place in self._written(capture):
+            if place.identity not in known and not containers.holds(place.held.item):
+                found.setdefault(place.identity, place)
+        self._note_replaced(capture, containers)
+        return list(found.values())
+
+    def _written(self, capture: Any) -> Iterator[Place]:
+        """The places of arrays that were taken for constants, and that the function writes to. ``TracingError`` for one that is nowhere."""
+        arrays, alone = _constants_written(capture)
+        entries = ((held, key, part) for held in self.world.held for key, item in held.before.items() for part in _parts(item))
+        placed = [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []
+        for held, key, identity in placed:
+            if identity in alone:
+                yield _place_at(held, key)
+        for identity in arrays.keys() - {identity for _, _, identity in placed}:
+            if not capture.for_torch or is_shared(arrays[identity]):
+                raise TracingError(
+                    f"{capture.recorder.graph.name} writes to a tensor of the shape {list(arrays[identity].shape)} that comes from outside of torch, or is kept where nobody "
+                    "finds it, so what it holds at the next call is not known. Write to a copy (clone), or name the object that holds it with stateful="
+                )
+
+    def _refuse_shared(self, capture: Any, change: Change) -> None:
+        """numpy writes to memory that the recording has met as a tensor: what the tensor held, and when, is not known."""
+        if not isinstance(change.held.item, np.ndarray):
+            return
+        for _, tensor in capture.recorder.graph.constants.values():
+            if is_shared(tensor) and np.shares_memory(tensor.detach().numpy(), change.held.item):
+                raise TracingError(
+                    f"{capture.recorder.graph.name}: {change.held.name}, an array of numpy, is written to by the function and read by torch, which cannot be "
+                    "recorded. Keep a tensor instead, and write to it with torch"
+                )
+
+    def _note_replaced(self, capture: Any, containers: Containers) -> None:
+        arrays = capture.rewritten_state()
+        for number, (place, before) in enumerate(zip(self.places, self.values)):
+            now = place.read()
+            rewritten = arrays | _tuples_with(now, arrays)
+            if place.whole and not isinstance(now, (frozenset, Fixed)):
+                continue  # its parts are looked after as those of an argument
+            if not _same(now, before) or id(now) in rewritten:
+                item = MISSING if now is MISSING else containers.place(now, rewritten)
+                self.replaced.append(Replaced(number, item))
+
+    def _is_buffer(self, capture: Any, change: Change) -> bool:
+        """Whether a persistent buffer was replaced by one of the same type, in a model that keeps its own buffers."""
+        was, now = change.before, change.now
+        if not (isinstance(was, torch.Tensor) and isinstance(now, torch.Tensor)) or not self.weights.holds(change.held.item):
+            return False
+        name = self.weights.name_of(was)
+        same = tuple(was.shape) == tuple(now.shape) and was.dtype == now.dtype
+        return name is not None and self.weights.is_persistent(name) and same and not isinstance(was, torch.nn.Parameter)
+
+    def recorded(self, capture: Any, containers: Containers) -> RecordedState:
+        """For the graph."""
+        draws = capture.host_draws
+        tree = Branch(tuple, tuple(range(len(self.places) + len(draws.trees))), (*self._trees, *draws.trees))
+        return RecordedState((*self.places, *draws.draws), tree, tuple(self.replaced), tuple(containers.written.items()))
+
+    def free(self, containers: Containers) -> Free:
+        """Which parts of containers a graph reads anew at each call: the places, and what is inside of them."""
+        kept = [(place, place.held.item.space if isinstance(place.held.item, Names) else place.held.item) for place in self.places]
+        parts = {(id(item), None if place.whole else place.key) for place, item in kept}
+
+        def is_free(item: Any, key: Any) -> bool:
+            return (id(item), key) in parts or (id(item), None) in parts or containers.holds(item)
+
+        return is_free
+
+    def restore(self) -> None:
+        """Puts everything back."""
+        self.world.restore()
+
+
+def _parts(item: Any) -> Iterator[Any]:
+    """An object, and what is in it where it is a tuple, which is no place of its own."""
+    yield item
+    for part in item if isinstance(item, tuple) else ():
+        yield from _parts(part)
+
+
+def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
+    """Identities of the tuples in ``item`` that hold one of these arrays: with another array in it, a tuple is another."""
+    tuples = (part for part in _parts(item) if isinstance(part, tuple))
+    return frozenset(id(part) for part in tuples if any(id(array) in arrays for array in _parts(part)))
+
+
+def _constants_written(capture: Any) -> tuple[dict[int, torch.Tensor], set[int]]:
+    """By identity, and which of them may become inputs: in torch not those that share their memory with another constant."""
+    graph = capture.recorder.graph
+    written = Aliases(graph).written
+    memory = Counter(storage(array) for _, array in graph.constants.values()) if capture.for_torch else Counter[int]()
+    arrays = [array for value, array in graph.constants.values() if value in written]
+    return {id(array): array for array in arrays}, {id(array) for array in arrays if memory[storage(array)] < 2}
+
+
+def _place_of(change: Change) -> Place:
+    return Place(change.held, whole=True) if change.key is ORDER else _place_at(change.held, change.key)
+
+
+def _place_at(held: Held, key: Any) -> Place:
+    return Place(held, whole=True) if is_whole(held.item) else Place(held, key)
+
+
+def _array(capture: Any, name: str, leaf: Any) -> torch.Tensor:
+    tensor: torch.Tensor = capture.arrays.setdefault(id(leaf), leaf if isinstance(leaf, torch.Tensor) else to_tensor(leaf))
+    capture.add_input(name, tensor)
+    return tensor
+
+
+def _number(capture: Any, name: str, leaf: Any) -> Any:
+    value = capture.add_number(name, leaf)
+    return symbolic(Size.of(Symbol(value, 0, leaf, "item")), capture.decide)
+
+
+def _same(now: Any, before: Any) -> bool:
+    if now is before:
+        return True
+    if is_symbolic(now) or is_symbolic(before):
+        return bool(expression_of(now) == expression_of(before)) and type(now) is type(before)
+    return isinstance(now, (frozenset, Fixed)) and now == before

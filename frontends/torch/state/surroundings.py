@@ -1,0 +1,60 @@
+"""What a recording of torch relies on beside the arguments of a call and what the function refers to."""
+
+from __future__ import annotations
+
+import torch
+
+from ....ir.graph import Graph
+from ....passes.aliases import Aliases
+from ....tracing.conjunction import Fact
+from ....tracing.pieces import WHOLE
+from ..memory.memory import has_memory, is_shared
+from ..memory.snapshots import Snapshot
+from ..memory.watching import pieces_of
+from .parameters import Weights
+from .training import reads_unseen
+
+
+def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool) -> list[Fact]:
+    """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, the default dtype, and the grad
+    mode where it matters."""
+    flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
+    written = Aliases(graph).written  # by the graph itself, which reads them at each call
+    captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in written]
+    facts = [_mode(module) for module in flags]
+    facts += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
+    facts += [_unreplaced(name, tensor, *weights.holder_of(name)) for name, tensor in captured if weights.knows(name)]
+    facts += [
+        Fact("{}[{}] is {}[{}]", (*one, *other), f"the weight {name}, which was tied to another,") for name, one, other in weights.ties
+    ]
+    facts += [Fact("{}() is {}", (ask, ask()), what) for ask, what in _SETTINGS]
+    if only_without_grad:
+        facts.append(Fact("not {}()", (torch.is_grad_enabled,), "no_grad, under which it was recorded,"))
+    return facts
+
+
+_SETTINGS = ((torch.get_default_dtype, "the default dtype"), (torch._C._is_any_autocast_enabled, "torch.autocast"))
+
+
+def _mode(module: torch.nn.Module) -> Fact:
+    own, what = vars(module), f"the training flag of a {type(module).__name__} (train() or eval() was called: it)"
+    if "training" in own:
+        return Fact("{}['training'] is {}", (own, own["training"]), what, own)
+    return Fact("{}.training is {}", (module, module.training), what)
+
+
+def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], key: str) -> Fact:
+    return Fact("{}.get({}) is {}", (held, key, tensor), f"the captured tensor {name}", held)
+
+
+def _untouched(name: str, tensor: torch.Tensor) -> list[Fact]:
+    """Nobody has put the tensor upon other memory, nor written to it: with torch, which counts it, or in another way."""
+    what = f"the captured tensor {name}"
+    facts = [Fact("{}.data_ptr() == {}", (tensor, tensor.data_ptr()), what)] if has_memory(tensor) else []
+    facts += [] if tensor.is_inference() else [Fact("{}._version == {}", (tensor, tensor._version), what)]
+    shared = is_shared(tensor)
+    pieces = pieces_of(tensor, whole=shared)
+    if pieces is not None:  # read after the address was compared
+        return [*facts, Fact("{}()", (pieces.same,), what)]
+    is_small = has_memory(tensor) and tensor.numel() * tensor.itemsize <= WHOLE
+    return [*facts, *([Fact("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_small or shared else [])]
