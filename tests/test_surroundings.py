@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler.frontends.torch.state.versions import versions_of  # noqa: E402
 from graph_compiler.tracing.conjunction import Fact, conjunction  # noqa: E402
-from graph_compiler.tracing.versions import VersionsOf, counted, gathered, is_readable, tell, tells  # noqa: E402
+from graph_compiler.tracing.versions import VersionsOf, counted, gathered, is_readable, tell, tells, told  # noqa: E402
 
 FOUND = [versions_of] if versions_of is not None else []
 
@@ -53,10 +53,10 @@ def test_versions_follow_attributes_of_modules(versions_of: VersionsOf) -> None:
         lambda: setattr(module, "forward", None),
         lambda: setattr(module, "__class__", torch.nn.Dropout2d),
     ):
-        seen.append(versions())
-        assert versions() == seen[-1]
+        seen.append(versions.copy())
+        assert versions.now == seen[-1]
         change()
-        assert versions() not in seen
+        assert not any(versions.now == before for before in seen)
 
 
 @pytest.mark.parametrize("versions_of", FOUND)
@@ -91,14 +91,14 @@ def test_a_forward_that_was_replaced_is_seen_where_it_is_inherited_too() -> None
 @pytest.mark.skipif(not is_readable, reason="this Python keeps no versions of dicts in their memory")
 def test_what_is_looked_at_stays_alive() -> None:
     versions = gathered([{"a": 1}], [torch.nn.ReLU()])
-    before = versions()
+    before = versions.copy()
     garbage = [({number: number}, torch.nn.ReLU()) for number in range(1000)]
-    assert versions() == before and len(garbage) == 1000
+    assert versions.now == before and len(garbage) == 1000
 
 
 def test_versions_that_tell_only_of_dicts_are_not_trusted() -> None:
     def of_dicts(dicts: Any, objects: Any) -> Any:
-        return lambda: [dict(one) for one in dicts]
+        return told(lambda: [dict(one) for one in dicts])
 
     assert not tell(of_dicts)
 
@@ -111,7 +111,7 @@ _LOOKS = itertools.count()
 )
 def test_versions_that_miss_changes_or_change_by_themselves_are_not_trusted(version: Any, expected: bool) -> None:
     held = {"n": 0}
-    assert tells(lambda: version(held), (held.update(n=number) for number in range(1, 4))) is expected
+    assert tells(told(lambda: version(held)), (held.update(n=number) for number in range(1, 4))) is expected
 
 
 def test_the_same_number_again_is_no_change() -> None:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .verifying import Verified
 
 log = logging.getLogger("graph_compiler")
-_FITS_NOTHING = Missed("no variant fits")
 
 
 class Graph:
@@ -58,12 +57,7 @@ class Graph:
             return self.pipeline.call_within(args, kwargs)
         known = len(self._variants)
         for variant in self._variants:
-            if not variant.holds():
-                continue
-            leaves = variant.match(args, kwargs)
-            if leaves is None:
-                continue
-            result = variant.run(leaves, args, kwargs)
+            result = variant.attempt(args, kwargs)
             if type(result) is not Missed:
                 return result
         return self._miss(known, args, kwargs)
@@ -72,8 +66,7 @@ class Graph:
         """Records a variant, unless another thread has made one for this call since the first ``known`` were tried."""
         with self._lock:
             for variant in self._variants[known:]:
-                leaves = variant.match(args, kwargs) if variant.holds() else None
-                result = _FITS_NOTHING if leaves is None else variant.run(leaves, args, kwargs)
+                result = variant.attempt(args, kwargs)
                 if not isinstance(result, Missed):
                     return result
             return self._record_and_run(args, kwargs)

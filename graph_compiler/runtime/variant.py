@@ -33,6 +33,9 @@ class Missed:
     problem: Exception | None = None
 
 
+NO_FIT = Missed("the call does not fit")
+
+
 @dataclass
 class Recorded:
     """What a variant was written from: enough to write it for another framework, and to check it.
@@ -89,19 +92,24 @@ class Variant:
         self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
         if not (self.is_random or self._draws or self._changes or self._saves or self.state or self._returns_more or self._numbers):
-            self.run = self._plain_run()  # type: ignore[method-assign]
+            self.attempt = self._plain_attempt()  # type: ignore[assignment,method-assign]
 
-    def _plain_run(self) -> Callable[..., Any]:
-        """:meth:`run` of a graph that only computes: without a look at what it has not."""
-        function, leading, failed = self.function, self._leading, self._failed
+    def _plain_attempt(self) -> Callable[[tuple[Any, ...], Mapping[str, Any]], Any]:
+        """:meth:`attempt` of a graph that only computes: without a look at what it has not, and few objects to fetch."""
+        holds, match, function, leading, failed = self.holds, self.match, self.function, self._leading, self._failed
 
-        def run(leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
+        def attempt(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+            if not holds():
+                return NO_FIT
+            leaves = match(args, kwargs)
+            if leaves is None:
+                return NO_FIT
             try:
                 return function(*leading(), *leaves)
             except Exception as problem:
                 return failed(problem)
 
-        return run
+        return attempt
 
     def _static(self) -> tuple[int, ...]:
         """Positions of the arguments that are numbers from which sizes are computed."""
@@ -161,6 +169,11 @@ class Variant:
         if wanted == ("parameters",):
             return lambda given=None: (parameters() if given is None else given,)
         return lambda given=None: (parameters() if given is None else given, constants)
+
+    def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """The result of a call; :class:`Missed` where the call or the surroundings do not fit, a guard inside does not hold, or it fails."""
+        leaves = self.match(args, kwargs) if self.holds() else None
+        return NO_FIT if leaves is None else self.run(leaves, args, kwargs)
 
     def run(self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
         """The result for array leaves that matched; :class:`Missed` where a guard inside does not hold, or it fails: then nothing was written.

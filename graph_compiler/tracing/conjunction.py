@@ -75,18 +75,19 @@ def _seen_by(versions_of: VersionsOf, facts: list[Fact], followers: Sequence[Fol
     objects = _distinct([fact.class_of for fact in facts if fact.class_of is not None])
     if not dicts and not objects:
         return []
-    entries = _straight(facts)
+    entries, versions = _straight(facts), versions_of(dicts, objects)
     held: list[Any] = [None]
 
-    def hold_still(seen: Any) -> bool:
+    def hold_still() -> bool:
+        seen = versions.copy()  # before the entries are read: what changes meanwhile shows at the next call
         if not entries():
             return False
         for follower in followers:
             follower.refresh()
-        held[0] = seen  # taken before the entries were read: what changes meanwhile shows at the next call
+        held[0] = seen
         return True
 
-    return [Fact("((seen := {}()) == {}[0] or {}(seen))", (versions_of(dicts, objects), held, hold_still))]
+    return [Fact("({} == {}[0] or {}())", (versions.now, held, hold_still))]
 
 
 def _distinct(items: Iterable[Any]) -> list[Any]:

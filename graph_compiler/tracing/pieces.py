@@ -13,8 +13,8 @@ _COUNT, _LENGTH = 8, 512  # of larger memory: pieces at equal distances, the fir
 class Pieces:
     """Copies of pieces of memory: of up to 16 KiB all of it, of more 8 pieces, or all where ``whole`` asks for it.
 
-    ``owner`` keeps the memory alive, so that nobody else is given its address. A comparison of a piece takes a twentieth of a
-    microsecond: neither side is copied.
+    ``now`` is the memory itself, ``before`` what it held; a comparison of a piece takes a twentieth of a microsecond: neither side is
+    copied. A piece keeps the memory's ``owner`` alive, so that nobody else is given its address.
 
     >>> import array
     >>> numbers = array.array("d", [1.0, 2.0])
@@ -23,11 +23,12 @@ class Pieces:
     (True, None, False)
     """
 
-    __slots__ = ("before", "now", "owner")
+    __slots__ = ("before", "now")
 
     def __init__(self, owner: Any, address: int, size: int, whole: bool = False) -> None:
-        self.owner = owner
         self.now: list[Any] = [(ctypes.c_char * length).from_address(address + start) for start, length in _pieces(size, whole)]
+        for piece in self.now:
+            piece.owner = owner
         self.before: list[Any] = [bytearray(piece) for piece in self.now]
 
     def same(self) -> bool:

@@ -1,8 +1,8 @@
 """What tells that dicts and the classes of objects have not changed: versions that Python keeps, many of them read at once.
 
 A model's attributes are hundreds of objects that lie apart in memory. CPython up to 3.11 stores with each dict a number that every
-change replaces (PEP 509), and each object begins with a pointer to its class. One gather of numpy reads all of these words: the
-processor fetches them side by side, where code that visits one object after the other waits for each.
+change replaces (PEP 509), and each object begins with a pointer to its class. All of these words are compared by one call, of a few
+instructions: after a model has run, code is as far from the processor as data is, and each call of something else waits for its own.
 """
 
 from __future__ import annotations
@@ -10,50 +10,64 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
+from .scattered import WORD, Scattered
 
 Dicts = Sequence[dict[Any, Any]]
-Versions = Callable[[], Any]  # gives something else (``!=``) after each change
-VersionsOf = Callable[[Dicts, Sequence[Any]], Versions]  # of these dicts' entries, and of these objects' classes
-
-_WORD = 8  # bytes
-_CLASS, _VERSION = 1 * _WORD, 3 * _WORD  # where they stand in an object and a dict (CPython's PyObject and PyDictObject)
 
 
-class _Memory:
-    """All memory of the process as words, from the second word on (numpy takes the address 0 for none)."""
+class Versions(NamedTuple):
+    """Of dicts' entries and of objects' classes: ``now`` equals a ``copy()`` until one of them changes."""
 
-    __array_interface__ = {"data": (_WORD, True), "shape": (1 << 44,), "typestr": "<u8", "version": 3}  # noqa: RUF012
+    now: Any
+    copy: Callable[[], Any]
+
+
+VersionsOf = Callable[[Dicts, Sequence[Any]], Versions]
+
+_CLASS, _VERSION = 1 * WORD, 3 * WORD  # where they stand in an object and a dict (CPython's PyObject and PyDictObject)
 
 
 def gathered(dicts: Dicts, objects: Sequence[Any]) -> Versions:
     """Versions that are words of memory; only where ``is_readable``.
 
     >>> held = {"step": 1}
-    >>> versions = gathered([held], []) if is_readable else lambda: list(held.items())
-    >>> before = versions()
-    >>> versions() == before, held.update(step=2), versions() == before
+    >>> versions = gathered([held], []) if is_readable else told(lambda: list(held.items()))
+    >>> before = versions.copy()
+    >>> versions.now == before, held.update(step=2), versions.now == before
     (True, None, False)
     """
-    alive = (*dicts, *objects)  # as long as their memory is looked at
-    addresses = [id(one) + _VERSION for one in dicts] + [id(one) + _CLASS for one in objects]
-    places = np.array(addresses, np.int64) // _WORD - 1
-    take = np.asarray(_Memory()).take
+    words = Scattered([id(one) + _VERSION for one in dicts] + [id(one) + _CLASS for one in objects])
 
-    def versions(alive: Any = alive) -> bytes:
-        read: bytes = take(places).tobytes()
-        return read
+    def copy(alive: Any = (*dicts, *objects)) -> memoryview:  # what is looked at lives as long as this
+        return words.copy()
 
-    return versions
+    return Versions(words.view, copy)
+
+
+class _Told:
+    """Equal to what a function gives at the moment."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, read: Callable[[], Any]) -> None:
+        self.read = read
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.read() == other)
+
+
+def told(read: Callable[[], Any]) -> Versions:
+    """Versions that a function gives."""
+    return Versions(_Told(read), read)
 
 
 def counted(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
     """Versions by a function that tells the version of one dict."""
 
     def versions_of(dicts: Dicts, objects: Sequence[Any]) -> Versions:
-        return lambda: ([version(one) for one in dicts], [type(one) for one in objects])
+        return told(lambda: ([version(one) for one in dicts], [type(one) for one in objects]))
 
     return versions_of
 
@@ -133,15 +147,16 @@ def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) ->
     """Whether versions differ after each of the ``changes`` from all before (from the last, where it ``repeats``), and are the same in between.
 
     >>> held = {}
-    >>> tells(lambda: len(held), (held.update({number: 0}) for number in range(3)))
+    >>> tells(told(lambda: len(held)), (held.update({number: 0}) for number in range(3)))
     True
     """
-    seen = [versions()]
+    seen = [versions.copy()]
     for _ in changes:
-        now = versions()
-        if now != versions() or now in (seen[-1:] if repeats else seen):
+        if any(versions.now == before for before in (seen[-1:] if repeats else seen)):
             return False
-        seen.append(now)
+        seen.append(versions.copy())
+        if versions.now != seen[-1]:
+            return False
     return True
 
 

@@ -49,7 +49,6 @@ class Watch:
         self._counted = [tensor for tensor in self._tensors if not tensor.is_inference()]
         self._addresses, self._versions = self._addresses_now(), self._versions_now()
         pieces = [found for tensor in self._tensors if (found := pieces_of(tensor)) is not None]
-        self._owners = [one.owner for one in pieces]
         self._before, self._now = [piece for one in pieces for piece in one.before], [piece for one in pieces for piece in one.now]
 
     def _addresses_now(self) -> list[int]:

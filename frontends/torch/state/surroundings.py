@@ -55,6 +55,6 @@ def _untouched(name: str, tensor: torch.Tensor) -> list[Fact]:
     shared = is_shared(tensor)
     pieces = pieces_of(tensor, whole=shared)
     if pieces is not None:  # read after the address was compared
-        return [*facts, Fact("{}()", (pieces.same,), what)]
+        return [*facts, Fact("{} == {}", (pieces.before, pieces.now), what)]
     is_small = has_memory(tensor) and tensor.numel() * tensor.itemsize <= WHOLE
     return [*facts, *([Fact("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_small or shared else [])]
