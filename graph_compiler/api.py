@@ -275,7 +275,7 @@ def _room(room: str, framework: str) -> ModuleType:
 def _plain(obj: Any) -> Any:
     """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked for some without running the user's code."""
     cls = type(obj)
-    own = {name: item for base in reversed(cls.__mro__[:-1]) for name, item in vars(base).items()}
+    own = {name: item for base in reversed(cls.__mro__[:-1]) for name, item in vars(base).copy().items()}
     makes_up = "__getattr__" in own or "__getattribute__" in own
     is_users = isinstance(own.get("__call__"), FunctionType) and "state_dict" not in own
     return own["__call__"].__get__(obj) if makes_up and is_users else obj

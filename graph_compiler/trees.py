@@ -134,7 +134,7 @@ def _is_struct_sequence(cls: type) -> bool:
 
 def _struct_sequence_items(value: Any) -> Iterator[tuple[Any, Any]]:
     cls = type(value)
-    names = [name for name, field in vars(cls).items() if isinstance(field, types.MemberDescriptorType)]
+    names = [name for name, field in vars(cls).copy().items() if isinstance(field, types.MemberDescriptorType)]
     return iter(list(zip(names, value)))
 
 

@@ -207,6 +207,24 @@ def test_threads_that_record_one_model_leave_its_state() -> None:
     assert_same(dict(model.state_dict()), dict(before))
 
 
+def test_a_class_that_grows_while_it_is_read() -> None:
+    """As it does where another thread adds to it."""
+
+    class Grows:
+        @property
+        def __func__(self) -> Any:
+            setattr(Model, f"other_{len(vars(Model))}", 1)
+
+    class Model(torch.nn.Module):
+        grows = Grows()
+
+        def forward(self, x: Any) -> Any:
+            return x * 2
+
+    graph = graph_compiler.compile(Model(), args=(torch.ones(2),))
+    assert torch.equal(graph(torch.ones(3)), torch.full((3,), 2.0)) and any(name.startswith("other") for name in vars(Model))
+
+
 @pytest.mark.parametrize("to", TARGETS)
 def test_threads_that_call_a_lazy_graph_for_the_first_time(to: str) -> None:
     def function(x: Any) -> Any:

@@ -56,7 +56,8 @@ def _functions(item: Any) -> Iterator[types.FunctionType]:
         return
     if isinstance(item, type):
         for base in item.__mro__:
-            found = [function for part in vars(base).values() for function in _member(part)]
+            # a copy, for other threads may add to a class meanwhile
+            found = [function for part in vars(base).copy().values() for function in _member(part)]
             yield from (function for function in found if base is item or not _is_library(function))
         return
     plain = inspect.unwrap(getattr(item, "__func__", item)) if callable(item) else item

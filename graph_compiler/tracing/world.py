@@ -179,7 +179,7 @@ _of_user: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 
 
 def _pairs_of_class(cls: type) -> dict[Any, Any]:
-    return {name: part for name, part in vars(cls).items() if not name.startswith(("__", "_abc_", COMPILED))}
+    return {name: part for name, part in vars(cls).copy().items() if not name.startswith(("__", "_abc_", COMPILED))}
 
 
 def _put_in_class(cls: type, key: Any, value: Any) -> None:
