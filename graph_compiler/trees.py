@@ -351,13 +351,17 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
 
 def iterate_structure(value: Any) -> Iterator[Any]:
     """Everything in ``value`` that is no tuple, list, dict or slice, in order."""
-    if isinstance(value, (tuple, list)):
-        for item in value:
-            yield from iterate_structure(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from iterate_structure(item)
-    elif isinstance(value, slice):
+    if isinstance(value, slice):
         yield from (value.start, value.stop, value.step)
+    elif isinstance(value, _ITERATED):
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, _STRUCTURES):  # most are not, and cost no generator of their own
+                yield from iterate_structure(item)
+            else:
+                yield item
     else:
         yield value
+
+
+_ITERATED = (tuple, list, dict)
+_STRUCTURES = (*_ITERATED, slice)

@@ -13,6 +13,7 @@ import torch
 from ...errors import TracingError
 from ...tracing import Recorder, Recording, Request, Surroundings, active
 from ...tracing.caches import Caches
+from ...tracing.changing import Changing
 from ...tracing.places import Place, together
 from ...tracing.updates import Containers
 from ...tracing.world import Held, World, is_whole
@@ -114,19 +115,22 @@ def _converted(request: Request) -> list[Place]:
 
 def _changed_often(request: Request) -> list[Place]:
     """Where the user has put other numbers and tensors before this and earlier recordings: inputs from here on."""
-    if request.changing is None:
+    if request.changing is None or request.changing.is_new:
         return []
     weights = Weights(request.function)
+    found = _noted(request.changing, weights, State(weights, stateful=request.stateful.objects))
+    known = {place.identity for place in request.places}
+    return list({place.identity: place for place in found if place.identity not in known}.values())
 
+
+def _noted(changing: Changing, weights: Weights, state: State) -> list[Place]:
     def mark_of(held: Held, item: Any) -> Any:
         if not isinstance(item, torch.Tensor) or weights.holds(held.item):
             return None
         pieces = pieces_of(item)
         return (id(item), version(item), hash(tuple(map(bytes, pieces.before))) if pieces else 0)
 
-    found = request.changing.noted(State(weights, stateful=request.stateful.objects).world, mark_of)
-    known = {place.identity for place in request.places}
-    return list({place.identity: place for place in found if place.identity not in known}.values())
+    return changing.noted(state.world, mark_of)
 
 
 def _outermost(places: Sequence[Place]) -> tuple[Place, ...]:
@@ -155,6 +159,8 @@ def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches,
         capture.count_call_inputs, capture.arrays = len(tensors), arrays
         again_args, again_kwargs = call_of(tree, tensors)
         state = State(weights, request.places, stateful.objects, request.numbers)
+        if request.changing is not None and request.changing.is_new:
+            _noted(request.changing, weights, state)
         caches.begin(state.world.caches)
         reachable = (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs))))
         capture.generators = Generators(capture, reachable)

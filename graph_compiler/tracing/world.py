@@ -311,6 +311,9 @@ class Change:
         return self.held.name_of(self.key)
 
 
+_SCALARS = frozenset({bool, int, float, str, type(None)})
+
+
 class World:
     """Lists, dicts, sets, closure cells, globals and objects below the ``roots``, with what each of them holds now.
 
@@ -335,6 +338,8 @@ class World:
             waiting.extend(self._opened(*waiting.popleft(), closed))
 
     def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
+        if type(item) in _SCALARS:
+            return
         item = original_of(item)
         if isinstance(item, tuple) and depth <= _DEEPEST:
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
@@ -370,7 +375,8 @@ class World:
     def restore(self) -> None:
         """Puts everything back as it was."""
         for held in self.held:
-            if list(map(_identity, held.kind.pairs(held.item).items())) != list(map(_identity, held.before.items())):
+            now = held.kind.pairs(held.item)
+            if (now or held.before) and list(map(_identity, now.items())) != list(map(_identity, held.before.items())):
                 held.kind.refill(held.item, held.before)
 
 
