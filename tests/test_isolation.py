@@ -527,3 +527,22 @@ def test_sizes_as_keys_where_the_code_can_do_without() -> None:
     graph = graph_compiler.compile(function, args=(torch.ones(2, 26, 5),))
     assert function(torch.ones(2, 26, 5)).shape == (2, 5, 2, 13)
     assert graph(torch.ones(3, 8, 4)).shape == (3, 4, 2, 4) and len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_computed_sizes_as_keys_where_the_code_can_do_without(to: str) -> None:
+    """What is fixed is the size that ended a recording, no other that was asked for before."""
+    einops = pytest.importorskip("einops")
+    kept: dict[int, int] = {}
+
+    def function(x: Any) -> Any:
+        heads = einops.rearrange(x * 2, "b n (h d) -> b h n d", h=2)
+        return einops.rearrange(heads + kept.setdefault((x + 1).shape[2], 3), "b h n d -> b n (h d)")
+
+    graph = graph_compiler.compile(function, to=to, args=(torch.ones(2, 3, 4),))
+    x = torch.randn(5, 7, 4)
+    assert_same(graph(x), function(x))
+    assert len(graph.variants) == 1
+    wider = torch.randn(2, 3, 6)
+    assert_same(graph(wider), function(wider))
+    assert kept == {4: 3, 6: 3} and [torch.zeros(size).numel() for size in kept] == [4, 6]

@@ -78,8 +78,8 @@ def record(request: Request) -> Recording:
             if disturbed < _MOST_DISTURBED and threading.active_count() > 1:
                 continue
             raise
-        except Exception:
-            if keys.next_attempt():
+        except Exception as problem:
+            if keys.next_attempt(problem):
                 continue
             if request.numbers and (known or reading.any):
                 request, reading = replace(request, numbers=False), Reading(False)  # symbols in their place may have been what failed
@@ -133,10 +133,24 @@ def _noted(changing: Changing, weights: Weights, state: State) -> list[Place]:
     return changing.noted(state.world, mark_of)
 
 
-def _outermost(places: Sequence[Place]) -> tuple[Place, ...]:
-    """Without the places inside of what another place holds, which is looked at as a whole."""
-    inside = Containers(((), {}, tuple(place.read() for place in places)), is_array)
-    return tuple(place for place in places if not inside.holds(place.held.item) or place.whole and inside.is_outer(place.held.item))
+def _outermost(known: Sequence[Place]) -> tuple[Place, ...]:
+    """Without the places inside of what another place holds, which is looked at as a whole; of places that hold one another, the first."""
+    held = _held_by(known)
+    outer = [place for place in known if not _is_inside(place, held)]
+    held = _held_by(outer)
+    for place in known:
+        if place not in outer and not _is_inside(place, held):
+            outer.append(place)
+            held = _held_by(outer)
+    return tuple(outer)
+
+
+def _held_by(places: Sequence[Place]) -> Containers:
+    return Containers(((), {}, tuple(place.read() for place in places)), is_array)
+
+
+def _is_inside(place: Place, held: Containers) -> bool:
+    return held.holds(place.held.item) and not (place.whole and held.is_outer(place.held.item))
 
 
 def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches, compiled: bool) -> Attempt:

@@ -361,7 +361,7 @@ class Capture(TorchFunctionMode):
         if text and self.locator.in_message():
             return size.hint
         if key:
-            self.keys.refuse(self.recorder.graph, size)
+            self.keys.refuse(self.recorder.graph, size, self.here())
         return numbers.decide(self, size)
 
     def here(self) -> Origin:

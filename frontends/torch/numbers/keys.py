@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from ....ir.graph import Graph, Value
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ....ir.graph import Graph, Origin, Value
 from ....sizes import Size, Symbol
 
 
 class UnhashableSize(TypeError):
-    """A size of an input was asked for its hash. Code that does without (einops) goes on; elsewhere the function is recorded anew, with this size fixed."""
+    """A size was asked for its hash. Code that does without (einops) goes on; elsewhere the function is recorded anew, with what was ``asked`` for fixed."""
+
+    def __init__(self, message: str, asked: Iterable[Any]) -> None:
+        super().__init__(message)
+        self.asked = frozenset(asked)
 
 
 class KeySizes:
-    """The sizes of inputs, by (input, axis), that were keys in earlier attempts at one recording (``fixed``: plain ints in this one), and in this one."""
+    """The sizes that were keys in this attempt at a recording (``asked``), and those that have to be plain numbers in the next (``fixed``).
+
+    A size of an input stands there as (input, axis) and is a plain number from the beginning; for one that depends on something else
+    stands the place in the user's code, where it then has the hash of its number.
+    """
 
     def __init__(self) -> None:
-        self.fixed: frozenset[tuple[int, int]] = frozenset()
-        self.asked: set[tuple[int, int]] = set()
+        self.fixed: frozenset[Any] = frozenset()
+        self.asked: set[Any] = set()
 
-    def next_attempt(self) -> bool:
-        """From here on those asked for are fixed. Whether there are any that were not."""
-        new = not self.asked <= self.fixed
-        self.fixed |= self.asked
+    def next_attempt(self, problem: Exception) -> bool:
+        """From here on what ended this attempt is fixed, or all that was asked for where that cannot be seen. Whether that is anything new."""
+        needed = next((cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), frozenset(self.asked))
+        new = not needed <= self.fixed
+        self.fixed |= needed
         return new
 
     def give_up(self) -> None:
@@ -32,9 +44,20 @@ class KeySizes:
         position = graph.inputs.index(value)
         return [Size.of(Symbol(value, axis, size)) for axis, size in enumerate(value.spec.shape) if (position, axis) in self.fixed]
 
-    def refuse(self, graph: Graph, size: Size) -> None:
-        """``UnhashableSize`` for a size that can be fixed before the next attempt: one computed from sizes of inputs alone."""
+    def refuse(self, graph: Graph, size: Size, origin: Origin) -> None:
+        """``UnhashableSize`` for a size that can be fixed in the next attempt."""
         symbols = list(size.symbols())
-        if all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols):
-            self.asked.update((graph.inputs.index(symbol.source), symbol.axis) for symbol in symbols)
-            raise UnhashableSize(f"{size} is known only when the function runs, and has no hash while it is recorded")
+        of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
+        asked = {(graph.inputs.index(symbol.source), symbol.axis) for symbol in symbols} if of_inputs else {(origin.file, origin.line)}
+        if not asked <= self.fixed:
+            self.asked |= asked
+            raise UnhashableSize(f"{size} is known only when the function runs, and has no hash while it is recorded", asked)
+
+
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+    """An exception, and those that it was raised from or after."""
+    seen: set[int] = set()
+    while problem is not None and id(problem) not in seen:
+        seen.add(id(problem))
+        yield problem
+        problem = problem.__cause__ or problem.__context__

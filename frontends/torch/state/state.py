@@ -23,7 +23,7 @@ from ....tracing.places import State as RecordedState
 from ....tracing.roots import reach
 from ....tracing.updates import Containers
 from ....tracing.world import COMPILED, MISSING, ORDER, Change, Held, Names, World, is_whole
-from ....trees import Branch, Fixed, Tree, flatten, unflatten
+from ....trees import Branch, Fixed, Tree, flatten, map_structure, unflatten
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage
 from ..memory.memory import is_shared
@@ -198,7 +198,12 @@ def _place_of(change: Change) -> Place:
 
 
 def _place_at(held: Held, key: Any) -> Place:
-    return Place(held, whole=True) if is_whole(held.item) else Place(held, key)
+    return Place(held, whole=True) if is_whole(held.item) else Place(held, _plain_key(key))
+
+
+def _plain_key(key: Any) -> Any:
+    """A key as it stays in the user's dict: sizes in it have been fixed."""
+    return map_structure(lambda part: int(part) if is_symbolic(part) else part, key) if isinstance(key, tuple) or is_symbolic(key) else key
 
 
 def _array(capture: Any, name: str, leaf: Any) -> torch.Tensor:
