@@ -94,6 +94,7 @@ def _environment(reach: Reach, free: Free) -> Iterator[Fact]:
 
 
 def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free) -> Iterator[Fact]:
+    watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
     for owner in reach.owners:
         found = attributes_of(owner)
         is_scope = isinstance(owner, (type, types.ModuleType))
@@ -103,7 +104,7 @@ def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free)
             fixed = is_scope and isinstance(found[name], _NOT_REBOUND)
             if not fixed and not free(owner, name):
                 yield _attribute(f"the attribute {name} of {what}", owner, own, name, found[name])
-        hiding = [] if is_scope else [name for name in _of_class(reach, owner) if name not in own and not free(owner, name)]
+        hiding = [] if is_scope else [name for name in _of_class(reach, owner, watched) if name not in own and not free(owner, name)]
         if hiding:
             yield Fact("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
         yield from facts_of(owner)
@@ -115,9 +116,8 @@ def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> Fact:
     return _entry(what, own, name) if isinstance(own, dict) else _same("{}[{}]", (own, name), item, what)
 
 
-def _of_class(reach: Reach, owner: Any) -> Iterator[str]:
+def _of_class(reach: Reach, owner: Any, watched: set[int]) -> Iterator[str]:
     """Attributes of an object's class that one of its own would hide."""
-    watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
     for cls in type(owner).__mro__:
         if id(cls) in watched:
             yield from (name for name in reach.attributes(cls) if hasattr(owner, "__dict__"))

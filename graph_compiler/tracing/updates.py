@@ -7,6 +7,7 @@ a new one, which the graph returns beside its result.
 from __future__ import annotations
 
 import dataclasses
+import types
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -169,7 +170,7 @@ def _pairs(item: Any, always: bool = False) -> list[tuple[Any, Any]] | None:
         return list(enumerate(item))
     if isinstance(item, Mapping):
         return list(item.items())
-    if isinstance(item, type) or callable(item) and not always or not isinstance(getattr(item, "__dict__", None), dict):
+    if isinstance(item, (type, types.ModuleType)) or callable(item) and not always or not isinstance(getattr(item, "__dict__", None), dict):
         return None
     return [(_Field(name), child) for name, child in vars(item).items()]
 
@@ -198,7 +199,7 @@ def _refill(container: Any, pairs: list[tuple[Any, Any]]) -> None:
             container.clear()  # another order
         container.update(pairs)  # type: ignore[attr-defined]
         return
-    for name in [name for name in vars(container) if name not in dict(pairs)]:
-        object.__delattr__(container, name)
-    for name, item in pairs:
-        object.__setattr__(container, name, item)
+    attributes = vars(container)
+    for name in [name for name in attributes if name not in dict(pairs)]:
+        del attributes[name]
+    attributes.update((str(name), item) for name, item in pairs)

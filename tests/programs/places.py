@@ -445,3 +445,25 @@ PROGRAMS.append(
         "result_from_a_pool", result_from_a_pool, _CALLS, dict.fromkeys(("torch", ELSEWHERE), "from a thread that the function started")
     )
 )
+
+
+# ---------------------------------------------------------------------------------------------- registries
+class _Registered:
+    """The state of a registry, which is another at each change and knows the registry, as its entries do; beside it what each thread has."""
+
+    def __init__(self, registry: Any, before: Any = None) -> None:
+        self.registry, self.local = registry, before.local if before else threading.local()
+        self.count = before.count + 1 if before else 0
+        self.local.depth = self.count
+
+
+@_program
+def registry_that_its_state_knows() -> Any:
+    registry = types.SimpleNamespace()
+    registry.state = _Registered(registry)
+
+    def function(x: Any) -> Any:
+        registry.state = _Registered(registry, registry.state)
+        return x + registry.state.count + registry.state.local.depth
+
+    return function
