@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
+from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import GuardFailed
@@ -64,9 +66,14 @@ def _straight(facts: list[Fact]) -> Callable[[], bool]:
     defaults = ", ".join(f"{name}={name}" for name in bound)  # locals, not globals, are what the function reads them from
     source = f"def holds({defaults}):\n    try:\n        return {condition}\n    except gone:\n        return False\n"
     scope: dict[str, Any] = {}
-    exec(source, bound, scope)
+    exec(_compiled(source), bound, scope)
     holds: Callable[[], bool] = scope["holds"]
     return holds
+
+
+@functools.lru_cache(maxsize=256)  # the facts of most recordings read alike, and what they are about is bound later
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<facts>", "exec")
 
 
 def _seen_by(versions_of: VersionsOf, facts: list[Fact], followers: Sequence[Follower]) -> list[Fact]:

@@ -80,15 +80,19 @@ class HostDraws:
             return
         with self._lock:
             now = host_state()
-            restore_host_state(before)
-            for draw in self._log:
-                draw()
-            reached = host_state()
+            reached = self._reached(before) if self._log else before
         if not same_host_state(now, reached):
             raise UnseenDraw(
                 f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that cannot be recorded (by a function imported from "
                 "its module before, or inside of another library). Call it through its module, or use torch's random functions"
             )
+
+    def _reached(self, before: Any) -> Any:
+        """The state to which the draws that were seen lead."""
+        restore_host_state(before)
+        for draw in self._log:
+            draw()
+        return host_state()
 
     def _refused(self, whole: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def refused(*args: Any, **kwargs: Any) -> Any:
