@@ -266,14 +266,19 @@ RULES: dict[str, Callable[[list[Source]], Iterator[str]]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def sources(checkout: Path) -> list[Source]:
+    return read_sources(checkout)
+
+
 @pytest.mark.parametrize("rule", RULES)
-def test_rule_holds(rule: str, checkout: Path) -> None:
-    violations = list(RULES[rule](read_sources(checkout)))
+def test_rule_holds(rule: str, sources: list[Source]) -> None:
+    violations = list(RULES[rule](sources))
     assert not violations, "\n".join([f"{rule}:", *violations])
 
 
-def test_all_rooms_are_read(checkout: Path) -> None:
-    modules = {source.module for source in read_sources(checkout)}
+def test_all_rooms_are_read(sources: list[Source]) -> None:
+    modules = {source.module for source in sources}
     assert {"graph_compiler", "graph_compiler.ir", "graph_compiler.backends", "graph_compiler.frontends"} <= modules
 
 

@@ -79,7 +79,7 @@ def test_a_lost_write_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_lost_guard_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Variant, "_check", lambda *args: None)
-    program, verdict = first_failure(Setting("torch"), range(200))
+    program, verdict = first_failure(Setting("torch"), range(100, 300))  # few programs have a guard that matters: 103 is the first
     assert verdict.kind == "wrong"
     assert len(program.calls) > 1, program.source()
 
