@@ -18,6 +18,7 @@ from graph_compiler.trees import iterate_structure
 from .limits import TARGETS
 from .support.compare import dtype_name, expected_dtype, to_numpy
 from .support.one_call import raise_call
+from .support.seeding import seed
 
 _N = 4000
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -37,7 +38,7 @@ def _draw(to: str, name: str, function: Callable[..., Any], args: tuple[Any, ...
 
 
 def _reference(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor:
-    torch.manual_seed(0)
+    seed(0)
     result: torch.Tensor = function(*(item.clone() if isinstance(item, torch.Tensor) else item for item in args), **kwargs)
     return result
 

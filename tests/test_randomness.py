@@ -16,20 +16,21 @@ import graph_compiler as gc
 from .programs import randomness
 from .programs.table import Program, compiled, outcome
 from .support.compare import assert_same, assert_same_structure, to_numpy
+from .support.seeding import seed
 
 TARGETS = ("torch", "jax", "numpy")
 _N = 2000
 
 
 def _seed(number: int) -> None:
-    torch.manual_seed(number)
+    seed(number)
     np.random.seed(number)
     random.seed(number)
 
 
-def _drawn(function: Any, call: tuple[Any, ...], seed: int) -> tuple[Any, Any, Any]:
+def _drawn(function: Any, call: tuple[Any, ...], number: int) -> tuple[Any, Any, Any]:
     """The result, the numbers that torch draws next, and those of Python and numpy."""
-    _seed(seed)
+    _seed(number)
     result = outcome(function, call)[0]
     after = [item.initial_seed() and torch.rand(1, generator=item) for item in call if isinstance(item, torch.Generator)]
     return result, (torch.rand(1), after), (random.random(), np.random.rand())
@@ -39,9 +40,9 @@ def _check(program: Program, to: str, lazy: bool) -> None:
     original, function = program.make(), program.make()
     _seed(0)
     graph = compiled(program, function, to, lazy) if lazy else gc.compile(function, to=to, args=program.calls[0]())
-    for seed, make_call in enumerate(program.calls):
-        expected, torch_after, host_after = _drawn(original, make_call(), seed)
-        found, torch_found, host_found = _drawn(graph, make_call(), seed)
+    for number, make_call in enumerate(program.calls):
+        expected, torch_after, host_after = _drawn(original, make_call(), number)
+        found, torch_found, host_found = _drawn(graph, make_call(), number)
         assert host_found == host_after
         if to == "torch":
             assert_same((found, torch_found), (expected, torch_after))

@@ -16,6 +16,7 @@ from graph_compiler.errors import GraphCompilerError
 from ..programs.table import RAISED, TARGETS, state_of
 from ..support.canonical import raised
 from ..support.compare import arrays, assert_same
+from ..support.seeding import seed
 from .program import load
 from .rounding import unstable
 
@@ -61,7 +62,7 @@ def judge(source: str, setting: Setting) -> Verdict:
     """Runs a program as it is and as a graph, call after call, and compares results, arguments, memory and state."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.manual_seed(0)
+        seed(0)
         try:
             scope = load(source)
         except SyntaxError as problem:  # the reducer left out the loop around a break
@@ -92,7 +93,7 @@ def _compiled(function: Any, setting: Setting, scope: dict[str, Any]) -> Any:
 def _expected(function: Any, make_call: Any) -> Any:
     """(result, arguments afterwards), or the exception that torch raises."""
     call = make_call()
-    torch.manual_seed(1)
+    seed(1)
     try:
         return function(*call), call
     except Exception as problem:
@@ -102,7 +103,7 @@ def _expected(function: Any, make_call: Any) -> Any:
 def _of_call(original: Any, function: Any, graph: Any, make_call: Any, setting: Setting) -> Verdict:
     expected = _expected(original, make_call)
     ours = make_call()
-    torch.manual_seed(1)
+    seed(1)
     try:
         found = graph(*ours)
     except Exception as problem:

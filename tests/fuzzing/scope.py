@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..support.seeding import seed
 from .program import Line, Program
 
 MOST_ELEMENTS, MOST_AXES, LARGEST = 300, 5, 2000
@@ -50,7 +51,7 @@ def names_after(program: Program, lines: tuple[Line, ...], calls: int) -> dict[s
         try:
             scope = probe.load()
             for make_call in scope["calls"][:calls]:
-                torch.manual_seed(0)
+                seed(0)
                 names = scope["make"]()(*make_call())
                 if not all(map(is_moderate, _arrays(names))):
                     return None

@@ -16,6 +16,7 @@ import graph_compiler as gc
 
 from ..support.canonical import raised
 from ..support.compare import arrays, assert_same
+from ..support.seeding import seed
 
 RAISED = "torch by canonical operations"
 TARGETS = ("torch", "jax", "numpy", "tensorflow", RAISED)
@@ -93,15 +94,15 @@ def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:
 def check(program: Program, to: str, lazy: bool) -> None:
     """Every call gives what the original gives, changes the arguments as it does, and leaves the same state behind."""
     original, function = program.make(), program.make()
-    torch.manual_seed(0)
+    seed(0)
     graph = compiled(program, function, to, lazy)
     for number, make_call in enumerate(program.calls):
         ours, theirs = make_call(), make_call()
         for callable_ in (original, function):
             program.changes.get(number, _nothing)(callable_)
-        torch.manual_seed(1)
+        seed(1)
         expected, changed = outcome(original, theirs)
-        torch.manual_seed(1)
+        seed(1)
         found, ours = outcome(graph, ours)
         assert_same(found, expected)
         assert_same(ours, changed)
