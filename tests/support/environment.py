@@ -25,6 +25,7 @@ def variables() -> dict[str, str]:
     """The variables. Two processes share two cores: more threads would only wait for each other."""
     return {
         "HF_HUB_OFFLINE": "1",
+        "JAX_ENABLE_COMPILATION_CACHE": "0",
         "JAX_PLATFORMS": "cpu",
         "OMP_NUM_THREADS": "1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
