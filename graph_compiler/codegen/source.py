@@ -6,11 +6,12 @@ lays out the rest: header, imports, helpers, names, sizes, guards, ``del`` after
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Protocol
 
 from ..ir.graph import Graph, Guard, Node, Value, values_in
@@ -239,14 +240,14 @@ class _Writer:
     # ------------------------------------------------------------------------------ the whole text
     def _module(self, header: str, function: str, result: ResultText) -> str:
         helpers = _helpers(self.dialect.prelude, function)
-        used = set(_identifiers("\n".join([function, *helpers])))
+        used = {*_identifiers(function), *(name for helper in helpers for name in _used_by(helper))}
         imports = [line for name, line in self.dialect.imports.items() if name in used]
         if "math" in used:
             imports.insert(0, "import math")
         if "GuardFailed" in used:
             imports.append("from graph_compiler.errors import GuardFailed")
         imports += [line for line in result.imports if line not in imports]
-        blocks = [f'"""{header.strip()}\n"""', "\n".join(imports), *(helper.strip("\n") for helper in helpers), function]
+        blocks = [f'"""{header.strip()}\n"""', "\n".join(imports), *(_source_of(helper).strip("\n") for helper in helpers), function]
         return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
 
 
@@ -261,34 +262,35 @@ def _identifiers(text: str) -> list[str]:
     return _IDENTIFIER.findall(_STRING.sub('""', text))
 
 
-def _helpers(prelude: ModuleType | None, function: str) -> list[str]:
-    """Source of the prelude's functions that the text uses, those that they use first."""
+def _helpers(prelude: ModuleType | None, function: str) -> list[FunctionType]:
+    """The prelude's functions that the text uses, those that they use first."""
     if prelude is None:
         return []
-    found: dict[str, str] = {}
+    found: dict[str, FunctionType] = {}
     rooms = prelude.__name__.rsplit(".", 2)[0]  # helpers that several preludes share stand beside the backends
 
-    def visit(text: str) -> None:
-        for name in dict.fromkeys(_identifiers(text)):
+    def visit(names: Iterable[str]) -> None:
+        for name in names:
             helper = getattr(prelude, name, None)
-            if name not in found and inspect.isfunction(helper) and helper.__module__.startswith(rooms):
-                found[name] = ""
-                source = _source_of(helper)
-                visit(source)
+            if name not in found and isinstance(helper, FunctionType) and helper.__module__.startswith(rooms):
+                found[name] = helper
+                visit(_used_by(helper))
                 del found[name]
-                found[name] = source
+                found[name] = helper
 
-    visit(function)
+    visit(dict.fromkeys(_identifiers(function)))
     return list(found.values())
 
 
-_sources: dict[Any, str] = {}
+@functools.cache  # of the functions of preludes, which are few
+def _source_of(helper: FunctionType) -> str:
+    return inspect.getsource(helper)
 
 
-def _source_of(function: Any) -> str:
-    if function not in _sources:
-        _sources[function] = inspect.getsource(function)
-    return _sources[function]
+@functools.cache
+def _used_by(helper: FunctionType) -> tuple[str, ...]:
+    """The names that the source of a helper uses, each once."""
+    return tuple(dict.fromkeys(_identifiers(_source_of(helper))))
 
 
 def _symbols(graph: Graph) -> Iterable[Symbol]:

@@ -231,6 +231,8 @@ class Pipeline:
 
 def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> tuple[str, ...]:
     """Keywords that ``**kwargs`` of the function takes, whose order it can see."""
+    if not kwargs:
+        return ()
     try:
         parameters = inspect.signature(getattr(function, "forward", function)).parameters.values()
     except (TypeError, ValueError):

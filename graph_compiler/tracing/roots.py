@@ -94,9 +94,15 @@ def _roots(function: types.FunctionType) -> Iterator[Root]:
         yield "", Names(function.__globals__, others)
     yield from ((module.__name__, Names(vars(module), names)) for module in modules if not _is_library_module(module))
     yield from zip(function.__code__.co_freevars, function.__closure__ or ())
-    defaults = inspect.signature(function, follow_wrapped=False).parameters.values()
-    yield from ((p.name, p.default) for p in defaults if p.default is not inspect.Parameter.empty)
+    yield from defaults_of(function)
     yield function.__name__, vars(function)
+
+
+def defaults_of(function: types.FunctionType) -> Iterator[Root]:
+    """The parameters that have a default, and it. Most functions have none, and a signature takes 30 microseconds."""
+    if function.__defaults__ or function.__kwdefaults__:
+        parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
+        yield from ((p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty)
 
 
 def _closure_of(function: types.FunctionType) -> list[Any]:

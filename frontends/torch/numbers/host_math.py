@@ -25,7 +25,7 @@ def math_seen() -> Iterator[None]:
     """Inside of the block these functions take symbols as they are."""
     before = {name: getattr(math, name) for name in (*_COMPUTED, *_ASKED)}
     for name, original in before.items():
-        setattr(math, name, _asked(original, _ASKED[name]) if name in _ASKED else _computed(original, name))
+        setattr(math, name, _asked(original, name) if name in _ASKED else _computed(original, name))
     try:
         yield
     finally:
@@ -33,6 +33,7 @@ def math_seen() -> Iterator[None]:
             setattr(math, name, original)
 
 
+@functools.lru_cache(maxsize=64)  # the same ones for every recording: to make them takes longer than to record a call
 def _computed(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     @functools.wraps(original)
     def function(*args: Any) -> Any:
@@ -44,7 +45,10 @@ def _computed(original: Callable[..., Any], name: str) -> Callable[..., Any]:
     return function
 
 
-def _asked(original: Callable[..., Any], answer: Callable[[Any], bool]) -> Callable[..., Any]:
+@functools.lru_cache(maxsize=64)
+def _asked(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+    answer = _ASKED[name]
+
     @functools.wraps(original)
     def function(number: Any) -> Any:
         return answer(number) if _is_read(number) else original(number)

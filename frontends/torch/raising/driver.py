@@ -103,8 +103,10 @@ def _fresh(node: Node, result: Any) -> list[Any]:
 
 def _renamed(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
     """numpy's spellings of keywords (``axis``) as torch's (``dim``), where the row knows only those."""
-    kwargs.pop("inplace", None) if "inplace" not in inspect.signature(row).parameters else None
-    if not kwargs.keys() & _RENAMED.keys():
+    if not kwargs:  # of most calls, and a signature takes 30 microseconds
         return kwargs
     known = inspect.signature(row).parameters
+    kwargs.pop("inplace", None) if "inplace" not in known else None
+    if not kwargs.keys() & _RENAMED.keys():
+        return kwargs
     return {name if name in known else _RENAMED.get(name, name): value for name, value in kwargs.items()}

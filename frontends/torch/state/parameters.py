@@ -16,6 +16,7 @@ import torch
 from ....errors import GuardFailed
 from ....tracing.conjunction import conjunction
 from ....tracing.originals import original_of
+from ....tracing.roots import defaults_of
 from ..basics.dtypes import dtype_name
 from ..basics.tensors import spec_of
 from ..memory.watching import Watch
@@ -266,5 +267,4 @@ def _variables(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         if cell.cell_contents is not function:
             yield name, cell.cell_contents
     yield from ((name, function.__globals__[name]) for name in function.__code__.co_names if name in function.__globals__)
-    parameters = inspect.signature(function).parameters.values()
-    yield from ((p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty)
+    yield from defaults_of(function)
