@@ -9,7 +9,7 @@ from typing import Any
 
 from ...ir.graph import Node, Value
 from ...ops import ArraySpec
-from ...ops.dtypes import ITEMSIZE, UNSIGNED
+from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating
 from ...ops.text import Text
 from ...sizes import Size, Symbol
 from ..dialect import CanonicalDialect
@@ -20,6 +20,7 @@ _OPERATORS = frozenset({
     "add", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "multiply",
     "not_equal", "remainder", "subtract",
 })  # fmt: skip
+_COUNTS = frozenset({"repeat"})  # their numbers say how many, whatever the type of the arrays beside them
 
 
 def dtype_text(dtype: str) -> str:
@@ -53,11 +54,11 @@ class TensorFlowDialect(CanonicalDialect):
     def _operands(self, node: Node, text: Callable[[Any], Any], cast: _Cast) -> list[Any]:
         """The inputs as text; a number that a function would meet before any array is written with its data type."""
         arrays = [item.dtype for item in node.inputs if isinstance(item, Value) and item.dtype != "bool"]
-        beside = cast.to or (arrays[0] if arrays else next((item.dtype for item in node.inputs if isinstance(item, Value)), "float32"))
+        beside = cast.to or (arrays[0] if arrays else next((item.dtype for item in node.inputs if isinstance(item, Value)), _own(node)))
         found, seen = [], node.op in _OPERATORS
         for item in node.inputs:
             written = self._operand(item, text)
-            if isinstance(item, Size):
+            if isinstance(item, Size) and node.op not in _COUNTS:
                 written = operand(
                     f"scalar({written.removeprefix('(').removesuffix(')') if written.startswith('(') and written.count('(') == 1 else written}, tf.{beside})",
                     None,
@@ -67,6 +68,12 @@ class TensorFlowDialect(CanonicalDialect):
             seen = seen or (isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value))
             found.append(written)
         return found
+
+
+def _own(node: Node) -> str:
+    """The type for numbers that stand beside no array."""
+    dtype: str = node.outputs[0].dtype
+    return dtype if is_floating(dtype) else "float32"
 
 
 def _number(number: Any, text: Operand, dtype: str, typed: bool) -> Operand:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ....ops import ArraySpec
@@ -13,6 +14,7 @@ from .table import rows
 
 Out = tuple[ArraySpec, ...]
 _RANGES = ("int32", "int64", "float32", "float64")
+_FRACTION = re.compile(r"/|\d\.\d|\bfloat\(|\bmath\.")  # in the text of what may be one
 
 rows.table({
     "linspace": "linspace({start}, {stop}, {num}, {dtype})",
@@ -30,10 +32,10 @@ def _is_known(*numbers: Any) -> bool:
 
 @rows.row("asarray")
 def asarray(*, data: Any, dtype: str) -> str:
-    """``tf.constant``; with sizes among the numbers ``tf.convert_to_tensor``, which takes unknown ones."""
+    """``tf.constant``, or a helper that takes unknown sizes."""
     if _is_known(*iterate_structure((data,))):
         return f"tf.constant({data!r}, {dtype})"
-    return f"tf.cast({data!r}, {dtype})"
+    return f"numbers_as({data!r}, {dtype})"
 
 
 @rows.row("full")
@@ -46,7 +48,7 @@ def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
 @rows.row("arange")
 def arange(*, start: Any, stop: Any, step: Any, dtype: str, out: Out = ()) -> str:
     """``tf.range`` of integers; a helper for fractions, which are multiplied, not added up."""
-    fractions = any(isinstance(number, float) or (isinstance(number, Text) and "/" in number) for number in (start, stop, step))
+    fractions = any(isinstance(number, float) or isinstance(number, Text) and _FRACTION.search(number) for number in (start, stop, step))
     if fractions or (is_floating(out[0].dtype) and step != 1):
         return f"spaced({start!r}, {stop!r}, {step!r}, {dtype})"
     bounds = [start, stop, step] if step != 1 else [start, stop] if start != 0 else [stop]

@@ -44,6 +44,7 @@ from .creation import cast_each as cast_each
 from .creation import item as item
 from .creation import larger as larger
 from .creation import linspace as linspace
+from .creation import numbers_as as numbers_as
 from .creation import scalar as scalar
 from .creation import shifted_eye as shifted_eye
 from .creation import size as size

@@ -28,6 +28,13 @@ def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
     return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
 
 
+def numbers_as(data: Any, dtype: tf.DType) -> tf.Tensor:
+    """Numbers in nested tuples as an array of this type; some may be made of unknown sizes."""
+    if isinstance(data, tuple):
+        return tf.stack([numbers_as(part, dtype) for part in data])
+    return tf.cast(tf.constant(data, tf.float64) if isinstance(data, float) else data, dtype)
+
+
 def cast_each(arrays: Any, dtypes: tuple[tf.DType, ...]) -> list[tf.Tensor]:
     """Each array as its type."""
     return [tf.cast(array, dtype) for array, dtype in zip(arrays, dtypes)]
