@@ -71,8 +71,12 @@ class RaisingBuilder(Builder):
 
     def fix(self, dim: Any) -> int:
         """A size as a plain int: it becomes a guard, so the graph holds for this size only. For what cannot stay symbolic."""
-        self.guard(apply("eq", dim, hint_of(dim)))
-        return int(hint_of(dim))
+        return int(self.fix_number(dim))
+
+    def fix_number(self, number: Any) -> Any:
+        """As :meth:`fix`, of a number of any kind."""
+        self.guard(apply("eq", number, hint_of(number)))
+        return hint_of(number)
 
     def expands(self, x: Value, shape: tuple[Any, ...]) -> None:
         """``x`` broadcasts to ``shape`` without widening it: its sizes are those, or 1."""

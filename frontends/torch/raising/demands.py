@@ -24,6 +24,8 @@ def _of_pooling(node: Node) -> Demands:
     padding, dilation = params.get("padding", ((0, 0),) * rank), params.get("dilation", (1,) * rank)
     for size, width, stride, pads, step in zip(x.shape[-rank:], kernel, params["strides"], padding, dilation):
         yield "ge", size, _least(width, pads, step) - (stride - 1 if params.get("ceil_mode") else 0)
+        yield from (("le", 2 * pad, step * (width - 1) + 1) for pad in pads if node.op != "lp_pool")
+        yield "gt", stride, 0
     if x.ndim > rank:
         yield "ge", x.shape[-rank - 1], 1
 
@@ -60,10 +62,13 @@ def _of_sliding_window(node: Node) -> Demands:
 
 def _of_padding(node: Node) -> Demands:
     """A mirror has enough elements behind it, a circle is gone round once, and no more is cut off than there is."""
+    mode = node.params["mode"]
     for size, pair in zip(node.inputs[0].shape, node.params["padding"]):
         if all(isinstance(amount, int) for amount in pair):
-            most = {"reflect": max(pair) + 1 if any(pair) else 0, "wrap": max(pair)}.get(node.params["mode"], 0)
+            most = {"reflect": max(pair) + 1 if any(pair) else 0, "wrap": max(pair)}.get(mode, 0)
             yield "ge", size, max(most, -sum(pair))
+        elif mode in ("reflect", "wrap"):
+            yield from (("gt" if mode == "reflect" else "ge", size, amount) for amount in pair)
 
 
 # ---------------------------------------------------------------------------------------------- signals

@@ -15,7 +15,7 @@ def gradient(b: TorchBuilder, input: Any, *, spacing: Any = 1, dim: Any = None, 
     dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
     spacing = 1 if spacing is None else spacing
     spacings = spacing if isinstance(spacing, (tuple, list)) else (spacing,) * len(dims)
-    return tuple(_along(b, input, axis(place, input.ndim), step, edge_order) for place, step in zip(dims, spacings))
+    return tuple(_along(b, input, axis(place, input.ndim), step, b.fix(edge_order)) for place, step in zip(dims, spacings))
 
 
 def _along(b: TorchBuilder, x: Value, place: int, step: Any, edge_order: int) -> Value:

@@ -9,6 +9,7 @@ from typing import Any
 from ....errors import UnsupportedOperation
 from ....ir.graph import Graph, Node, Value
 from ....ops.dtypes import is_inexact
+from ....sizes import Size
 from ....trees import iterate_structure, map_structure
 from ...raiser import Raiser
 from ..basics.names import is_in_place, pure_key, row_key
@@ -16,7 +17,7 @@ from .agreement import assume_agreement
 from .demands import assume_demands
 from .element_conditions import expect_elements
 from .index_bounds import note_bounds
-from .numbers import with_fixed_numbers
+from .numbers import has_floats, with_fixed_numbers
 from .opening import open_call
 from .statistics import WRITTEN
 from .table import TorchBuilder, rows
@@ -33,7 +34,7 @@ class _TorchRaiser(Raiser):
     framework = "torch"
 
     def builder(self, graph: Graph) -> TorchBuilder:
-        return TorchBuilder(graph)
+        return TorchBuilder(graph, has_floats(self.recorded))
 
     def key(self, node: Node) -> str:
         return row_key(node.op)
@@ -84,7 +85,15 @@ class _TorchRaiser(Raiser):
     def _by_row(self, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = _renamed(row, kwargs)
         assume_agreement(self.b, key, row, args, kwargs)
-        return row(self.b, *args, **kwargs)
+        nodes, guards = len(self.result.nodes), len(self.result.guards)
+        try:
+            return row(self.b, *args, **kwargs)
+        except (TypeError, AttributeError):  # of Python, which has to know a number that the row was given a symbol for: an axis, say
+            if self.b.reads_numbers or not any(isinstance(item, Size) for item in iterate_structure((args, kwargs))):
+                raise
+            del self.result.nodes[nodes:], self.result.guards[guards:]
+            args, kwargs = map_structure(lambda item: self.b.fix_number(item) if isinstance(item, Size) else item, (args, kwargs))
+            return row(self.b, *args, **kwargs)
 
     def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
         key = row_key(node.op)

@@ -342,6 +342,7 @@ def flipud(b: TorchBuilder, input: Any) -> Any:
 def rot90(b: TorchBuilder, input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     """torch.rot90: from the first axis towards the second."""
     first, second = (axis(d, input.ndim) for d in dims)
+    k = b.fix(k)
     if k % 4 == 2:
         return b.flip(input, axis=tuple(sorted((first, second))))
     if k % 4 == 1:

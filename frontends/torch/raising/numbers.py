@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....ir import Graph
 from ....ops.dtypes import is_floating
 from ....sizes import Size, apply, product
+from ....trees import iterate_structure, map_structure
 from ...read_numbers import fixed, is_read
 from .table import TorchBuilder, rows
 
@@ -31,19 +33,52 @@ _ELEMENTS: dict[str, frozenset[Any] | None] = {
 }  # fmt: skip
 
 
+# As above, of floats that are computed from sizes: rows write them into the source as expressions.
+_FLOATS: dict[str, frozenset[Any]] = {
+    **dict.fromkeys(("arange", "linspace", "range"), frozenset({0, 1, 2, "start", "end", "step"})),
+    "interpolate": frozenset({2, "scale_factor"}),
+    "scaled_dot_product_attention": frozenset({"scale"}),
+    "pad": frozenset({3, "value"}),
+    **dict.fromkeys(("index_fill", "scatter"), frozenset({3, "value"})),
+    "fill_diagonal": frozenset({1, "fill_value"}),
+    **dict.fromkeys(("fmod", "float_power", "xlogy"), frozenset({0, 1})),
+    **dict.fromkeys(("addmm", "addmv", "addr", "baddbmm", "addbmm"), frozenset({"beta"})),
+    **dict.fromkeys(("trapezoid", "trapz", "cumulative_trapezoid"), frozenset({"dx"})),
+    **dict.fromkeys(("quantile", "nanquantile"), frozenset({1, "q"})),
+    "histc": frozenset({2, 3, "min", "max"}),
+}
+_NONE: frozenset[Any] = frozenset()
+
+
 def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call with numbers left open only where the table says so."""
-    if not b.reads_numbers:
+    """The arguments of a call with numbers left open only where the tables say so."""
+    if not (b.reads_numbers or b.has_floats):
         return args, kwargs
     if key == "__getitem__":
         return [args[0], _index(b, args[0], args[1])], kwargs
-    free = _ELEMENTS.get(key, frozenset())
+    free = _ELEMENTS.get(key, _NONE)
     if free is None:
         return args, kwargs
+    floats = free | _FLOATS.get(key, _NONE)
     return (
-        [item if place in free else fixed(b, item) for place, item in enumerate(args)],
-        {name: item if name in free else fixed(b, item) for name, item in kwargs.items()},
+        [_settled(b, item, place in free, place in floats) for place, item in enumerate(args)],
+        {name: _settled(b, item, name in free, name in floats) for name, item in kwargs.items()},
     )
+
+
+def has_floats(graph: Graph) -> bool:
+    """Whether calls of a recorded graph are given floats that are computed from sizes."""
+    return any(_is_float(item) for node in graph.nodes for item in iterate_structure((node.inputs, node.params)))
+
+
+def _settled(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
+    """An argument in which ``numbers`` that were read may stay open, and ``floats`` computed from sizes."""
+    argument = argument if numbers else fixed(b, argument)
+    return argument if floats else map_structure(lambda item: b.fix_number(item) if _is_float(item) else item, argument)
+
+
+def _is_float(item: Any) -> bool:
+    return isinstance(item, Size) and item.type is float and not item.reads_elements()
 
 
 def _index(b: TorchBuilder, x: Any, index: Any) -> Any:

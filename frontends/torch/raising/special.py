@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ....ops.dtypes import is_complex, is_inexact
-from ...read_numbers import is_read
+from ....sizes import Size
 from ..basics.dtypes import result_type
 from .elementwise import div, floats, scaled
 from .table import TorchBuilder, rows
@@ -188,7 +188,7 @@ def angle(b: TorchBuilder, input: Any) -> Any:
 def lerp(b: TorchBuilder, input: Any, end: Any, weight: Any) -> Any:
     """torch.lerp: counted from the nearer end, so that a weight of 1 gives ``end`` itself."""
     difference = b.subtract(end, input)
-    weight = b.array(weight, input.dtype) if is_read(weight) else weight
+    weight = b.array(weight, input.dtype) if isinstance(weight, Size) else weight
     if not hasattr(weight, "spec"):
         if abs(weight) < 0.5:
             return b.add(input, b.multiply(difference, weight))

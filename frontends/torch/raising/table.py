@@ -27,8 +27,9 @@ class TorchBuilder(RaisingBuilder):
     masks = ("bool", "uint8")
     lists_are_tuples = True
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, has_floats: bool = False) -> None:
         super().__init__(graph)
+        self.has_floats = has_floats  # whether calls are given floats that are computed from sizes
         self.states: dict[Value, Any] = {}  # what ``get_rng_state`` gave -> the stream of that moment
 
     def result_type(self, *operands: Any) -> str:

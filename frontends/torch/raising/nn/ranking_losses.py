@@ -78,7 +78,7 @@ def multi_margin_loss(
     rows_, labels = (b.reshape(input, shape=(1, classes)), b.reshape(target, shape=(1,))) if single else (input, target)
     picked = b.take_along_axis(rows_, b.reshape(labels, shape=(rows_.shape[0], 1)), axis=1)
     short = _above(b, b.add(b.subtract(rows_, picked), float(margin)))
-    short = b.square(short) if p == 2 else short
+    short = b.square(short) if b.fix(p) == 2 else short
     if weight is not None:
         short = b.multiply(short, b.reshape(b.take(weight, labels, axis=0), shape=(rows_.shape[0], 1)))
     others = b.where(b.one_hot(labels, num_classes=classes, dtype="bool"), 0.0, short)
