@@ -29,8 +29,22 @@ def _ite(condition: bool, yes: Any, no: Any) -> Any:
     return yes if condition else no
 
 
+# of Python's math, by how many numbers they take; all give floats
+_OF_ONE = (
+    "sqrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+    "acosh", "atanh", "degrees", "radians", "fabs", "erf", "erfc", "gamma", "lgamma", "cbrt",
+)  # fmt: skip
+_OF_TWO = ("atan2", "copysign", "fmod", "hypot", "remainder")
+
 # name -> (what it computes, type of the result or None for "as the arguments", how Python writes it)
 FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
+    **{name: (getattr(math, name), float, f"math.{name}({{}})") for name in _OF_ONE if hasattr(math, name)},  # some are younger than others
+    **{name: (getattr(math, name), float, f"math.{name}({{}}, {{}})") for name in _OF_TWO},
+    "log_to": (math.log, float, "math.log({}, {})"),
+    "pow_float": (math.pow, float, "math.pow({}, {})"),
+    "isqrt": (math.isqrt, int, "math.isqrt({})"),
+    "gcd": (math.gcd, int, "math.gcd({}, {})"),
+    "lcm": (math.lcm, int, "math.lcm({}, {})"),
     "floordiv": (operator.floordiv, None, "{} // {}"),
     "mod": (operator.mod, None, "{} % {}"),
     "truediv": (operator.truediv, float, "{} / {}"),
@@ -43,17 +57,11 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
     "max": (max, None, "max({}, {})"),
     "min": (min, None, "min({}, {})"),
     "float": (float, float, "float({})"),
-    "trunc": (math.trunc, int, "math.trunc({})"),
+    "trunc": (int, int, "int({})"),
     "floor": (math.floor, int, "math.floor({})"),
     "ceil": (math.ceil, int, "math.ceil({})"),
     "round": (round, int, "round({})"),
     "round_to": (round, float, "round({}, {})"),
-    "sqrt": (math.sqrt, float, "math.sqrt({})"),
-    "exp": (math.exp, float, "math.exp({})"),
-    "log": (math.log, float, "math.log({})"),
-    "log2": (math.log2, float, "math.log2({})"),
-    "sin": (math.sin, float, "math.sin({})"),
-    "cos": (math.cos, float, "math.cos({})"),
     "lshift": (operator.lshift, int, "{} << {}"),
     "rshift": (operator.rshift, int, "{} >> {}"),
     "bitwise_and": (operator.and_, int, "{} & {}"),
@@ -69,6 +77,13 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
     "or": (lambda a, b: a or b, bool, "({} or {})"),
     "not": (operator.not_, bool, "not {}"),
     "ite": (_ite, None, "({1} if {0} else {2})"),
+}
+# function of Python's math -> by how many numbers it is given, its name above
+FUNCTIONS_OF_MATH: dict[str, dict[int, str]] = {
+    **{name: {1: name} for name in (*_OF_ONE, "isqrt") if name in FUNCTIONS},
+    **{name: {2: name} for name in (*_OF_TWO, "gcd", "lcm")},
+    "log": {1: "log", 2: "log_to"},
+    "pow": {2: "pow_float"},
 }
 _ORDER_MATTERS_NOT = frozenset({"max", "min", "eq", "ne"})
 _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
@@ -128,8 +143,12 @@ class Apply:
     def text(self, symbol_text: Callable[[Symbol], str]) -> str:
         """Python text, with ``symbol_text`` for each symbol."""
         template = FUNCTIONS[self.function][2]
-        whole = template.endswith(")") and "(" in template
-        return template.format(*(_operand_text(a, symbol_text, bare=whole) for a in self.arguments))
+        return template.format(*(_operand_text(a, symbol_text, bare=self.is_whole) for a in self.arguments))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the text is a call, or stands in parentheses."""
+        return FUNCTIONS[self.function][2].endswith(")")
 
 
 Atom = Union[Symbol, Apply]
@@ -352,7 +371,14 @@ def _operand_text(value: Scalar, symbol_text: Callable[[Symbol], str], bare: boo
         text = repr(value) if isinstance(value, int) or math.isfinite(value) else f"math.{value!r}".replace("math.-", "-math.")
         return text if bare or not text.startswith("-") else f"({text})"
     text = value.text(symbol_text)
-    return text if bare or " " not in text and not text.startswith("-") else f"({text})"
+    return text if bare or _is_call(value) or " " not in text and not text.startswith("-") else f"({text})"
+
+
+def _is_call(size: Size) -> bool:
+    """Whether the text is a call, or stands in parentheses."""
+    (_, coefficient), *more = size.terms()
+    atoms = list(size.atoms())
+    return not more and coefficient == 1 and len(atoms) == 1 and isinstance(atoms[0], Apply) and atoms[0].is_whole
 
 
 def _product_text(monomial: Monomial, coefficient: int, symbol_text: Callable[[Symbol], str], alone: bool) -> str:
@@ -360,7 +386,7 @@ def _product_text(monomial: Monomial, coefficient: int, symbol_text: Callable[[S
     for atom in monomial:
         text = symbol_text(atom) if isinstance(atom, Symbol) else atom.text(symbol_text)
         lone = len(monomial) == 1 and coefficient == 1 and alone
-        factors.append(text if lone or isinstance(atom, Symbol) or text.endswith(")") and " " not in text else f"({text})")
+        factors.append(text if lone or isinstance(atom, Symbol) or atom.is_whole else f"({text})")
     if coefficient != 1 or not factors:
         factors.append(str(coefficient))
     return " * ".join(factors)

@@ -10,6 +10,7 @@ from .programs import (
     captured,
     changes,
     closures,
+    computed_sizes,
     control_flow,
     foreign,
     found,
@@ -36,6 +37,7 @@ TABLES = {
     "guards": guards,
     "numbers": numbers,
     "sizes": sizes,
+    "computed_sizes": computed_sizes,
     "views": views,
     "state": state,
     "changes": changes,
@@ -62,7 +64,7 @@ CASES = [
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
-    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (), "numbers": (), "schedules": (),
+    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

@@ -27,7 +27,7 @@ from .checking import alone
 from .compiling import compiling, differs_outside, kept
 from .installing import as_installed, is_hook
 from .memory.watching import pieces_of
-from .numbers.conversions import conversions_seen
+from .numbers.conversions import conversions_seen, spaces_of
 from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
@@ -183,15 +183,15 @@ def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches,
             containers = Containers(
                 (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
             )
-            watched = active.looking_after(state.world)
+            watched, spaces = active.looking_after(state.world), tuple(spaces_of(weights)) if reading.symbolic else ()
             with (
                 refusing(request.name),
                 watched,
                 capture.isolated(),
                 taken_for_arrays(),
                 TrainingReads() as asked,
-                math_seen(),
-                conversions_seen(weights, reading.symbolic),
+                math_seen(capture, spaces),
+                conversions_seen(capture, spaces),
                 compiling(compiled) as claim,
             ):
                 result = function(*again_args, **again_kwargs)
@@ -205,7 +205,7 @@ def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches,
         other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
     facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
     facts += outside_of((function, *statics(tree)), state.free(containers))
-    return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places), left, other)
+    return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, reading.any), left, other)
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:

@@ -57,7 +57,7 @@ class Pipeline:
     options: Options = field(default_factory=Options)
     backend_of: Callable[[str], ModuleType] = importlib.import_module
     _places: tuple[Place, ...] = ()
-    _reads_numbers: bool = False  # whether the recording at hand has symbols for numbers that were read from arrays
+    _opened: bool = False  # whether the recording at hand has symbols for numbers that Python read or computed
     _changing: Changing = field(init=False, default_factory=Changing)
     _adopted: Converted = field(init=False)
     _copied: Converted = field(init=False)
@@ -75,12 +75,12 @@ class Pipeline:
         try:
             return self._recorded(args, kwargs, why, numbers=True)
         except Exception:
-            if not (self._places or self._reads_numbers):
+            if not (self._places or self._opened):
                 raise
         return self._recorded(args, kwargs, why, numbers=False)  # numbers, as symbols, may have been what failed
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
-        self._reads_numbers = False
+        self._opened = False
         with open_recording():
             options = self.options
             recording = self.frontend.record(
@@ -99,7 +99,7 @@ class Pipeline:
             )
         self._note_places(recording.places)
         recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
-        self._reads_numbers = any(symbol.kind == "number" for symbol in recording.graph.symbols())
+        self._opened = recording.opened
         graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
         counts = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)

@@ -37,9 +37,13 @@ class Request:
 
 @dataclass
 class Recording:
-    """A recorded graph with what is needed to run it beside the original: where its arrays live, and what it relies on."""
+    """A recorded graph with what is needed to run it beside the original: where its arrays live, and what it relies on.
+
+    ``opened``: whether it has symbols for numbers that Python read or computed, and could be made with the numbers as they are.
+    """
 
     graph: Graph
     weights: Any
     surroundings: Surroundings
     places: tuple[Place, ...] = ()
+    opened: bool = False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,6 @@ from torch.nn import functional
 from .guards import one
 from .table import Program
 
-_OF_CONVERTED = 1 if sys.version_info >= (3, 11) else None  # before, nothing tells where float and int are only called
 _FLOATS = one([1.0, 2.0, 3.5], [2.5, -1.0, 4.25], [-3.0, 0.5, 0.25], [1.5, 7.0])
 _WHOLE = tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 5, 3], [2, 8, 3], [4, 6, 7, 1], [3, 9, 1]))
 _SAME_LENGTH = one([1.0, 2.0, 3.5], [2.5, -1.0, 4.25], [-3.0, 0.5, 0.25])
@@ -279,7 +277,7 @@ _DECIDED: dict[Callable[[Any], Any], tuple[Any, int | None]] = {
     by_zero: (one([0.0, 1.0], [2.0, 1.0], [4.0, 3.0], [0.0, 2.0]), 2),
     by_negative: (one([4.0, 1.0], [9.0, 1.0], [-4.0, 1.0], [2.25, 0.0]), 2),
     steps: (_WHOLE, None),
-    rounded: (one([1.0, 2.25], [1.5, 2.75], [3.0, 1.0]), _OF_CONVERTED),
+    rounded: (one([1.0, 2.25], [1.5, 2.75], [3.0, 1.0]), 1),
     rounded_to_digits: (one([1.0, 2.26], [1.5, 2.75], [1.0, 2.25]), None),
     roots: (one([-1.0, 1.0], [4.0, 1.0], [9.0, 2.0], [-2.0, 3.0]), 3),
     not_a_number: (one([1.0, 2.0], [3.0, 4.0], [math.nan, 1.0], [math.nan, 2.0], [0.0, math.inf]), 3),
@@ -297,7 +295,7 @@ _DECIDED: dict[Callable[[Any], Any], tuple[Any, int | None]] = {
 
 PROGRAMS = [
     *(Program(name, _made(function), _FLOATS, variants=1) for name, function in _ONE_RECORDING.items()),
-    *(Program(name, _made(function), _FLOATS, variants=_OF_CONVERTED) for name, function in _CONVERTED.items()),
+    *(Program(name, _made(function), _FLOATS, variants=1) for name, function in _CONVERTED.items()),
     *(Program(name, _made(function), _SAME_LENGTH, variants=1) for name, function in _LISTS.items()),
     *(Program(name, _made(function), _WHOLE, variants=1) for name, function in _OF_WHOLE.items()),
     *(Program(function.__name__, _made(function), calls, variants=variants) for function, (calls, variants) in _DECIDED.items()),

@@ -1,62 +1,76 @@
-"""``float(x)`` and ``int(x)`` of tensors and of numbers that were read: Python wants numbers of these very classes, symbols are none.
+"""``float(x)`` and ``int(x)`` of tensors and of symbolic numbers: Python wants numbers of these very classes, symbols are none.
 
-While recording, the modules of the user's functions find functions under these names, which give symbols. Only where their code does nothing with
-the names but call them: as a class (``isinstance(x, float)``, ``dtype=float``) a name is left as it is, and a conversion then guards the number.
+While recording, the modules of the user's functions find stand-ins under these names, which give symbols. Only where their code does nothing with
+the names but call them and ask ``isinstance``: where a class is handed on (``dtype=float``) its name is left as it is, and a conversion then guards the number.
 """
 
 from __future__ import annotations
 
-import dis
 import functools
-import inspect
-import sys
-import tokenize
 import types
-import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ....sizes import Size, apply
+from ....sizes import apply
 from ...python_arithmetic import computed
-from .sizes import expression_of, is_symbolic, symbolic
+from .name_uses import only_called
+from .numbers import opened
+from .sizes import is_symbolic, symbolic
 
 if TYPE_CHECKING:
+    from ..capture.capture import Capture
     from ..state.parameters import Weights
 
-_TELLS_CALLS = sys.version_info >= (3, 11)  # an instruction that loads a global says whether it is to be called
-_LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
+_NAMES = tuple(cls.__name__ for cls in _FUNCTIONS)
+
+
+class _Conversion:
+    """Stands for a class under its name, where that is only called, or asked about."""
+
+    def __init__(self, capture: Capture, cls: type) -> None:
+        self.capture, self.cls = capture, cls
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        item: Any = _element(args[0]) if len(args) == 1 and not kwargs else None
+        operands = opened(self.capture, (item,)) if is_symbolic(item) else None
+        if operands is None:
+            return self.cls(*args, **kwargs)
+        if isinstance(item, self.cls):
+            return item
+        decide = self.capture.decide
+        return symbolic(computed(functools.partial(apply, _FUNCTIONS[self.cls]), operands, decide), decide)
+
+    def __instancecheck__(self, item: Any) -> bool:
+        return isinstance(item, self.cls)
+
+    def __subclasscheck__(self, cls: type) -> bool:
+        return issubclass(cls, self.cls)
+
+    def __or__(self, other: Any) -> Any:
+        return self.cls | (other.cls if isinstance(other, _Conversion) else other)
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self.cls
 
 
 @contextmanager
-def conversions_seen(weights: Weights, symbolic: bool) -> Iterator[None]:
-    """Inside of the block the user's conversions give symbols, where numbers are to be ``symbolic``."""
-    spaces = _spaces(weights) if symbolic else ()
-    swapped = [(space, name) for space in spaces for name in _CONVERSIONS if _only_called(space, name)]
-    for space, name in swapped:
-        space[name] = _CONVERSIONS[name]
+def conversions_seen(capture: Capture, spaces: Iterable[dict[str, Any]]) -> Iterator[None]:
+    """Inside of the block the conversions in the code of these globals give symbols."""
+    swapped = [(space, cls, space.get(cls.__name__)) for space in spaces for cls in _FUNCTIONS if _only_called(space, cls.__name__)]
+    for space, cls, _ in swapped:
+        space[cls.__name__] = _Conversion(capture, cls)
     try:
         yield
     finally:
-        for space, name in swapped:
-            del space[name]
-
-
-def _conversion(cls: type) -> Callable[..., Any]:
-    def converted(*args: Any, **kwargs: Any) -> Any:
-        item: Any = _element(args[0]) if len(args) == 1 and not kwargs else None
-        expression = expression_of(item) if is_symbolic(item) else None
-        if not (isinstance(expression, Size) and expression.reads_elements()):
-            return cls(*args, **kwargs)
-        if isinstance(item, cls):
-            return item
-        decide = item.node.decide
-        return symbolic(computed(functools.partial(apply, _FUNCTIONS[cls]), (expression,), decide), decide)
-
-    return converted
+        for space, cls, before in swapped:
+            if before is None:
+                del space[cls.__name__]
+            else:
+                space[cls.__name__] = before  # that of a recording around this one
 
 
 def _element(item: Any) -> Any:
@@ -68,11 +82,8 @@ def _element(item: Any) -> Any:
         return None
 
 
-_CONVERSIONS = {cls.__name__: _conversion(cls) for cls in _FUNCTIONS}
-
-
 # ------------------------------------------------------------------------------------- where the names are only called
-def _spaces(weights: Weights) -> Iterable[dict[str, Any]]:
+def spaces_of(weights: Weights) -> Iterable[dict[str, Any]]:
     """The globals of the recorded function and of its modules' classes."""
     methods = [getattr(type(module), "forward", None) for module in weights.modules()]
     functions = [getattr(item, "__func__", item) for item in (weights.function, *methods)]
@@ -81,26 +92,5 @@ def _spaces(weights: Weights) -> Iterable[dict[str, Any]]:
 
 
 def _only_called(space: dict[str, Any], name: str) -> bool:
-    """Whether the functions of a module know this name as Python's own, and do nothing with it but call it."""
-    if not _TELLS_CALLS or name in space:
-        return False
-    uses = [is_call for used, is_call in _uses_in(str(space.get("__file__", ""))) if used == name]
-    return bool(uses) and all(uses)
-
-
-@functools.lru_cache(maxsize=256)
-def _uses_in(file: str) -> tuple[tuple[str, bool], ...]:
-    """As :func:`_uses`, of all functions of a file of source; none where it cannot be read."""
-    try:
-        with tokenize.open(file) as source, warnings.catch_warnings(action="ignore"):
-            return _uses(compile(source.read(), file, "exec", dont_inherit=True))
-    except (OSError, SyntaxError, ValueError):
-        return ()
-
-
-def _uses(code: types.CodeType, runs: bool = False) -> tuple[tuple[str, bool], ...]:
-    """The names of conversions that code loads, and whether it loads each to call it; what runs when the module is imported is left out."""
-    runs = runs or bool(code.co_flags & inspect.CO_OPTIMIZED)
-    loads = (step for step in dis.get_instructions(code) if runs and step.opname in _LOADS and step.argval in _CONVERSIONS)
-    found = tuple((step.argval, step.opname == "LOAD_GLOBAL" and bool((step.arg or 0) & 1)) for step in loads)
-    return sum((_uses(item, runs) for item in code.co_consts if isinstance(item, types.CodeType)), found)
+    """Whether the functions of a module know this name as Python's own, and may find something else that can be called under it."""
+    return isinstance(space.get(name), (_Conversion, type(None))) and name in only_called(str(space.get("__file__", "")), _NAMES)

@@ -1,18 +1,22 @@
-"""Functions of Python's ``math`` on numbers that were read from tensors: symbols, where the user's code calls them through their module."""
+"""Functions of Python's ``math`` on symbolic numbers: symbols, where the user's code calls them through their module or by their names."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ....sizes import Size, apply
+from ....sizes import FUNCTIONS_OF_MATH, apply
 from ...python_arithmetic import computed
-from .sizes import expression_of, is_symbolic, symbolic
+from .numbers import opened
+from .sizes import is_symbolic, symbolic
 
-_COMPUTED = ("sqrt", "exp", "log", "log2", "sin", "cos")
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+Seen = Callable[[Callable[..., Any], "Capture"], Callable[..., Any]]
 _ASKED: dict[str, Callable[[Any], bool]] = {
     "isnan": lambda number: bool(number != number),
     "isinf": lambda number: bool(abs(number) == math.inf),
@@ -21,41 +25,45 @@ _ASKED: dict[str, Callable[[Any], bool]] = {
 
 
 @contextmanager
-def math_seen() -> Iterator[None]:
-    """Inside of the block these functions take symbols as they are."""
-    before = {name: getattr(math, name) for name in (*_COMPUTED, *_ASKED)}
-    for name, original in before.items():
-        setattr(math, name, _asked(original, name) if name in _ASKED else _computed(original, name))
+def math_seen(capture: Capture, spaces: Iterable[dict[str, Any]]) -> Iterator[None]:
+    """Inside of the block these functions take symbols as they are: as attributes of their module, and under any name in these globals."""
+    seen = {id(original): function for original, function in _functions(capture)}
+    swapped = [(space, name, item) for space in (vars(math), *spaces) for name, item in list(space.items()) if id(item) in seen]
+    for space, name, item in swapped:
+        space[name] = seen[id(item)]
     try:
         yield
     finally:
-        for name, original in before.items():
-            setattr(math, name, original)
+        for space, name, item in swapped:
+            space[name] = item
 
 
-@functools.lru_cache(maxsize=64)  # the same ones for every recording: to make them takes longer than to record a call
-def _computed(original: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _functions(capture: Capture) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
+    """What is replaced, and by what."""
+    for name, by_count in FUNCTIONS_OF_MATH.items():
+        original = getattr(math, name)
+        yield original, _computed(capture, original, by_count)
+    for name, answer in _ASKED.items():
+        original = getattr(math, name)
+        yield original, _asked(capture, original, answer)
+
+
+def _computed(capture: Capture, original: Callable[..., Any], by_count: dict[int, str]) -> Callable[..., Any]:
     @functools.wraps(original)
     def function(*args: Any) -> Any:
-        if len(args) != 1 or not _is_read(args[0]):
+        name = by_count.get(len(args))
+        operands = opened(capture, args) if name is not None and any(map(is_symbolic, args)) else None
+        if name is None or operands is None:
             return original(*args)
-        decide = args[0].node.decide
-        return symbolic(computed(functools.partial(apply, name), (expression_of(args[0]),), decide), decide)
+        decide = capture.decide
+        return symbolic(computed(functools.partial(apply, name), operands, decide), decide)
 
     return function
 
 
-@functools.lru_cache(maxsize=64)
-def _asked(original: Callable[..., Any], name: str) -> Callable[..., Any]:
-    answer = _ASKED[name]
-
+def _asked(capture: Capture, original: Callable[..., Any], answer: Callable[[Any], bool]) -> Callable[..., Any]:
     @functools.wraps(original)
     def function(number: Any) -> Any:
-        return answer(number) if _is_read(number) else original(number)
+        return answer(number) if is_symbolic(number) and opened(capture, (number,)) else original(number)
 
     return function
-
-
-def _is_read(item: Any) -> bool:
-    expression = expression_of(item) if is_symbolic(item) else None
-    return isinstance(expression, Size) and expression.reads_elements()

@@ -6,6 +6,7 @@ comparison its outcome, of a whole number that it is this one, of a float that a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,7 +27,7 @@ _MOST_READ = 16  # more would be lines of names in the source; they are guarded 
 
 
 class Reading:
-    """Whether numbers that are read become symbols in an attempt at a recording; ``any``: whether there were any."""
+    """Whether numbers that are read, and what Python's own functions make of sizes, become symbols in an attempt at a recording; ``any``: whether some did."""
 
     def __init__(self, symbolic: bool = True) -> None:
         self.symbolic, self.any = symbolic, False
@@ -55,6 +56,18 @@ def read_numbers(capture: Capture, tensor: torch.Tensor, name: str) -> Any:
     facts["result"] = map_structure(lambda leaf: next(values), seen)
     places = iter(node.outputs)
     return map_structure(lambda leaf: symbolic(Size.of(Symbol(next(places), 0, leaf, "number")), capture.decide), seen)
+
+
+def opened(capture: Capture, operands: Sequence[Any]) -> tuple[Any, ...] | None:
+    """The expressions behind operands of a function of Python's whose result may be one as well; None where it has to be given the numbers."""
+    expressions = tuple(map(expression_of, operands))
+    sizes = [item for item in expressions if isinstance(item, Size)]
+    if not (sizes and capture.reading.symbolic and all(isinstance(item, (Size, int, float)) for item in expressions)):
+        return None
+    if not any(size.reads_elements() for size in sizes) and "type" in capture.locator.names_read():  # as in read_numbers
+        return None
+    capture.reading.any = True
+    return expressions
 
 
 def decide_sizes(capture: Capture, value: Value, where: Origin | None = None) -> None:

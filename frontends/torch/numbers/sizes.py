@@ -228,6 +228,12 @@ class _Number:
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return np.asarray(self.node._number(), dtype)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
+        """``np.sqrt(d)`` gives what ``math.sqrt`` gives; numpy's other functions get the number."""
+        if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
+            return symbolic(apply("sqrt", self.node.expression), self.node.decide)
+        return getattr(ufunc, method)(*(item.node._number() if is_symbolic(item) else item for item in operands), **options)
+
     def __copy__(self) -> Any:
         return self
 

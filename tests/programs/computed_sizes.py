@@ -1,0 +1,140 @@
+"""What Python's functions make of sizes (``int(h / 2)``, ``math.sqrt(d)``): one recording serves all sizes, and gives what Python gives for each."""
+
+from __future__ import annotations
+
+import math
+from math import ceil, sqrt
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from .table import Program
+
+
+def _images(*shapes: tuple[int, int]) -> Any:
+    return tuple(lambda shape=shape: (torch.arange(1.0, 1 + math.prod(shape)).reshape(shape) / 7,) for shape in shapes)
+
+
+_CALLS = _images((8, 12), (7, 11), (9, 14), (5, 9), (4, 6))
+
+
+# ------------------------------------------------------------------------------------- sizes
+def parts(x: Any) -> Any:
+    h, w = x.shape
+    return x[: int(h / 2)], x[: int(h * 0.3), round(w / 3) :], x[-int(w * 0.25) :], x[: int(float(h) // 2)]
+
+
+def lengths(x: Any) -> Any:
+    h, w = x.shape
+    return torch.linspace(0, 1, int(h / 2)), torch.arange(math.ceil(w / 4)), torch.zeros(math.floor(h / 3), ceil(w / 5), int(sqrt(h * w)))
+
+
+def powers_of_two(x: Any) -> Any:
+    w = x.shape[1]
+    below, above = 2 ** int(math.log2(w)), 2 ** math.ceil(math.log2(w))
+    return x[:, :below], functional.pad(x, (0, above - w)), torch.fft.rfft(x, n=int(above))
+
+
+def resized(x: Any) -> Any:
+    h, w = x.shape
+    image = x[None, None]
+    grown = functional.interpolate(image, size=(int(h * 1.5), int(w * 0.75)), mode="bilinear")
+    by_factors = functional.interpolate(image, scale_factor=(float(h) / 8, math.sqrt(w) / 2), mode="bicubic")
+    return grown, by_factors, functional.adaptive_avg_pool2d(image, (int(h / 2), max(1, int(w / 3))))
+
+
+def kept_share(x: Any) -> Any:
+    count = max(int(0.25 * x.shape[1]), 1)
+    return x.topk(count, dim=-1).values, x.roll(int(x.shape[1] / 2), -1), x.repeat_interleave(int(x.shape[0] / 2), dim=1)
+
+
+def split_in_two(x: Any) -> Any:
+    return x.split(math.ceil(x.shape[1] / 2), -1)[0], x.narrow(-1, 0, int(x.shape[1] / 2)), torch.ones(8, 8).triu(int(x.shape[0] / 4))
+
+
+def asked_for_their_class(x: Any) -> Any:
+    """Does what many modules do with the names beside calling them."""
+    half: int = int(x.shape[0] / 2)
+    grown = half if isinstance(half, int) and not isinstance(half, (float, str)) else 1
+    return x[:grown], tuple(map(int, (x.shape[0] / 3, 2.5))), float(half) if isinstance(half, int | float) else 0.0
+
+
+# ------------------------------------------------------------------------------------- elements
+def scales(x: Any) -> Any:
+    h, w = x.shape
+    return x / math.sqrt(w), x * (1 / sqrt(h)), x * int(w) ** -0.5, x / float(x.numel()), x * np.sqrt(w), x + math.isqrt(w)
+
+
+def functions(x: Any) -> Any:
+    h, w = x.shape
+    return (
+        x * math.log(w) + math.exp(-h / 10) - math.cos(math.pi / w),
+        x * math.hypot(h, w) * math.atan2(h, w),
+        math.log(w, 2),
+        math.pow(h, 0.25),
+    )
+
+
+def arguments(x: Any) -> Any:
+    h, w = x.shape
+    return (
+        torch.full((2,), math.sqrt(w)),
+        x.new_full((int(h), 2), float(w)),
+        torch.clamp(x, min=-math.sqrt(h), max=w * 0.1),
+        x.masked_fill(x > 1, float(h)),
+        torch.tensor([1 / h, float(w), w / h], dtype=torch.float64),
+        x.lerp(x * 2, 1 / w),
+        functional.scaled_dot_product_attention(x, x, x, scale=1 / math.sqrt(w * 2)),
+        torch.lerp(x, x + 1, h / 10),
+    )
+
+
+def numbers_as_results(x: Any) -> Any:
+    h, w = x.shape
+    return x, int(h / 2), h / w, {"ratio": float(h), "half": w // 2, "root": math.sqrt(w)}
+
+
+# ------------------------------------------------------------------------------------- what is recorded again, and right
+def only_chosen(x: Any) -> Any:
+    """Numbers that choose what is computed, and those that rows have to know, are what they are."""
+    turns = int(x.shape[0] / 4)
+    places = x.rot90(turns), x.rot90(x.shape[0] // 4 + 1), x.softmax(x.shape[0] // 8)
+    return (
+        places,
+        torch.cdist(x, x, p=x.shape[0] / 4),
+        functional.normalize(x, dim=int(x.shape[0] / 8)),
+        functional.huber_loss(x, x + 1, delta=2 / turns),
+    )
+
+
+def by_ratio(x: Any) -> Any:
+    h, w = x.shape
+    return x * 2 if w / h > 1.52 else x * 3
+
+
+def texts(x: Any) -> Any:
+    return {f"half {int(x.shape[0] / 2)}": x, f"{math.sqrt(x.shape[1]):.1f}": x}
+
+
+def as_keys(x: Any) -> Any:
+    tables = {4: 1.0, 3: 2.0}
+    return x * tables.get(int(x.shape[0] / 2), 5.0)
+
+
+def mirrored(x: Any) -> Any:
+    """The mirror is wider than what is behind it in the last calls, which is torch's own error."""
+    try:
+        return functional.pad(x[None], (int(8 - x.shape[1] / 2), 0), mode="reflect")
+    except RuntimeError:
+        return x
+
+
+_OPEN = (parts, lengths, powers_of_two, resized, kept_share, asked_for_their_class, scales, functions, arguments, numbers_as_results)
+_DECIDED = {by_ratio: 2, texts: 5, as_keys: 5}
+PROGRAMS = [
+    *(Program(function.__name__, lambda f=function: f, _CALLS, variants=1) for function in _OPEN),
+    *(Program(function.__name__, lambda f=function: f, _CALLS, variants=count) for function, count in _DECIDED.items()),
+    *(Program(function.__name__, lambda f=function: f, _CALLS) for function in (only_chosen, mirrored, split_in_two)),
+]
