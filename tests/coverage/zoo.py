@@ -72,4 +72,7 @@ def _in_float64(model: torch.nn.Module, entry: zoo.Entry, inputs: Any) -> dict[s
             return [widened(one) for one in item]
         return item.double() if isinstance(item, torch.Tensor) and item.is_floating_point() else item
 
-    return zoo.run(copy.deepcopy(model).double(), entry, {name: widened(item) for name, item in inputs.items()})
+    wide = copy.deepcopy(model).double()
+    if hasattr(wide, "set_experts_implementation"):  # the grouped product of experts, torch's default, has no kernel for float64
+        wide.set_experts_implementation("eager")
+    return zoo.run(wide, entry, {name: widened(item) for name, item in inputs.items()})
