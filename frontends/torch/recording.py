@@ -27,10 +27,11 @@ from .checking import alone
 from .compiling import compiling, differs_outside, kept
 from .installing import as_installed, is_hook
 from .memory.watching import pieces_of
-from .numbers.conversions import conversions_seen, spaces_of
+from .numbers.conversions import conversions_seen
 from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
+from .numbers.spaces import spaces_of
 from .numbers.typed import typed
 from .process.generators import Generators, generators_in, is_generator
 from .state.outside import outside_of
@@ -183,7 +184,7 @@ def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches,
             containers = Containers(
                 (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
             )
-            watched, spaces = active.looking_after(state.world), tuple(spaces_of(weights)) if reading.symbolic else ()
+            watched, spaces = active.looking_after(state.world), spaces_of(weights) if reading.symbolic else []
             with (
                 refusing(request.name),
                 watched,

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from ..support import halves
+from ..support.halves import half
 from .table import Program
 
 
@@ -59,6 +61,16 @@ def asked_for_their_class(x: Any) -> Any:
     half: int = int(x.shape[0] / 2)
     grown = half if isinstance(half, int) and not isinstance(half, (float, str)) else 1
     return x[:grown], tuple(map(int, (x.shape[0] / 3, 2.5))), float(half) if isinstance(half, int | float) else 0.0
+
+
+class ByOtherModules(torch.nn.Module):
+    """Its ``forward`` converts nothing itself."""
+
+    def forward(self, x: Any) -> Any:
+        return self.first(x), halves.scaled(x)
+
+    def first(self, x: Any) -> Any:
+        return half(x)
 
 
 # ------------------------------------------------------------------------------------- elements
@@ -135,6 +147,7 @@ _OPEN = (parts, lengths, powers_of_two, resized, kept_share, asked_for_their_cla
 _DECIDED = {by_ratio: 2, texts: 5, as_keys: 5}
 PROGRAMS = [
     *(Program(function.__name__, lambda f=function: f, _CALLS, variants=1) for function in _OPEN),
+    Program("by_other_modules", ByOtherModules, _CALLS, variants=1),
     *(Program(function.__name__, lambda f=function: f, _CALLS, variants=count) for function, count in _DECIDED.items()),
     *(Program(function.__name__, lambda f=function: f, _CALLS) for function in (only_chosen, mirrored, split_in_two)),
 ]

@@ -7,7 +7,6 @@ the names but call them and ask ``isinstance``: where a class is handed on (``dt
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -19,10 +18,10 @@ from ...python_arithmetic import computed
 from .name_uses import only_called
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
+from .spaces import Space
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
-    from ..state.parameters import Weights
 
 _FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
 _NAMES = tuple(cls.__name__ for cls in _FUNCTIONS)
@@ -58,9 +57,10 @@ class _Conversion:
 
 
 @contextmanager
-def conversions_seen(capture: Capture, spaces: Iterable[dict[str, Any]]) -> Iterator[None]:
-    """Inside of the block the conversions in the code of these globals give symbols."""
-    swapped = [(space, cls, space.get(cls.__name__)) for space in spaces for cls in _FUNCTIONS if _only_called(space, cls.__name__)]
+def conversions_seen(capture: Capture, spaces: Iterable[Space]) -> Iterator[None]:
+    """Inside of the block the conversions in the code of these modules give symbols."""
+    pairs = [(space, cls) for space in spaces for cls in _FUNCTIONS if _only_called(space, cls.__name__)]
+    swapped = [(space.held, cls, space.held.get(cls.__name__)) for space, cls in pairs]
     for space, cls, _ in swapped:
         space[cls.__name__] = _Conversion(capture, cls)
     try:
@@ -82,15 +82,8 @@ def _element(item: Any) -> Any:
         return None
 
 
-# ------------------------------------------------------------------------------------- where the names are only called
-def spaces_of(weights: Weights) -> Iterable[dict[str, Any]]:
-    """The globals of the recorded function and of its modules' classes."""
-    methods = [getattr(type(module), "forward", None) for module in weights.modules()]
-    functions = [getattr(item, "__func__", item) for item in (weights.function, *methods)]
-    spaces = [item.__globals__ for item in functions if isinstance(item, types.FunctionType)]
-    return {id(space): space for space in spaces if not space.get("__name__", "").startswith("torch.")}.values()
-
-
-def _only_called(space: dict[str, Any], name: str) -> bool:
+def _only_called(space: Space, name: str) -> bool:
     """Whether the functions of a module know this name as Python's own, and may find something else that can be called under it."""
-    return isinstance(space.get(name), (_Conversion, type(None))) and name in only_called(str(space.get("__file__", "")), _NAMES)
+    if not space.looks_up(name) or not isinstance(space.held.get(name), (_Conversion, type(None))):
+        return False
+    return name in only_called(str(space.held.get("__file__", "")), _NAMES)

@@ -12,6 +12,7 @@ from ....sizes import FUNCTIONS_OF_MATH, apply
 from ...python_arithmetic import computed
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
+from .spaces import Space
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -25,10 +26,15 @@ _ASKED: dict[str, Callable[[Any], bool]] = {
 
 
 @contextmanager
-def math_seen(capture: Capture, spaces: Iterable[dict[str, Any]]) -> Iterator[None]:
-    """Inside of the block these functions take symbols as they are: as attributes of their module, and under any name in these globals."""
+def math_seen(capture: Capture, spaces: Iterable[Space]) -> Iterator[None]:
+    """Inside of the block these functions take symbols as they are: as attributes of their module, and under any name in these modules."""
     seen = {id(original): function for original, function in _functions(capture)}
-    swapped = [(space, name, item) for space in (vars(math), *spaces) for name, item in list(space.items()) if id(item) in seen]
+    swapped = [
+        (space, name, item)
+        for space in (vars(math), *(space.held for space in spaces))
+        for name, item in list(space.items())
+        if id(item) in seen
+    ]
     for space, name, item in swapped:
         space[name] = seen[id(item)]
     try:

@@ -1,0 +1,88 @@
+"""The globals in which the code of a recording finds its names."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ....tracing.code_names import names_read
+
+if TYPE_CHECKING:
+    from ..state.parameters import Weights
+
+_CLOSED = frozenset(
+    {"torch", "numpy", __name__.partition(".")[0], *sys.stdlib_module_names}
+)  # packages whose code gets numbers as they are
+
+
+@dataclass
+class Space:
+    """The globals of a Python module, and the names that code in it is known to look up there; ``is_own``: it may look up others, too."""
+
+    held: dict[str, Any]
+    names: set[str] = field(default_factory=set)
+    is_own: bool = False
+
+    def looks_up(self, name: str) -> bool:
+        """Whether code of a recording may look up this name here."""
+        return self.is_own or name in self.names
+
+
+def spaces_of(weights: Weights) -> list[Space]:
+    """Those of the recorded function and of its modules' ``forward``, and of the functions and methods that these name, and so on."""
+    classes = {type(module) for module in weights.modules()}
+    pending: list[tuple[Any, type]] = [
+        (weights.function, type(weights.function)),
+        *((getattr(cls, "forward", None), cls) for cls in classes),
+    ]
+    own = {id(function.__globals__) for function in (_function(item) for item, _ in pending) if function is not None}
+    found: dict[int, Space] = {}
+    seen: set[tuple[Any, type]] = set()
+    while pending:
+        item, owner = pending.pop()
+        function = _function(item)
+        if function is None or (function, owner) in seen or str(function.__module__).partition(".")[0] in _CLOSED:
+            continue
+        seen.add((function, owner))
+        key = id(function.__globals__)
+        found.setdefault(key, Space(function.__globals__, is_own=key in own)).names.update(names_read(function.__code__))
+        pending += _named(function, owner)
+    return list(found.values())
+
+
+def _function(item: Any) -> types.FunctionType | None:
+    """The function of a method, a partial call or a property, inside of its wrappers; None where it has no code of Python."""
+    while not isinstance(item, types.FunctionType) or hasattr(item, "__wrapped__"):
+        inner = next((getattr(item, name) for name in ("__wrapped__", "__func__", "func", "fget") if hasattr(item, name)), None)
+        if inner is None:
+            return None
+        item = inner
+    return item
+
+
+def _named(function: types.FunctionType, owner: type) -> Iterator[tuple[Any, type]]:
+    """What code may call: globals, attributes of Python modules and of its class by their names, and variables of the functions around it."""
+    names = names_read(function.__code__)
+    held = [function.__globals__[name] for name in names if name in function.__globals__]
+    for module in [item for item in held if isinstance(item, types.ModuleType) and item.__name__.partition(".")[0] not in _CLOSED]:
+        held += [vars(module)[name] for name in names if name in vars(module)]
+    yield from ((item, type(item)) for item in (*held, *_enclosed(function)) if _is_code(item))
+    members = (inspect.getattr_static(owner, name, None) for name in names)
+    yield from ((member, owner) for member in members if _is_code(member))
+
+
+def _is_code(item: Any) -> bool:
+    return isinstance(item, (types.FunctionType, types.MethodType, functools.partial, staticmethod, classmethod, property))
+
+
+def _enclosed(function: types.FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
