@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
+import math
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,32 @@ def test_guards_on_unknown_sizes_are_checked_when_the_function_runs() -> None:
         else:
             with pytest.raises(tf.errors.InvalidArgumentError, match=r"GuardFailed: x\.shape\[0\] > 2, assumed by"):
                 traced(tf.ones([2]))
+
+
+def halved(x: Any) -> Any:
+    return x[: int(x.shape[0] / 2)] * float(x.shape[0]), torch.tensor([x.shape[0], x.shape[0] / 4])
+
+
+def by_root(x: Any) -> Any:
+    return x / math.sqrt(x.shape[0])
+
+
+def first_quarter(x: Any) -> Any:
+    return x[: math.ceil(x.shape[0] / 4)]
+
+
+def test_what_python_computes_of_unknown_sizes_is_right_or_an_error() -> None:
+    def traced(function: Any) -> Any:
+        graph = gc.compile(function, to="tensorflow", args=(torch.ones(6),))
+        return tf.function(lambda x: graph.functional({}, x), input_signature=[tf.TensorSpec([None])])
+
+    assert_same(traced(halved)(tf.range(9.0)), halved(torch.arange(9.0)))
+    for function, words in (
+        (by_root, "by_root: Python has to know a size that is not known yet"),
+        (first_quarter, "cannot be told of sizes that are unknown"),
+    ):
+        with pytest.raises(GuardFailed, match=words):
+            traced(function)(tf.range(9.0))
 
 
 @pytest.mark.parametrize("options", [{}, {"jit_compile": True}, {"reduce_retracing": True}])

@@ -79,16 +79,15 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
 def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
     arrays = dict(zip(variant.graph.inputs, leaves))
 
-    def read(symbol: Symbol) -> int:
-        return int(arrays[symbol.source].shape[symbol.axis])
+    def read(symbol: Symbol) -> Any:
+        return arrays[symbol.source].shape[symbol.axis]
 
     for guard in variant.graph.entry_guards():
-        if (
-            isinstance(guard.condition, Size)
-            and all(symbol.source in arrays for symbol in guard.condition.symbols())
-            and not guard.condition.evaluate(read)
-        ):
-            yield f"{guard_text(guard)} does not hold"
+        if isinstance(guard.condition, Size) and all(symbol.source in arrays for symbol in guard.condition.symbols()):
+            if any(read(symbol) is None for symbol in guard.condition.symbols()):
+                yield f"{guard_text(guard)} cannot be told of sizes that are unknown yet"
+            elif not guard.condition.evaluate(read):
+                yield f"{guard_text(guard)} does not hold"
 
 
 def _bound_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:

@@ -301,6 +301,17 @@ class Variant:
             if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
                 raise
 
+    def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
+        """What the flat function gives. ``GuardFailed`` where Python has to know a size (``math.sqrt``) that is unknown while it is traced."""
+        try:
+            return self.flat(*leading, *leaves)
+        except (TypeError, AttributeError) as problem:
+            if all(None not in tuple(getattr(leaf, "shape", ())) for leaf in leaves):
+                raise
+            raise GuardFailed(
+                f"{self.graph.name}: Python has to know a size that is not known yet ({problem}); give the shapes"
+            ) from problem
+
     def pure(
         self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()
     ) -> tuple[Any, dict[str, Any]]:
@@ -309,7 +320,7 @@ class Variant:
             if rng is None:
                 raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key as rng=")
             leaves = (*leaves, rng)
-        outcome = self.flat(*self._leading(parameters), *leaves)
+        outcome = self._traced(self._leading(parameters), leaves)
         result, effects, checks = self._parts(outcome)
         state: dict[str, Any] = {"arguments": result[1]} if self._updates else {}
         if self.state is not None and self._updates is not None:
