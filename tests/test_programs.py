@@ -14,6 +14,7 @@ from .programs import (
     control_flow,
     foreign,
     found,
+    gradient_reads,
     guards,
     initialising,
     memory,
@@ -35,6 +36,7 @@ from .programs.table import RAISED, Program, check
 TABLES = {
     "signatures": signatures,
     "guards": guards,
+    "gradient_reads": gradient_reads,
     "numbers": numbers,
     "sizes": sizes,
     "computed_sizes": computed_sizes,
@@ -65,6 +67,7 @@ CASES = [
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
+    "gradient_reads": (),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

@@ -205,7 +205,7 @@ def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches,
             capture.forget_arrays()
         other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
     facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
-    facts += outside_of((function, *statics(tree)), state.free(containers))
+    facts += [*capture.gradients.facts(), *outside_of((function, *statics(tree)), state.free(containers))]
     return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, reading.any), left, other)
 
 

@@ -9,15 +9,19 @@ NO_ARRAY = -1  # stands in the list of inputs that are one object for an input t
 
 
 Fact = Union[bool, tuple[int, ...]]
+_WITHOUT_FRAMEWORK = ("is_contiguous", "is_leaf")  # what an array is of which the fact cannot be asked
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """``requires_grad``, ``is_contiguous`` or ``layout`` of a tensor or numpy array; what has no such fact needs no gradient and is contiguous."""
+    """``requires_grad``, ``is_leaf``, ``has_grad``, ``is_contiguous`` or ``layout`` of a tensor or numpy array; what has no such fact needs no gradient
+    and is contiguous."""
     if fact == "layout":
         return _layout(array)
+    if fact == "has_grad":  # torch warns of a question for that of an array that was computed
+        return fact_of(array, "is_leaf") is True and getattr(array, "grad", None) is not None
     if fact == "is_contiguous" and hasattr(array, "flags"):
         return bool(array.flags.c_contiguous)
-    found = getattr(array, fact, fact == "is_contiguous")
+    found = getattr(array, fact, fact in _WITHOUT_FRAMEWORK)
     return bool(found() if callable(found) else found)
 
 

@@ -13,6 +13,7 @@ from ....errors import TracingError
 from ....sizes import Size, product
 from ....trees import iterate_structure, map_structure
 from ..basics import reads
+from ..gradients import gradient_reads
 from ..memory import reshaping, strides
 from ..numbers.numbers import read_numbers, refuse_random
 from ..numbers.sizes import expression_of, own, plain, symbolic
@@ -121,11 +122,6 @@ def _contiguous(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.run(function, args, kwargs)
 
 
-def _requires_grad(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
-    capture.depends_on("requires_grad", args[0])
-    return capture.run(function, args, kwargs)
-
-
 def _register_hook(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """A hook changes the gradient: see :mod:`.rules`."""
     handle = capture.run(function, args, kwargs)
@@ -148,6 +144,8 @@ def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
         raise TracingError(
             f"{capture.here()}: memory is put under a tensor by assigning to its .data, which cannot be recorded; use copy_ instead"
         )
+    if capture.is_captured(args[0]):
+        capture.gradients.add(args[0])
     return capture.run(function, args, kwargs)
 
 
@@ -211,7 +209,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "l1_loss": _l1_loss,
     "new": _new,
     "is_contiguous": _contiguous,
-    "requires_grad": _requires_grad,
+    **dict.fromkeys(gradient_reads.READS, gradient_reads.answer),
     "register_hook": _register_hook,
     "__set__": _set,
     **dict.fromkeys(reshaping.VIEWS, reshaping.reshape_in_place),

@@ -287,6 +287,11 @@ class Capture(TorchFunctionMode):
                     elements(self, torch.Tensor.tolist, (tensor,), {})
             raise
 
+    def is_captured(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor comes from outside of the function and is no input, whether it was met before or not."""
+        value = self.recorder.find(tensor)
+        return not self.unseen.made(tensor) if value is None else self.is_weight(value)
+
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
         """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``layout``) is as it is now."""
         value = self.value(tensor)

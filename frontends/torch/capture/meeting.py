@@ -38,6 +38,7 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
     if is_shared(tensor):
         capture.memory.share(tensor, capture.here())
     capture.memory.comes_from_outside(tensor)
+    capture.gradients.add(tensor)
     if name is None or not capture.weights.is_persistent(name):
         return capture.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
     value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))

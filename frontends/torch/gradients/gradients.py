@@ -5,29 +5,49 @@ from __future__ import annotations
 import torch
 
 from ....errors import TracingError
+from ....tracing.conjunction import Fact
 from ..state.parameters import Weights
+from .gradient_reads import fact_of_captured
 
 
 class Gradients:
     """What every ``.grad`` within reach was before the recording."""
 
     def __init__(self, weights: Weights) -> None:
-        self._before = [(tensor, tensor.grad) for tensor in weights.trained()]
+        self._weights = weights
+        self._before = {id(tensor): (tensor, tensor.grad) for tensor in weights.trained()}
+        self._asked: dict[tuple[int, str], Fact] = {}
 
     def add(self, tensor: torch.Tensor) -> None:
-        """An argument."""
-        if tensor.is_leaf:
-            self._before.append((tensor, tensor.grad))
+        """A tensor from outside, before anything can have been done with it."""
+        with torch._C.DisableTorchFunction():
+            if tensor.is_leaf:
+                self._before.setdefault(id(tensor), (tensor, tensor.grad))
+
+    def asked(self, tensor: torch.Tensor, key: str) -> None:
+        """The function has asked this of a captured tensor."""
+        name = self._weights.name_of(tensor)
+        held = None if name is None else self._weights.holder_of(name)
+        with torch._C.DisableTorchFunction():
+            self._asked.setdefault((id(tensor), key), fact_of_captured(tensor, held, key))
+
+    def facts(self) -> list[Fact]:
+        """What was asked of captured tensors is answered as it was."""
+        return list(self._asked.values())
+
+    def came_with(self, tensor: torch.Tensor, gradient: torch.Tensor) -> bool:
+        """Whether this is the gradient that an argument had before the recording."""
+        return any(one is tensor and before is gradient for one, before in self._before.values())
 
     def restore(self) -> None:
         """Puts all back."""
-        for tensor, before in self._before:
+        for tensor, before in self._before.values():
             if _grad(tensor) is not before:
                 tensor.grad = before
 
     def check(self, name: str) -> None:
         """``TracingError`` where one has changed: the graph would not do the same at its calls."""
-        if any(_grad(tensor) is not before for tensor, before in self._before):
+        if any(_grad(tensor) is not before for tensor, before in self._before.values()):
             raise TracingError(
                 f"{name} leaves gradients on parameters or arguments (by backward), which a graph cannot do; "
                 "compute them with torch.autograd.grad and return them"

@@ -1,0 +1,46 @@
+"""What a function asks of the gradients of arrays from outside: whether one is needed, which one there is. A call of other arrays is held to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....errors import TracingError
+from ....tracing.conjunction import Fact
+from ..basics.names import name_of, row_key
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+# What is read -> the facts that its answer follows from.
+READS: dict[str, tuple[str, ...]] = {
+    "requires_grad": ("requires_grad",),
+    "is_leaf": ("is_leaf",),
+    "grad_fn": ("is_leaf",),
+    "grad": ("has_grad",),
+    "_grad": ("has_grad",),
+}
+
+
+def answer(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """The answer of the moment. ``TracingError`` where it is the gradient that an argument came with, which is no argument of the graph."""
+    tensor, key = args[0], row_key(name_of(function))
+    seen = capture.run(function, args, kwargs)
+    if capture.is_captured(tensor):
+        capture.gradients.asked(tensor, key)
+        return seen
+    if key in ("grad", "_grad") and seen is not None and capture.gradients.came_with(tensor, seen):
+        raise TracingError(
+            f"{capture.here()}: the gradient that an argument came with is read, which is no part of the call; pass it as an argument of its own"
+        )
+    for fact in READS[key]:
+        capture.depends_on(fact, tensor)
+    return seen
+
+
+def fact_of_captured(tensor: torch.Tensor, held: Any, key: str) -> Fact:
+    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, of now."""
+    name = key.strip("_")
+    place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
+    return Fact(f"{place}.{name} is {{}}", (*objects, getattr(tensor, name)), f"{name} of a captured tensor")

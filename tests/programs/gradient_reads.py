@@ -1,0 +1,100 @@
+"""Functions that ask whether arrays from outside need gradients, and which they have: calls of others are other variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from .table import ELSEWHERE, Program
+
+
+def _x(*shape: int, grad: bool = False) -> torch.Tensor:
+    return (torch.arange(torch.Size(shape).numel()) * 5 % 13 - 6.0).reshape(shape).requires_grad_(grad)
+
+
+_ROWS = (lambda: (_x(2, 3),), lambda: (_x(4, 3),), lambda: (_x(2, 3) + 1,))
+_ARRAYS = (lambda: (_x(3),), lambda: (_x(3, grad=True),), lambda: (_x(3, grad=True) * 2,))
+
+
+# ---------------------------------------------------------------------------------------------- of arguments
+def asks_leaf(x: Any) -> Any:
+    return x.detach() * (2 if x.is_leaf else 3)
+
+
+def asks_history(x: Any) -> Any:
+    return x.detach() * (2 if x.grad_fn is None else 3)
+
+
+def asks_gradient(x: Any) -> Any:
+    """Where an argument came with one, it is no part of the call."""
+    return x.detach() * 2 if x.grad is None else x.grad
+
+
+def _with_gradient() -> tuple[torch.Tensor]:
+    x = _x(3, grad=True)
+    x.grad = torch.ones(3)
+    return (x,)
+
+
+# ---------------------------------------------------------------------------------------------- of what is captured
+class Freezable(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.second(self.first(x)) * sum(p.numel() for p in self.parameters() if p.requires_grad)
+
+
+def _holding(function: Callable[[torch.Tensor, Any], Any]) -> Callable[[], Any]:
+    """Makes functions of one array that hold a tensor, under ``held``."""
+
+    def make() -> Any:
+        held = torch.ones(3, requires_grad=True)
+
+        def program(x: Any) -> Any:
+            return function(held, x)
+
+        program.held = held  # type: ignore[attr-defined]
+        return program
+
+    return make
+
+
+def _give(gradient: torch.Tensor | None) -> Callable[[Any], None]:
+    def give(function: Any) -> None:
+        function.held.grad = gradient
+
+    return give
+
+
+def asks_held(held: torch.Tensor, x: Any) -> Any:
+    return x * 2 if held.grad is None else x + held.grad
+
+
+def takes_gradient_away(held: torch.Tensor, x: Any) -> Any:
+    held.grad = None
+    (x * held).sum().backward()
+    gradient = held.grad.clone()  # type: ignore[attr-defined]
+    held.grad = None
+    return gradient
+
+
+_LEFT = dict.fromkeys(("torch", ELSEWHERE), "leaves gradients on")
+PROGRAMS = [
+    *(Program(f.__name__, lambda f=f: f, _ARRAYS) for f in (asks_leaf, asks_history)),
+    Program(
+        "asks_gradient",
+        lambda: asks_gradient,
+        (*_ARRAYS[:2], _with_gradient),
+        dict.fromkeys(("torch", ELSEWHERE), "the gradient that an argument came with"),
+    ),
+    Program("freezable", Freezable, _ROWS, changes={1: lambda model: model.first.requires_grad_(False)}, variants=2),
+    Program("asks_held", _holding(asks_held), _ROWS, changes={1: _give(torch.ones(3)), 2: _give(torch.ones(3) * 2)}),
+    Program("takes_gradient_away", _holding(takes_gradient_away), _ROWS),
+    Program("leaves_gradient", _holding(lambda held, x: (x * held).sum().backward()), _ROWS, _LEFT),
+]
