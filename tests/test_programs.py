@@ -17,6 +17,7 @@ from .programs import (
     gradient_reads,
     guards,
     initialising,
+    inner_gradients,
     memory,
     numbers,
     places,
@@ -46,6 +47,7 @@ TABLES = {
     "closures": closures,
     "captured": captured,
     "initialising": initialising,
+    "inner_gradients": inner_gradients,
     "places": places,
     "foreign": foreign,
     "wrappers": wrappers,
@@ -67,7 +69,7 @@ CASES = [
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
-    "gradient_reads": (),
+    "gradient_reads": (), "inner_gradients": (),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

@@ -26,6 +26,7 @@ from .capture.capture import Capture
 from .checking import alone
 from .compiling import compiling, differs_outside, kept
 from .installing import as_installed, is_hook
+from .gradients.kernel_by_kernel import KernelByKernel
 from .memory.watching import pieces_of
 from .numbers.conversions import conversions_seen
 from .numbers.host_math import math_seen
@@ -62,12 +63,12 @@ def record(request: Request) -> Recording:
     """Runs the function and records it: again where places turn out to be state that were not known to be."""
     check_outside(request.name)
     request = replace(request, places=(*request.places, *_converted(request)))
-    known, keys, caches, rounds, compiled = list(request.places), KeySizes(), Caches(), 0, not request.same_framework
-    reading = Reading(request.numbers)
+    known, caches, rounds, compiled = list(request.places), Caches(), 0, not request.same_framework
+    keys, by_kernel, reading = KeySizes(), KernelByKernel(), Reading(request.numbers)
 
     def attempt() -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
-        return context.run(_attempt, replace(request, places=_outermost(known)), keys, reading, caches, compiled)
+        return context.run(_attempt, replace(request, places=_outermost(known)), keys, by_kernel, reading, caches, compiled)
 
     often, disturbed = _changed_often(request), 0
     known += often
@@ -80,7 +81,7 @@ def record(request: Request) -> Recording:
                 continue
             raise
         except Exception as problem:
-            if keys.next_attempt(problem):
+            if keys.next_attempt(problem) or by_kernel.next_attempt():
                 continue
             if request.numbers and (known or reading.any):
                 request, reading = replace(request, numbers=False), Reading(False)  # symbols in their place may have been what failed
@@ -154,7 +155,7 @@ def _is_inside(place: Place, held: Containers) -> bool:
     return held.holds(place.held.item) and not (place.whole and held.is_outer(place.held.item))
 
 
-def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches, compiled: bool) -> Attempt:
+def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, reading: Reading, caches: Caches, compiled: bool) -> Attempt:
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     opened = stateful.arguments(args, kwargs)
     leaves, tree = flatten(
@@ -168,7 +169,7 @@ def _attempt(request: Request, keys: KeySizes, reading: Reading, caches: Caches,
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
     with alone, weights.exclusive():
-        capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading)
+        capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, by_kernel)
         for leaf_name, tensor in zip(input_names(function, args, tree), tensors):
             capture.add_input(leaf_name, tensor)
         capture.count_call_inputs, capture.arrays = len(tensors), arrays

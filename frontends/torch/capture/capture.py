@@ -32,6 +32,7 @@ from ..basics.refusals import Refusals, check_classes
 from ..basics.tensors import fills_memory, hints, spec_of, storage, version
 from ..gradients.gradients import Gradients
 from ..gradients.history import History
+from ..gradients.kernel_by_kernel import KernelByKernel, in_kernels
 from ..gradients.rules import Rules
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
@@ -76,11 +77,12 @@ class Capture(TorchFunctionMode):
         draws: bool = True,
         keys: KeySizes | None = None,
         reading: numbers.Reading | None = None,
+        by_kernel: KernelByKernel | None = None,
     ) -> None:
         super().__init__()
         self.reading = reading or numbers.Reading()
         self.for_torch = for_torch
-        self.keys = keys or KeySizes()
+        self.keys, self.by_kernel = keys or KeySizes(), by_kernel or KernelByKernel()
         self.fixed: set[Size] = set()
         self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
@@ -202,6 +204,9 @@ class Capture(TorchFunctionMode):
         self.call = self.call if key in reads.SYMBOLIC else name
         if name in reads.BACKWARD:  # its kernels are recorded one by one
             return function(*hints(args), **hints(kwargs))
+        if name in self.by_kernel.names:
+            numbers.decide_all(self, (args, kwargs))
+            return in_kernels(function, hints(args), hints(kwargs))
         answer = ANSWERS.get(key)
         if answer is not None:
             return answer(self, function, args, kwargs)

@@ -23,7 +23,8 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
     name = capture.weights.name_of(tensor)
     if name is None and (sharing := capture.memory.values_in(tensor)) and not capture.is_weight(next(iter(sharing.values()))):
         return _alias(capture, tensor)
-    if capture.unseen.is_hidden(tensor):
+    if maker := capture.unseen.maker_of(tensor):
+        capture.by_kernel.ask(maker)
         raise TracingError(
             f"{capture.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule or a cache), "
             "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
@@ -66,6 +67,7 @@ def _alias(capture: Capture, tensor: torch.Tensor) -> Value:
     """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor."""
     seen = capture.memory.same(tensor)
     if seen is None or (seen.node is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
+        capture.by_kernel.ask(capture.unseen.maker_of(tensor))
         raise TracingError(
             f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording could not see it; "
             "make it with a function of torch"

@@ -50,13 +50,13 @@ class Unseen(TorchDispatchMode):
         super().__init__()
         self.capture = capture
         self.inside_call = False
-        self._hidden: dict[int, Any] = {}
+        self._hidden: dict[int, tuple[Any, str]] = {}
         self._memory: set[int] = set()
 
-    def is_hidden(self, tensor: torch.Tensor) -> bool:
-        """Whether a kernel inside of a public call made this tensor, and the call did not give it back."""
+    def maker_of(self, tensor: torch.Tensor) -> str | None:
+        """The public call inside of which a kernel made this tensor, where the call did not give it back."""
         entry = self._hidden.get(id(tensor))
-        return entry is not None and entry() is tensor
+        return entry[1] if entry is not None and entry[0]() is tensor else None
 
     def note(self, tensor: torch.Tensor) -> None:
         """The memory of this tensor belongs to the recording. What lived before has another address for as long as it lives."""
@@ -81,7 +81,7 @@ class Unseen(TorchDispatchMode):
         own = {storage(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)}
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
             if isinstance(item, torch.Tensor):
-                self._hidden[id(item)] = weakref.ref(item)
+                self._hidden[id(item)] = (weakref.ref(item), self.capture.call)
                 self._memory.update({storage(item)} - own)
         return result
 

@@ -55,6 +55,8 @@ class History:
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.facts.get("views", ())]))
         if key == "requires_grad_":
             self.add(*written)
+        if node.params.get("requires_grad") is True:  # of a call that creates
+            self.add(*node.outputs)
 
     def _is_aside(self, value: Value, enabled: bool) -> bool:
         """Whether a write changes elements that have gradients but not these: it is made without gradients, or through ``detach`` or ``.data``."""

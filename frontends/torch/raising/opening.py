@@ -17,7 +17,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from ....errors import UnsupportedOperation
 from ....ir.graph import Node, Value
-from ....sizes import Size, apply
+from ....sizes import Size, apply, product
 from ....trees import iterate_structure, map_structure
 from ..basics.dtypes import torch_dtype
 from ..basics.names import resolve
@@ -27,6 +27,8 @@ _ARITHMETIC: frozenset[Any] = frozenset({
     operator.add, operator.sub, operator.mul, operator.floordiv, operator.mod, operator.neg, operator.truediv, operator.pow,
     operator.getitem, math.floor, math.ceil, math.trunc, torch.sym_max, torch.sym_min, torch.sym_float, torch.sym_int,
 })  # fmt: skip
+_SIZES: dict[str, Callable[..., Any]] = {"sym_size": lambda array, axis: array.shape[axis], "sym_numel": lambda array: product(array.shape)}
+_OF_SIZES: dict[Any, str] = {torch.sym_float: "float", torch.sym_max: "max", torch.sym_min: "min"}  # torch's own take none of ours
 
 
 def open_call(b: TorchBuilder, node: Node, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -85,7 +87,7 @@ def _key(target: Any) -> str:
 
 
 def _known(target: Any) -> bool:
-    return target in _ARITHMETIC or _key(target) in ("sym_size", "sym_stride", "sym_numel") or rows.get(_key(target)) is not None
+    return target in _ARITHMETIC or _key(target) in _SIZES or rows.get(_key(target)) is not None
 
 
 class _Opened:
@@ -114,11 +116,13 @@ class _Opened:
         return self._call(part.target, args, kwargs)
 
     def _call(self, target: Any, args: Any, kwargs: Any) -> Any:
+        if target in _OF_SIZES:
+            return apply(_OF_SIZES[target], *args)
         if target in _ARITHMETIC:
             return target(*args)
         key = _key(target)
-        if key == "sym_size":
-            return args[0].shape[args[1]]
+        if key in _SIZES:
+            return _SIZES[key](*args)
         row = rows.get(key)
         assert row is not None
         return row(self.b, *args, **kwargs)
