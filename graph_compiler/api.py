@@ -20,6 +20,7 @@ from .runtime.static import StaticGraph, Statics
 from .runtime.unified import UnifiedGraph
 from .runtime.unsettled import UnsettledPipeline
 from .tracing.framework import framework_of
+from .tracing.host_random import host_state_kept
 from .tracing.stateful import Stateful, stateful_paths
 from .tracing.world import COMPILED
 
@@ -269,7 +270,8 @@ def _known(name: Any, known: tuple[str, ...], parameter: str) -> str:
 def _room(room: str, framework: str) -> ModuleType:
     if importlib.util.find_spec(framework) is None:
         raise FrameworkNotInstalled(f"{framework} is not installed here; install it with: pip install graph-compiler[{framework}]")
-    return importlib.import_module(f".{room}.{framework}", __package__)
+    with host_state_kept():
+        return importlib.import_module(f".{room}.{framework}", __package__)
 
 
 def _plain(obj: Any) -> Any:

@@ -52,6 +52,14 @@ def test_every_public_name_is_there_when_it_is_asked_for() -> None:
         graph_compiler.complie  # type: ignore[attr-defined]  # noqa: B018
 
 
+def test_random_numbers_are_those_without_the_framework() -> None:
+    """TensorFlow and JAX draw numbers of Python and numpy while they are imported."""
+    draw = "print(random.random(), numpy.random.rand())"
+    code = f"import random, numpy, torch, graph_compiler; random.seed(1); numpy.random.seed(1); {{}}; {draw}"
+    compiled = "graph_compiler.compile(lambda x: x + 1, to='tensorflow')(torch.ones(2))"
+    assert run_python(code.format(compiled)).splitlines()[-1] == run_python(code.format("pass"))
+
+
 @pytest.mark.parametrize("room", ["backends", "frontends"])
 def test_rooms_refuse_another_name(room: str, checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(checkout)

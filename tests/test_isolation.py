@@ -88,6 +88,27 @@ def test_an_exception_leaves_nothing(problem: type[BaseException], to: str) -> N
     assert x.tolist() == [1, 1] and torch.equal(torch.get_rng_state(), state)
 
 
+@pytest.mark.parametrize("to", TARGETS)
+def test_what_a_call_has_done_before_an_exception_stays(to: str) -> None:
+    """As without a graph: the recording is undone, and the original does it."""
+    total, seen = torch.zeros(2), []
+
+    def failing(x: Any) -> Any:
+        total.add_(x)
+        seen.append(len(x))
+        x.mul_(2)
+        if total.sum() < 0:
+            raise ValueError("negative")
+        return total * 1
+
+    graph, x = graph_compiler.compile(failing, to=to), torch.tensor([-3.0, -4.0])
+    graph(torch.ones(2))
+    with pytest.raises(ValueError, match="negative"):
+        graph(x)
+    assert (total.tolist(), seen, x.tolist()) == ([-2, -3], [2, 2], [-6, -8])
+    assert graph(torch.ones(2) * 5).tolist() == [3, 2]
+
+
 SETTINGS: dict[str, Callable[[], Any]] = {
     "grad mode": lambda: torch.set_grad_enabled(False),
     "default dtype": lambda: torch.set_default_dtype(torch.float64),

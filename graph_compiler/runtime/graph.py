@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CallMismatch, GuardFailed, NotCompilable, NotSerialisable, NotTraced, TooManyVariants
+from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilable, NotSerialisable, NotTraced, TooManyVariants
 from ..tracing import active
+from ..tracing.host_random import host_state_kept
 from .comparison import Tolerance
 from .variant import Missed, Variant
 
@@ -79,7 +80,13 @@ class Graph:
             raise TooManyVariants(
                 f"{self.name} was recorded {len(self._variants)} times and this call fits none: {why}. Raise max_variants, or pass what differs as an array"
             )
-        variant = self.add_variant(args, kwargs, why)
+        try:
+            variant = self.add_variant(args, kwargs, why)
+        except GraphCompilerError:
+            raise
+        except Exception:
+            self.pipeline.fail_as_original(args, kwargs)
+            raise
         self._variants.remove(variant)
         return self._run_recorded(variant, args, kwargs)
 
@@ -104,7 +111,7 @@ class Graph:
         """Records the original with these arguments and keeps the result."""
         with self._lock:
             self.pipeline = self.pipeline.settled(args, kwargs)
-        with self._lock, self.pipeline.frontend.unrecorded():
+        with self._lock, host_state_kept(), self.pipeline.frontend.unrecorded():
             variant = self.pipeline(args, kwargs, why)
             if self.pipeline.options.verify:
                 from .verifying import verify_variant

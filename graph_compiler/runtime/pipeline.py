@@ -22,7 +22,7 @@ from ..tracing.places import Place
 from ..tracing.roots import reach
 from ..tracing.stateful import Stateful
 from ..tracing.world import World
-from ..trees import Branch, Tree, unfixed
+from ..trees import Branch, Tree, iterate_structure, unfixed
 from .converted import Converted, Shared
 from .leaving import Leaving
 from .source_framework import SourceFramework
@@ -112,6 +112,16 @@ class Pipeline:
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The original's own result."""
         return self.function(*map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()})
+
+    def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Runs the original, whose recording for this call has ended with an exception of its own and was undone: what it changes before it raises stays
+        changed. Arguments of other frameworks it cannot be given."""
+        checking = self.frontend.checking
+        if not (self.has_original and hasattr(checking, "saved")):  # of a framework whose arrays cannot be written to
+            return
+        given = [item for item in iterate_structure((args, kwargs)) if checking.is_array(item)]
+        if all(item is one for item, one in zip(given, checking.leaves(args, kwargs))):
+            self.call(args, kwargs)
 
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what that recording does not look after."""

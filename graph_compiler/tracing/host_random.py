@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,16 @@ def restore_host_state(states: tuple[Any, Any]) -> None:
     """Puts the state of both back."""
     _SET_PYTHON(states[0])
     _SET_NUMPY(states[1])
+
+
+@contextmanager
+def host_state_kept() -> Iterator[None]:
+    """Afterwards both are as before: a framework that is imported for the first time draws numbers for itself."""
+    before = host_state()
+    try:
+        yield
+    finally:
+        restore_host_state(before)
 
 
 def same_host_state(left: tuple[Any, Any], right: tuple[Any, Any]) -> bool:
