@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from .table import Program
+from .table import ELSEWHERE, Program
 
 
 def _x(*shape: int) -> torch.Tensor:
@@ -84,7 +84,38 @@ def axes_that_are_split(x: Any) -> Any:
     return x.view(x.shape[0], 1, -1, 1) * 2
 
 
+# ---------------------------------------------------------------------------------------------- what is written is read at other positions
+_GAPS = (lambda: (_x(3, 4),), lambda: (_x(2, 4),), lambda: (_x(3, 4) * 2,))
+
+
+def added_to_its_neighbours(x: Any) -> Any:
+    """torch refuses it where the memory has no gaps, and computes something here."""
+    x[:, 1:] += x[:, :-1]
+    return x
+
+
+def less_its_first_column(x: Any) -> Any:
+    x -= x[:, :1]
+    return x
+
+
+def moved_by_one(x: Any) -> Any:
+    x[:, 1:] = x[:, :-1]
+    return x
+
+
+def columns_apart(x: Any) -> Any:
+    """Elements that lie between each other."""
+    x[:, 0] += x[:, 1]
+    x[:, -1].mul_(x[:, 0])
+    x[1:, :2].copy_(x[:1, 2:])
+    return x.mul_(x)
+
+
+_OVERLAP = {ELSEWHERE: "reads part of the memory that it writes"}
 PROGRAMS = [
+    *(Program(f.__name__, lambda f=f: f, _GAPS, _OVERLAP) for f in (added_to_its_neighbours, less_its_first_column, moved_by_one)),
+    Program("columns_apart", lambda: columns_apart, _GAPS),
     *(Program(f.__name__, lambda f=f: f, _pairs(2, 3)) for f in (swapped, swapped_with_views, swapped_in_part)),
     *(
         Program(f.__name__, lambda f=f: f, _LAYOUTS)

@@ -13,6 +13,7 @@ from ....errors import TracingError
 from ....sizes import Size, product
 from ....trees import iterate_structure, map_structure
 from ..basics import reads
+from ..basics.captured import is_captured
 from ..gradients import gradient_reads
 from ..memory import reshaping, strides
 from ..numbers.numbers import read_numbers, refuse_random
@@ -144,7 +145,7 @@ def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
         raise TracingError(
             f"{capture.here()}: memory is put under a tensor by assigning to its .data, which cannot be recorded; use copy_ instead"
         )
-    if capture.is_captured(args[0]):
+    if is_captured(capture, args[0]):
         capture.gradients.add(args[0])
     return capture.run(function, args, kwargs)
 

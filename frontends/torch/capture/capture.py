@@ -36,7 +36,7 @@ from ..gradients.kernel_by_kernel import KernelByKernel, in_kernels
 from ..gradients.rules import Rules
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
-from ..memory.reshaping import refuse_out
+from ..memory.overlapping import refuse_out, refuse_overlap
 from ..memory.sharing import note_sharing
 from ..memory.strides import on_owner
 from ..memory.written import Written
@@ -257,6 +257,7 @@ class Capture(TorchFunctionMode):
         versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
         result = self._attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
+        refuse_overlap(self, key, args, operands)
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
         if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
             touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
@@ -291,11 +292,6 @@ class Capture(TorchFunctionMode):
                 if isinstance(problem, torch.linalg.LinAlgError) or not tensor.is_floating_point():
                     elements(self, torch.Tensor.tolist, (tensor,), {})
             raise
-
-    def is_captured(self, tensor: torch.Tensor) -> bool:
-        """Whether the tensor comes from outside of the function and is no input, whether it was met before or not."""
-        value = self.recorder.find(tensor)
-        return not self.unseen.made(tensor) if value is None else self.is_weight(value)
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
         """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``layout``) is as it is now."""

@@ -8,6 +8,7 @@ import torch
 
 from ....errors import TracingError
 from ....tracing.conjunction import Fact
+from ..basics.captured import is_captured
 from ..basics.names import name_of, row_key
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def answer(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """The answer of the moment. ``TracingError`` where it is the gradient that an argument came with, which is no argument of the graph."""
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)
-    if capture.is_captured(tensor):
+    if is_captured(capture, tensor):
         capture.gradients.asked(tensor, key)
         return seen
     if key in ("grad", "_grad") and seen is not None and capture.gradients.came_with(tensor, seen):

@@ -7,11 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from ....errors import TracingError
-from ....tracing.overlap import overlap
-from ....trees import iterate_structure
 from ..basics.names import pure_key
 
 if TYPE_CHECKING:
@@ -43,22 +39,3 @@ def refuse(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     raise TracingError(
         f"{capture.here()}: {capture.call} puts other memory under a tensor, which cannot be recorded; make a new tensor instead"
     )
-
-
-def refuse_out(capture: Capture, out: Any, operands: list[torch.Tensor]) -> None:
-    """``out=`` without elements, to which torch gives the shape of the result; and one that overlaps an operand, which torch reads while it writes."""
-    for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
-        if tuple(tensor.shape) != capture.value(tensor).spec.shape:
-            raise TracingError(
-                f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which cannot be recorded; "
-                "pass an array of the shape of the result, or none"
-            )
-        if any(overlap([tensor, other], [0]) for other in operands if not _same_elements(tensor, other)):
-            raise TracingError(
-                f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the order in which "
-                "torch reads and writes; pass another array"
-            )
-
-
-def _same_elements(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return (a.data_ptr(), a.shape, a.stride()) == (b.data_ptr(), b.shape, b.stride())

@@ -1,0 +1,78 @@
+"""Calls that read part of the memory that they write, in place or as ``out=``: what torch computes there depends on the order in which it does either."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ....errors import TracingError
+from ....tracing.overlap import overlap
+from ....trees import iterate_structure
+from .memory import has_memory
+from ..basics.names import is_in_place
+from ..basics.tensors import storage
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+
+def refuse_out(capture: Capture, out: Any, operands: list[torch.Tensor]) -> None:
+    """``out=`` without elements, to which torch gives the shape of the result; and one that overlaps an operand, which torch reads while it writes."""
+    for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
+        if tuple(tensor.shape) != capture.value(tensor).spec.shape:
+            raise TracingError(
+                f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which cannot be recorded; "
+                "pass an array of the shape of the result, or none"
+            )
+        if any(overlap([tensor, other], [0]) for other in operands if not _is_same(tensor, other)):
+            raise TracingError(
+                f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the order in which "
+                "torch reads and writes; pass another array"
+            )
+
+
+def refuse_overlap(capture: Capture, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
+    """``TracingError`` where, after a call, an operand shows some of the elements that the call writes to, at other positions; torch itself replays the call.
+
+    torch refuses most such calls, but not where the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
+    """
+    written = _written(capture, key, args) if is_in_place(key) else None
+    if written is None or not has_memory(written) or not any(_overlaps(written, other) for other in operands if other is not args[0]):
+        return
+    problem = (
+        f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result depends on the order in which torch reads and writes; "
+        "read a copy (clone)"
+    )
+    if not capture.for_torch:
+        raise TracingError(problem)
+    capture.recorder.graph.notes["source_only"] = problem
+
+
+def _written(capture: Capture, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
+    """The part of a tensor that an in-place call writes to, where it is a view."""
+    if key != "__setitem__":
+        return args[0] if args and isinstance(args[0], torch.Tensor) else None
+    if any(isinstance(part, (torch.Tensor, np.ndarray, list, bool)) for part in (args[1], *iterate_structure(args[1]))):
+        return None
+    part = capture._quietly(lambda: capture.run(torch.Tensor.__getitem__, args[:2], {}))
+    return part if isinstance(part, torch.Tensor) else None
+
+
+def _overlaps(written: torch.Tensor, other: torch.Tensor) -> bool:
+    if not has_memory(other) or storage(other) != storage(written) or _is_same(other, written):
+        return False
+    return bool(np.intersect1d(_places(written), _places(other)).size)
+
+
+def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return (a.data_ptr(), a.shape, a.stride()) == (b.data_ptr(), b.shape, b.stride())
+
+
+def _places(tensor: torch.Tensor) -> Any:
+    """Where the elements lie in memory."""
+    places = np.array(tensor.storage_offset())
+    for size, step in zip(tensor.shape, tensor.stride()):
+        places = np.add.outer(places, np.arange(size) * step)
+    return places.reshape(-1)
