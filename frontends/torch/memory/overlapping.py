@@ -67,7 +67,12 @@ def _overlaps(written: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
-    return (a.data_ptr(), a.shape, a.stride()) == (b.data_ptr(), b.shape, b.stride())
+    """Whether two tensors show the same elements in the same order, axes of one element aside."""
+    return _geometry(a) == _geometry(b)
+
+
+def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return (tensor.data_ptr(), *((size, step) for size, step in zip(tensor.shape, tensor.stride()) if size != 1))
 
 
 def _places(tensor: torch.Tensor) -> Any:
