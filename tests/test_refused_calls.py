@@ -5,6 +5,8 @@ A row: function, the arrays of a call that torch takes, and of calls that it ref
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ pytest.importorskip("jax")
 import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import GuardFailed  # noqa: E402
+from graph_compiler.errors import GuardFailed, TracingError  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
@@ -222,3 +224,18 @@ def test_indices_are_not_looked_at_inside_of_jit() -> None:
     graph = graph_compiler.compile(F.embedding, to="jax", args=(ints([0, 3]), x(4, 3)))
     found = jax.jit(lambda i, w: graph.functional({}, i, w))(jax.numpy.array([[0, 2]]), jax.numpy.ones((4, 3)))
     assert found.shape == (1, 2, 3)
+
+
+_counter = itertools.count()
+_weight = torch.ones(3, requires_grad=True)
+_UNPLACED: dict[str, Callable[[Any], Any]] = {
+    "iterator": lambda x: x * next(_counter),
+    "gradient": lambda x: (x * _weight).sum().backward(),
+}
+
+
+@pytest.mark.parametrize("name", _UNPLACED)
+def test_an_error_of_the_whole_function_names_its_line(name: str) -> None:
+    function = _UNPLACED[name]
+    with pytest.raises(TracingError, match=re.escape(f"{__file__}:{function.__code__.co_firstlineno}")):
+        graph_compiler.compile(function, args=(torch.ones(3),))

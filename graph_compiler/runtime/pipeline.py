@@ -18,6 +18,7 @@ from ..passes import bake_generators, cache_constants, decompose, drop_snapshots
 from ..tracing import Request, Surroundings, active
 from ..tracing import recording as open_recording
 from ..tracing.changing import Changing
+from ..tracing.definitions import telling_place
 from ..tracing.places import Place
 from ..tracing.roots import reach
 from ..tracing.stateful import Stateful
@@ -72,12 +73,13 @@ class Pipeline:
         return self
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        try:
-            return self._recorded(args, kwargs, why, numbers=True)
-        except Exception:
-            if not (self._places or self._opened):
-                raise
-        return self._recorded(args, kwargs, why, numbers=False)  # numbers, as symbols, may have been what failed
+        with telling_place(self.function):
+            try:
+                return self._recorded(args, kwargs, why, numbers=True)
+            except Exception:
+                if not (self._places or self._opened):
+                    raise
+            return self._recorded(args, kwargs, why, numbers=False)  # numbers, as symbols, may have been what failed
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
         self._opened = False

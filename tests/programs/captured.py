@@ -176,3 +176,16 @@ def numpy_array_written_by_torch() -> Any:
         return x * tensor + float(numbers[1])
 
     return function
+
+
+@_program(_RANKS, {ELSEWHERE: "memory that two of its arrays share"})
+def numpy_array_taken_twice() -> Any:
+    """Each call that takes an array of numpy for a tensor gives another tensor of the same memory."""
+    numbers = np.zeros(3, np.float32)
+    tensor = torch.from_numpy(numbers)
+
+    def function(x: Any) -> Any:
+        tensor.add_(x.mean())
+        return x * tensor, torch.from_numpy(numbers).sum()
+
+    return function

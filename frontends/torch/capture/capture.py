@@ -203,6 +203,7 @@ class Capture(TorchFunctionMode):
         key = row_key(name)
         self.call = self.call if key in reads.SYMBOLIC else name
         if name in reads.BACKWARD:  # its kernels are recorded one by one
+            self.gradients.last = self.here()
             return function(*hints(args), **hints(kwargs))
         if name in self.by_kernel.names:
             numbers.decide_all(self, (args, kwargs))

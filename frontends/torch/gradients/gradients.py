@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ....errors import TracingError
+from ....ir.graph import Origin
 from ....tracing.conjunction import Fact
 from ..state.parameters import Weights
 from .gradient_reads import fact_of_captured
@@ -16,6 +17,7 @@ class Gradients:
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
         self._before = {id(tensor): (tensor, tensor.grad) for tensor in weights.trained()}
+        self.last: Origin | None = None  # where a backward pass was begun
         self._asked: dict[tuple[int, str], Fact] = {}
 
     def add(self, tensor: torch.Tensor) -> None:
@@ -49,7 +51,7 @@ class Gradients:
         """``TracingError`` where one has changed: the graph would not do the same at its calls."""
         if any(_grad(tensor) is not before for tensor, before in self._before.values()):
             raise TracingError(
-                f"{name} leaves gradients on parameters or arguments (by backward), which a graph cannot do; "
+                f"{self.last or name} leaves gradients on parameters or arguments (by backward), which a graph cannot do; "
                 "compute them with torch.autograd.grad and return them"
             )
 

@@ -10,6 +10,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from ....errors import TracingError
 from ....ir.graph import Origin, Value
+from ....tracing.overlap import overlap
 from ..basics.tensors import storage, version
 from .snapshots import Snapshot
 
@@ -56,7 +57,7 @@ class Memory:
         """``TracingError`` where memory is written to that two arrays from outside share: elsewhere they are two."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         for owner in written.owners():
-            if any(tensor is not owner and has_memory(tensor) and storage(tensor) == storage(owner) for tensor in held):
+            if any(tensor is not owner and has_memory(tensor) and _shares(tensor, owner) for tensor in held):
                 raise TracingError(
                     f"{name} writes to memory that two of its arrays share (a weight and its .data, say), which only torch has; pass a copy (clone)"
                 )
@@ -69,6 +70,11 @@ class Memory:
                     f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that {origin} shares with it, "
                     "which cannot be recorded. Write to the tensor with torch, or pass on a copy (torch.tensor, clone)"
                 )
+
+
+def _shares(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
+    """Whether two tensors have one memory; of numpy's each call that takes it for a tensor makes a storage of its own."""
+    return storage(tensor) == storage(owner) or is_shared(tensor) and is_shared(owner) and overlap([tensor, owner], [0])
 
 
 def is_shared(tensor: torch.Tensor) -> bool:

@@ -1,0 +1,45 @@
+"""Where a recorded function stands, for errors that concern all of it."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType
+from typing import Any
+
+from ..errors import TracingError
+
+_PLACE = re.compile(r":\d+")
+
+
+@contextmanager
+def telling_place(function: Any) -> Iterator[None]:
+    """A ``TracingError`` of the block whose message names no line tells the file and line where the function is defined.
+
+    >>> try:
+    ...     with telling_place(telling_place):
+    ...         raise TracingError("f starts a thread")
+    ... except TracingError as problem:
+    ...     print(str(problem).split(" (")[0], "definitions.py:" in str(problem))
+    f starts a thread True
+    """
+    try:
+        yield
+    except TracingError as problem:
+        code = None if _PLACE.search(str(problem)) else _code_of(function)
+        if code is not None:
+            problem.args = (f"{problem} ({code.co_name} stands at {code.co_filename}:{code.co_firstlineno})", *problem.args[1:])
+        raise
+
+
+def _code_of(function: Any) -> CodeType | None:
+    """The code of a function, of the method that stands behind a callable object, or of a model's ``forward``."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if not hasattr(function, "__code__"):
+        function = inspect.unwrap(getattr(type(function), "forward", type(function).__call__))
+    return getattr(function, "__code__", None)
