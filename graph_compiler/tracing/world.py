@@ -273,6 +273,11 @@ def _holds_of_user(cls: type) -> bool:
     return any((base.__module__, base.__name__) in _HOLDING for base in cls.__mro__)
 
 
+def _has_attributes(item: Any) -> bool:
+    """Whether this is an array that attributes can be put on: it is none of the containers, these are."""
+    return hasattr(type(item), "__array__") and hasattr(item, "__dict__") and _holds_of_user(type(item))
+
+
 def is_whole(item: Any) -> bool:
     """Whether a container is state as a whole: its parts have no names of their own."""
     return isinstance(item, (list, deque, set)) or contents_of(item) is not None
@@ -345,6 +350,8 @@ class World:
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
         if isinstance(item, functools._lru_cache_wrapper):
             self.caches.append(item)
+        if _has_attributes(item):
+            yield name, vars(item), depth + 1
         kind = None if id(item) in self._known or depth > _DEEPEST else kind_of(item, id(item) in self._own)
         if kind is None:
             return

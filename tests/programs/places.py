@@ -467,3 +467,28 @@ def registry_that_its_state_knows() -> Any:
         return x + registry.state.count + registry.state.local.depth
 
     return function
+
+
+# ---------------------------------------------------------------------------------------------- attributes that somebody has put on tensors
+@_program
+def attribute_of_tensor() -> Any:
+    table = torch.ones(3)
+    table.count = 0  # type: ignore[attr-defined]
+
+    def function(x: Any) -> Any:
+        table.count += 1  # type: ignore[attr-defined]
+        return x * table[0] * table.count  # type: ignore[attr-defined]
+
+    return function
+
+
+@_program
+def new_attribute_of_weight() -> Any:
+    torch.manual_seed(0)
+    layer = torch.nn.Linear(3, 1)
+
+    def function(x: Any) -> Any:
+        layer.weight.total = getattr(layer.weight, "total", 0.0) + x.sum().item()  # type: ignore[operator]
+        return x * layer.weight[0, 0] + layer.weight.total
+
+    return function

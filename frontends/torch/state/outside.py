@@ -39,10 +39,17 @@ def _is_torchs(cls: type) -> bool:
 
 
 def _is_leaf(item: Any) -> bool:
-    return is_array(item) or isinstance(item, (torch.jit.ScriptModule, torch.Generator))
+    return is_array(item) and not _has_attributes(item) or isinstance(item, (torch.jit.ScriptModule, torch.Generator))
+
+
+def _has_attributes(item: Any) -> bool:
+    """Whether somebody has put attributes of their own on a tensor."""
+    return isinstance(item, torch.Tensor) and bool(vars(item))
 
 
 def _parts(item: Any) -> list[Any]:
+    if _has_attributes(item):
+        return [type(item)]
     if not isinstance(item, torch.nn.Module) or "_modules" not in vars(item):
         return []
     return [type(item).forward, *item._modules.values(), *(hook for name in _HOOKS for hook in vars(item)[name].values())]
