@@ -20,7 +20,7 @@ from ...tracing.world import Held, World, is_whole
 from ...trees import call_of, flatten, iterate_structure, statics
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
-from .basics.refusals import UnseenDraw, check_outside, refusing
+from .basics.refusals import UnseenDraw, check_outside, refuse_attributes, refusing
 from .basics.tensors import version
 from .capture.capture import Capture
 from .checking import alone
@@ -168,6 +168,7 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
     arrays = _tensors(leaves)
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
+    refuse_attributes(function, tensors)
     with alone, weights.exclusive():
         capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, by_kernel)
         for leaf_name, tensor in zip(input_names(function, args, tree), tensors):

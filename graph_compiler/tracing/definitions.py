@@ -29,13 +29,13 @@ def telling_place(function: Any) -> Iterator[None]:
     try:
         yield
     except TracingError as problem:
-        code = None if _PLACE.search(str(problem)) else _code_of(function)
+        code = None if _PLACE.search(str(problem)) else code_of(function)
         if code is not None:
             problem.args = (f"{problem} ({code.co_name} stands at {code.co_filename}:{code.co_firstlineno})", *problem.args[1:])
         raise
 
 
-def _code_of(function: Any) -> CodeType | None:
+def code_of(function: Any) -> CodeType | None:
     """The code of a function, of the method that stands behind a callable object, or of a model's ``forward``."""
     while isinstance(function, functools.partial):
         function = function.func
