@@ -25,8 +25,8 @@ from .basics.tensors import version
 from .capture.capture import Capture
 from .checking import alone
 from .compiling import compiling, differs_outside, kept
-from .installing import as_installed, is_hook
 from .gradients.kernel_by_kernel import KernelByKernel
+from .installing import as_installed, is_hook
 from .memory.watching import pieces_of
 from .numbers.conversions import conversions_seen
 from .numbers.host_math import math_seen

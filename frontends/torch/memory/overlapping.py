@@ -10,9 +10,9 @@ import torch
 from ....errors import TracingError
 from ....tracing.overlap import overlap
 from ....trees import iterate_structure
-from .memory import has_memory
 from ..basics.names import is_in_place
 from ..basics.tensors import storage
+from .memory import has_memory
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
