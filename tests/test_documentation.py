@@ -108,3 +108,11 @@ def test_a_wrong_page_fails(right: str, wrong: str) -> None:
     assert right in PAGE
     with pytest.raises((AssertionError, NameError, pytest.fail.Exception)):
         run_page(PAGE.replace(right, wrong))
+
+
+@pytest.mark.parametrize(
+    "path", [ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md"))], ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_files_that_are_named_exist(path: Path) -> None:
+    named = set(re.findall(r"`((?:\w+/)+\w+\.py)`", path.read_text("utf-8")))
+    assert [name for name in sorted(named) if not any((ROOT / place / name).is_file() for place in ("", "graph_compiler"))] == []
