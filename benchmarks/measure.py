@@ -77,12 +77,16 @@ def difference(samples: Samples, larger: str, smaller: str) -> float:
     return statistics.median(a - b for a, b in zip(samples[larger], samples[smaller], strict=True))
 
 
-def overhead(larger: Call, smaller: Call, *, pairs: int) -> float:
+def overhead(larger: Call, smaller: Call, *, pairs: int, batches: int = 5) -> float:
     """Seconds that one call takes beyond another: the difference of their first deciles, the two alternating call by call.
 
     For microseconds on top of a millisecond that varies by more than them: whatever disturbs the machine disturbs both alike, and the
-    first decile leaves out the calls that were interrupted.
+    first decile leaves out the calls that were interrupted. The median of several batches, for a busy second tells of nothing else.
     """
+    return statistics.median(_difference_of_deciles(larger, smaller, pairs) for _ in range(batches))
+
+
+def _difference_of_deciles(larger: Call, smaller: Call, pairs: int) -> float:
     taken: tuple[list[float], list[float]] = ([], [])
     with _no_collector():
         for _ in range(pairs):

@@ -296,3 +296,10 @@ PROGRAMS += [
         changes={1: lambda model: model[1].reset_running_stats(), 2: lambda model: model.eval(), 3: _checkpoint(3.0)},
     ),
 ]
+
+
+@_program(lambda function: function._held.t_(), lambda function: function._held.t_(), lambda function: function._held.unsqueeze_(0))
+def table_of_another_shape() -> Any:
+    """What its memory holds is what it was."""
+    table = torch.arange(9.0).reshape(3, 3)
+    return _of(table, lambda x: x @ table)

@@ -50,11 +50,12 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 def _untouched(name: str, tensor: torch.Tensor) -> list[Fact]:
     """Nobody has put the tensor upon other memory, nor written to it: with torch, which counts it, or in another way."""
     what = f"the captured tensor {name}"
-    facts = [Fact("{}.data_ptr() == {}", (tensor, tensor.data_ptr()), what)] if has_memory(tensor) else []
-    facts += [] if tensor.is_inference() else [Fact("{}._version == {}", (tensor, tensor._version), what)]
+    address = [Fact("{}.data_ptr() == {}", (tensor, tensor.data_ptr()), what)] if has_memory(tensor) else []
+    count = [] if tensor.is_inference() else [Fact("{}._version == {}", (tensor, tensor._version), what)]
     shared = is_shared(tensor)
     pieces = pieces_of(tensor, whole=shared)
-    if pieces is not None:  # read after the address was compared
-        return [*facts, Fact("{} == {}", (pieces.before, pieces.now), what)]
+    if pieces is not None:  # read after the address was compared; the count tells of other shapes, too (t_)
+        return [*address, *count, Fact("{} == {}", (pieces.before, pieces.now), what)]
     is_small = has_memory(tensor) and tensor.numel() * tensor.itemsize <= WHOLE
-    return [*facts, *([Fact("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_small or shared else [])]
+    snapshot = [Fact("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_small or shared else []
+    return [*address, *count, *snapshot]
