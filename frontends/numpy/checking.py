@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.graph import Graph, Node, Origin, Value
-from ...tracing.host_random import host_state, restore_host_state
+from ...tracing.host_random import host_state_kept as random_kept
 from ...trees import Branch, Leaf, flatten
 from .parameters import Weights
 from .recording import as_array, is_array
@@ -59,16 +59,6 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
 def copied(leaves: Sequence[Any]) -> list[Any]:
     """The same elements in memory of their own."""
     return [leaf.copy() for leaf in leaves]
-
-
-@contextmanager
-def random_kept() -> Iterator[None]:
-    """Afterwards the generators of Python and numpy are as they were."""
-    before = host_state()
-    try:
-        yield
-    finally:
-        restore_host_state(before)
 
 
 @contextmanager

@@ -17,7 +17,6 @@ from .spaces import Space
 if TYPE_CHECKING:
     from ..capture.capture import Capture
 
-Seen = Callable[[Callable[..., Any], "Capture"], Callable[..., Any]]
 _ASKED: dict[str, Callable[[Any], bool]] = {
     "isnan": lambda number: bool(number != number),
     "isinf": lambda number: bool(abs(number) == math.inf),
