@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,7 +12,9 @@ import torch
 from ...ir.graph import Graph
 from ...passes.aliases import Aliases
 from ...trees import iterate_structure
+from .capture.large_calls import LargeCalls, TakingOver
 from .checking import undone
+from .process.modes import unwound
 from .state.state import State
 
 _CLOSE = {2: 5e-2, 4: 1e-3}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
@@ -48,8 +51,16 @@ def kept(result: Any) -> list[torch.Tensor]:
     return [item.detach().clone() for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What a run gave, as copies, and what its large calls gave on the way."""
+
+    result: list[torch.Tensor]
+    large: LargeCalls
+
+
 def differs_outside(
-    graph: Graph, state: State, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seen: list[torch.Tensor]
+    graph: Graph, state: State, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seen: Seen
 ) -> bool:
     """Whether the function gives something else than what was ``seen`` when it is not told that it is being compiled.
 
@@ -59,10 +70,11 @@ def differs_outside(
         return False
     with undone(state.weights, seed=0, state=state):
         try:
-            plain = kept(function(*args, **kwargs))
+            with TakingOver(seen.large), unwound():
+                plain = kept(function(*args, **kwargs))
         except Exception:
             return True
-    return len(plain) != len(seen) or not all(map(_is_close, seen, plain))
+    return len(plain) != len(seen.result) or not all(map(_is_close, seen.result, plain))
 
 
 def _is_pure(graph: Graph) -> bool:

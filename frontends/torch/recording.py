@@ -23,8 +23,9 @@ from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import UnseenDraw, check_outside, refuse_attributes, refusing
 from .basics.tensors import version
 from .capture.capture import Capture
+from .capture.large_calls import LargeCalls
 from .checking import alone
-from .compiling import compiling, differs_outside, kept
+from .compiling import Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .installing import as_installed, is_hook
 from .memory.watching import pieces_of
@@ -197,8 +198,9 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
                 conversions_seen(capture, spaces),
                 compiling(compiled) as claim,
             ):
+                capture.large = LargeCalls(lambda: claim.asked)
                 result = function(*again_args, **again_kwargs)
-                seen = capture._quietly(kept, result) if claim.asked else []
+                seen = Seen(capture._quietly(kept, result) if claim.asked else [], capture.large)
             found = state.finish(capture, containers)
             graph = capture.finish(result, tree, containers, state)
             left = {place: place.saved() for place in found}

@@ -183,6 +183,20 @@ def shortcut_when_not_compiled(x: Any) -> Any:
     return torch.where(mask, x + 1, 0.0)
 
 
+def other_code_between_products(x: Any) -> Any:
+    """The second run takes products over from the first: only those that have the same operands."""
+    y = x @ x.T
+    if torch.compiler.is_compiling():
+        y.mul_(2)
+    return (y @ x) @ x.T
+
+
+def shortcut_between_products(x: Any) -> Any:
+    """Two ways to one result, which differ by rounding, and a product that was written to."""
+    y = (x @ x.T).relu_()
+    return (y + y + y if torch.compiler.is_compiling() else y * 3) @ x
+
+
 def viewed_where_it_fits(x: Any) -> Any:
     """The view fails at other sizes, where nothing else would."""
     try:
@@ -240,6 +254,8 @@ PROGRAMS = [
         dict.fromkeys(_EVERYWHERE, "a graph takes dense arrays"),
     ),
     Program("other_code_when_compiled", lambda: other_code_when_compiled, _TWO_AXES, variants=1),
+    Program("other_code_between_products", lambda: other_code_between_products, _TWO_AXES, variants=1),
+    Program("shortcut_between_products", lambda: shortcut_between_products, _TWO_AXES, variants=1),
     Program("shortcut_when_not_compiled", lambda: shortcut_when_not_compiled, _TWO_AXES),
     Program("cast_before_use", CastBeforeUse, _calls((2, 3), (4, 3)), variants=1),
     Program(

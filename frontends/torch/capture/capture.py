@@ -56,6 +56,7 @@ from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
 from .control_flow import in_eager
 from .indices import with_numbers
+from .large_calls import LargeCalls
 from .meeting import met
 from .structure import STRUCTURE
 from .unseen import Unseen
@@ -90,7 +91,7 @@ class Capture(TorchFunctionMode):
         self.unseen, self.threads = Unseen(self), StartedThreads()
         self.memory, self.refusals, self.gradients = Memory(), Refusals(), Gradients(weights)
         self.call = ""
-        self.history = History(self)
+        self.history, self.large = History(self), LargeCalls()
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
         self.count_call_inputs = 0
         self.count_decided = 0  # calls whose numbers are what they are
@@ -285,7 +286,7 @@ class Capture(TorchFunctionMode):
     def _attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The real call. Should it fail and the user's code go on (``try``), that holds for calls of these sizes, and where elements matter, these elements."""
         try:
-            return self.run(function, args, kwargs)
+            return self.large.noted(function, args, kwargs, self.run(function, args, kwargs))
         except Exception as problem:
             self.fix_all_sizes()
             numbers.decide_all(self, (args, kwargs))

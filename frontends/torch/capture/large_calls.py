@@ -1,0 +1,106 @@
+"""Matrix products and convolutions of one run, which a second run takes over where it makes the same ones.
+
+They are nearly all that a large model computes; a run that is only made to see whether other code is reached costs little without them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch.overrides import TorchFunctionMode
+
+from ....trees import iterate_structure
+from ..basics.tensors import hints, version
+
+FUNCTIONS = frozenset(
+    {F.linear, F.conv1d, F.conv2d, F.conv3d, F.scaled_dot_product_attention}
+    | {torch.matmul, torch.mm, torch.bmm, torch.addmm, torch.baddbmm}
+    | {torch.Tensor.matmul, torch.Tensor.__matmul__, torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.addmm}
+)
+_MOST_BYTES = 1 << 26  # that are kept for the second run; a run with more is made twice
+_ROUNDING = 16  # units in the last place of the largest element: another kernel, not other code
+
+
+@dataclass(frozen=True)
+class _Call:
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    result: torch.Tensor
+    versions: tuple[int, ...]
+
+    @property
+    def is_unwritten(self) -> bool:
+        return self.versions == _versions(self.args, self.kwargs, self.result)
+
+    def is_made_by(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether these arguments are those of this call."""
+        if len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
+            return False
+        found, known = list(iterate_structure((args, kwargs))), list(iterate_structure((self.args, self.kwargs)))
+        return len(found) == len(known) and all(map(_is_same, found, known))
+
+
+class LargeCalls:
+    """What the large calls of a run gave, in order, from where ``wanted`` says so."""
+
+    def __init__(self, wanted: Callable[[], bool] = lambda: False) -> None:
+        self.wanted = wanted
+        self._made: dict[Callable[..., Any], deque[_Call]] = defaultdict(deque)
+        self._bytes = 0
+
+    def noted(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
+        """The ``result`` of one call of the first run; too many are forgotten together."""
+        if function not in FUNCTIONS or not self.wanted() or self._bytes > _MOST_BYTES or result.is_inference():
+            return result
+        args, kwargs = hints(args), hints(kwargs)
+        self._made[function].append(_Call(args, kwargs, result, _versions(args, kwargs, result)))
+        self._bytes += result.nbytes
+        if self._bytes > _MOST_BYTES:
+            self._made.clear()
+        return result
+
+    def taken_over(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor | None:
+        """What the first run's call of as many calls of this function gave, if it was the same one."""
+        calls = self._made.get(function)
+        if not calls:
+            return None
+        call = calls.popleft()
+        return call.result if call.is_unwritten and call.is_made_by(args, kwargs) else None
+
+
+class TakingOver(TorchFunctionMode):
+    """The second run: inside of the block large calls give what they gave before."""
+
+    def __init__(self, calls: LargeCalls) -> None:
+        super().__init__()
+        self._calls = calls
+
+    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        known = self._calls.taken_over(function, args, kwargs) if function in FUNCTIONS else None
+        return function(*args, **kwargs) if known is None else known
+
+
+def _versions(*structure: Any) -> tuple[int, ...]:
+    return tuple(version(item) for item in iterate_structure(structure) if isinstance(item, torch.Tensor))
+
+
+def _is_same(found: Any, known: Any) -> bool:
+    """Whether an argument is what it was, but for rounding."""
+    if found is known:
+        return True
+    if not isinstance(found, torch.Tensor) or not isinstance(known, torch.Tensor):
+        return type(found) is type(known) and bool(found == known)
+    if found.shape != known.shape or found.dtype != known.dtype or found.requires_grad != known.requires_grad:
+        return False
+    if found.data_ptr() == known.data_ptr() and found.stride() == known.stride() or torch.equal(found, known):
+        return True
+    if not found.is_floating_point():
+        return False
+    largest = known.detach().abs().max().item() if known.numel() else 0.0
+    return torch.allclose(found, known, rtol=0, atol=_ROUNDING * torch.finfo(known.dtype).eps * largest)
