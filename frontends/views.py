@@ -42,6 +42,8 @@ def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) ->
     positions = _taken(replay, places)
     if positions.dtype != "int64" or any(node.op in _REINTERPRETING for node in b.graph.nodes[before:]):
         raise UnsupportedOperation("a write through a view that reads memory as complex numbers, or as another dtype, cannot be translated")
+    if _is_conjugated(base, view):
+        value = b.conj(_whole(b, value, view))
     flat = b.reshape(base, shape=(product(base.shape),))
     written = b.scatter_nd(flat, without_leading_ones(b, value, positions.ndim), positions, axes=(0,))
     return b.reshape(written, shape=base.shape)
@@ -66,6 +68,15 @@ def _steps(base: Value, view: Value) -> list[Value] | None:
         steps.append(view)
         view = view.node.inputs[0]
     return steps
+
+
+def _is_conjugated(base: Value, view: Value) -> bool:
+    """Whether the view holds the conjugates of elements, which positions do not tell."""
+    odd = False
+    while view is not base and view.node is not None:
+        odd ^= view.node.op == "conj"
+        view = view.node.inputs[0]
+    return odd
 
 
 # ---------------------------------------------------------------------------------------------- one step back
@@ -125,6 +136,7 @@ _INVERSES: dict[str, Callable[..., Any]] = {
     "split": _split,
     "bitcast": _bitcast,
     "flip": _flip,
+    "conj": lambda b, node, index, value: b.conj(_spread(b, value, node)),
     "stop_gradient": lambda b, node, index, value: value,  # the same elements
     "real": _real,
     "imag": _imag,

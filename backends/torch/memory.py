@@ -13,5 +13,5 @@ VIEWS = frozenset({
 
 
 def own_results(graph: Graph) -> tuple[Graph, bool]:
-    """What is written to arguments is whole until then. Results may share memory with arguments, as those of torch itself do."""
+    """What is written to arguments is whole until then. Results may share memory with arguments that nobody writes to, as those of torch itself do."""
     return own_effects(graph, VIEWS)

@@ -1,4 +1,4 @@
-"""Gives what is written back to an argument memory of its own where an earlier write would reach it: ``a[:], b[:] = b.clone(), a.clone()``."""
+"""Gives what is written back, and results, memory of their own where an earlier write would reach it: ``a[:], b[:] = b.clone(), a.clone()``."""
 
 from __future__ import annotations
 
@@ -9,25 +9,38 @@ from ..ir.graph import Effect, Graph, Node, Origin, Value
 
 
 def own_effects(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
-    """The graph with copies of values that lie in the memory of an argument which is written to before they are.
+    """The graph with copies of values that lie in the memory of an argument or a buffer which is written to before they are, or are returned.
 
     A canonical graph is pure, and the writes are done one after the other when it has run. ``views`` are the operations whose result may
     lie in the memory of their first input in the target.
     """
     copies: list[Node] = []
     scratch = graph.derive(nodes=copies)
-    effects: list[Effect] = []
     overwritten: set[Value] = set()
+
+    def own(value: Value) -> Value:
+        if _owner(value, views) not in overwritten:
+            return value
+        copied: Value = Builder(scratch, value.node.origin if value.node else Origin()).copy(value)
+        copied.name = value.name
+        return copied
+
+    effects: list[Effect] = []
     for effect in graph.effects:
-        value = effect.value
-        if effect.kind == "argument":
-            if _owner(value, views) in overwritten:
-                value = Builder(scratch, value.node.origin if value.node else Origin()).copy(value)
-            overwritten.add(graph.inputs[effect.target])
-        effects.append(Effect(effect.kind, effect.target, value))
+        written = _written(graph, effect)
+        effects.append(effect if written is None else Effect(effect.kind, effect.target, own(effect.value)))
+        overwritten.update(() if written is None else (written,))
+    outputs = [own(leaf) if isinstance(leaf, Value) else leaf for leaf in graph.outputs]
     if not copies:
         return graph, False
-    return graph.derive(nodes=[*graph.nodes, *copies], effects=effects), True
+    return graph.derive(nodes=[*graph.nodes, *copies], outputs=outputs, effects=effects), True
+
+
+def _written(graph: Graph, effect: Effect) -> Value | None:
+    """The array whose memory an effect writes to."""
+    if effect.kind == "argument":
+        return graph.inputs[effect.target]
+    return graph.parameters.get(effect.target) if effect.kind == "buffer" else None
 
 
 def _owner(value: Value, views: Container[str]) -> Value:

@@ -197,6 +197,40 @@ def shortcut_between_products(x: Any) -> Any:
     return (y + y + y if torch.compiler.is_compiling() else y * 3) @ x
 
 
+def looped_over_chosen_rows(x: Any) -> Any:
+    """No row is chosen while recording: nothing is made of them, and yet their number matters."""
+    for row in x[x[:, 0] > 1]:
+        x = x + row.sum()
+    return x
+
+
+def conjugate_written_to(x: Any) -> Any:
+    """What is not written keeps its sign, what is written gets the other one."""
+    x.conj()[:, 1:] = 2 + 1j
+    x.mH.diagonal().mul_(1j)
+    x.conj().imag[0] += 1
+    return x.real
+
+
+def copied_then_written(x: Any) -> Any:
+    before = x.clone()
+    x += 1
+    return before
+
+
+class CountedBefore(torch.nn.Module):
+    """Gives what the counter was."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("steps", torch.tensor(0))
+
+    def forward(self, x: Any) -> Any:
+        before = self.steps.clone()
+        self.steps += 1
+        return before, x * 2
+
+
 def viewed_where_it_fits(x: Any) -> Any:
     """The view fails at other sizes, where nothing else would."""
     try:
@@ -253,6 +287,14 @@ PROGRAMS = [
         (lambda: (_x(2, 3).to_sparse(),),),
         dict.fromkeys(_EVERYWHERE, "a graph takes dense arrays"),
     ),
+    Program(
+        "looped_over_chosen_rows",
+        lambda: looped_over_chosen_rows,
+        (lambda: (torch.zeros(2, 3),), lambda: (torch.full((2, 3), 2.0),), lambda: (torch.tensor([[2.0], [0.0]]),)),
+    ),
+    Program("conjugate_written_to", lambda: conjugate_written_to, _calls((3, 3), (2, 2), dtype=torch.complex64)),
+    Program("copied_then_written", lambda: copied_then_written, _TWO_AXES),
+    Program("counted_before", CountedBefore, _TWO_AXES),
     Program("other_code_when_compiled", lambda: other_code_when_compiled, _TWO_AXES, variants=1),
     Program("other_code_between_products", lambda: other_code_between_products, _TWO_AXES, variants=1),
     Program("shortcut_between_products", lambda: shortcut_between_products, _TWO_AXES, variants=1),

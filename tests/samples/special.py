@@ -140,6 +140,7 @@ def _binary() -> list[Sample]:
         Sample(torch.special.zeta, (torch.tensor([2.0, 3.0, 1.0, 0.5, 2.0, 2.0]), torch.tensor([-8.5, -3.25, 2.0, 2.0, 0.0, -20.5]))),
         Sample(torch.fmod, (X, 0.7), other=(OTHER, 0.7)),
         Sample(torch.fmod, (ints(3), -3)),
+        Sample(torch.fmod, (array(2, 3, dtype="float64"), 1.5), name="fmod of float64 by a number"),
         Sample(torch.float_power, (ints(3), 2)),
         Sample(torch.float_power, (2, X)),
         Sample(torch.isclose, (X, array(3)), {"rtol": 0.5, "atol": 0.1}, other=(OTHER, array(3))),

@@ -51,8 +51,9 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 
 def fmod(x1: Any, x2: Any) -> tf.Tensor:
     """The rest of ``x1 / x2`` rounded towards 0, with the gradient that TensorFlow's own lacks."""
-    x1, x2 = tf.convert_to_tensor(x1), tf.convert_to_tensor(x2)
-    if not x1.dtype.is_floating:
+    dtype = x1.dtype if tf.is_tensor(x1) else x2.dtype
+    x1, x2 = tf.convert_to_tensor(x1, dtype), tf.convert_to_tensor(x2, dtype)
+    if not dtype.is_floating:
         return tf.cast(tf.truncatemod(tf.cast(x1, tf.int64), tf.cast(x2, tf.int64)), x1.dtype)
     rest = tf.truncatemod(x1, x2)
     rest, formula = tf.stop_gradient(rest), x1 - x2 * tf.stop_gradient(trunc(x1 / x2))

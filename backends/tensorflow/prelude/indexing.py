@@ -109,6 +109,8 @@ def scatter_along(
 
 def scatter_reduced(x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: str | None, include_self: bool) -> tf.Tensor:
     """``x`` with ``values`` at ``places`` along its first axes; what meets at one place is reduced."""
+    if 0 in x.shape:  # TensorFlow refuses to write nothing to it
+        return x
     if len(places.shape) == 1:
         places, values = places[None], values[None]
     if reduce is None:

@@ -272,6 +272,8 @@ class Capture(TorchFunctionMode):
             self._add_node(name, key, inputs, params, operands, result, made, written, drew)
         else:
             hand_over(self, result, operands, (args, kwargs))
+        if key in STRUCTURE:
+            STRUCTURE[key](self, inputs, params, made)
         return result
 
     def _quietly(self, function: Callable[..., Any], *args: Any) -> Any:
@@ -328,9 +330,6 @@ class Capture(TorchFunctionMode):
         self.layouts.follow(node, key, made, operands)
         for tensor, value in zip(made, node.outputs):
             self.memory.note(tensor, value)
-        assume = STRUCTURE.get(key)
-        if assume is not None:
-            assume(self, inputs, params, node.outputs)
 
     # ------------------------------------------------------------------------------ tensors and sizes
     def value(self, tensor: torch.Tensor) -> Value:

@@ -1,6 +1,6 @@
 """Calls whose number of results, or of axes, depends on sizes: the recording holds only where it comes out the same.
 
-A row: bare name -> what to assume, given the capture, the recorded arguments and the outputs.
+A row: bare name -> what to assume, given the capture, the recorded arguments and what the call made, which may be nothing.
 """
 
 from __future__ import annotations
