@@ -39,7 +39,8 @@ def own_effects(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
 def _written(graph: Graph, effect: Effect) -> Value | None:
     """The array whose memory an effect writes to."""
     if effect.kind == "argument":
-        return graph.inputs[effect.target]
+        argument: Value = graph.inputs[effect.target]
+        return argument
     return graph.parameters.get(effect.target) if effect.kind == "buffer" else None
 
 
