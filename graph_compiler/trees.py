@@ -168,7 +168,9 @@ def _make_namespace(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> 
 
 
 def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
-    return ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value) if hasattr(value, field.name))
+    """Its fields, and what ``__post_init__`` and others have put there besides."""
+    names = dict.fromkeys((*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ())))
+    return ((name, getattr(value, name)) for name in names if hasattr(value, name))
 
 
 def _deque_items(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -280,6 +282,18 @@ def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     return (kind[2] if kind else _make_object)(cls, keys, children)
 
 
+def containers(value: Any) -> Iterator[Any]:
+    """The lists, tuples, dicts and dataclasses in a value, at any depth."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        item = waiting.pop()
+        kind = _kind_of(type(item))
+        if kind is not None and id(item) not in seen:
+            seen.add(id(item))
+            yield item
+            waiting += [child for _, child in kind[1](item)]
+
+
 def count_leaves(tree: Tree) -> int:
     """How many leaves a tree has."""
     if isinstance(tree, Branch):
@@ -294,6 +308,19 @@ def statics(tree: Tree) -> Iterator[Any]:
     elif isinstance(tree, Branch):
         for child in tree.children:
             yield from statics(child)
+
+
+def classes(tree: Tree) -> Iterator[type]:
+    """The classes of what was taken apart, each once for each object: their methods are part of what a function calls."""
+    if isinstance(tree, Branch):
+        yield tree.type
+        for child in tree.children:
+            yield from classes(child)
+
+
+def referred(tree: Tree) -> list[Any]:
+    """What a function is given beside arrays: objects that were not taken apart, and the classes of those that were."""
+    return [*statics(tree), *dict.fromkeys(classes(tree))]
 
 
 def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:

@@ -14,6 +14,7 @@ from .programs import (
     control_flow,
     foreign,
     found,
+    given,
     gradient_reads,
     guards,
     initialising,
@@ -54,6 +55,7 @@ TABLES = {
     "transforms": transforms,
     "control_flow": control_flow,
     "found": found,
+    "given": given,
     "memory": memory,
     "resets": resets,
     "schedules": schedules,
@@ -69,7 +71,7 @@ CASES = [
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
-    "gradient_reads": (), "inner_gradients": (),
+    "gradient_reads": (), "inner_gradients": (), "given": ("torch",),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

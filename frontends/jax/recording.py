@@ -20,7 +20,7 @@ from ...sizes import Size, Symbol, apply
 from ...tracing import Locator, Recorder, Recording, Request, Surroundings
 from ...tracing.escapes import refuse_escapes
 from ...tracing.overlap import NO_ARRAY
-from ...trees import Tree, call_of, flatten, statics
+from ...trees import Tree, call_of, flatten, referred
 from ..signatures import input_names
 from .calls import custom_rules_kept, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
@@ -218,7 +218,7 @@ class _Attempt:
         return Recording(graph, self.weights, self._unchanged())
 
     def _surroundings(self) -> Surroundings:
-        return Surroundings(outside_of((self.function, *statics(self.tree)), self.weights.module))
+        return Surroundings(outside_of((self.function, *referred(self.tree)), self.weights.module))
 
     def _unchanged(self) -> Surroundings:
         """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""

@@ -17,7 +17,7 @@ from ...tracing.host_random import host_state, restore_host_state
 from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place
 from ...tracing.updates import Containers
-from ...trees import Branch, Item, Leaf, Tree, call_of, flatten, statics
+from ...trees import Branch, Item, Leaf, Tree, call_of, flatten, referred
 from ..signatures import input_names
 from .capture import Capture
 from .draws import GENERATORS, bits_of, state_of
@@ -55,7 +55,7 @@ def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list
     leaves, tree = flatten((args, kwargs), lambda item: is_array(item) or isinstance(item, GENERATORS))
     tree = _typed(tree, iter(leaves))
     with _alone:
-        code = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
+        code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
         capture, weights = Capture(Recorder(request.name, "numpy")), Weights(function, code.functions, stateful.objects)
         before, numbers = Surroundings(facts_outside(code, contents=_elements)), KeptNumbers(places)
         known: dict[int, Any] = {}
@@ -199,7 +199,7 @@ def _surroundings(function: Any, tree: Tree, graph: Graph, weights: Weights, con
     def contents(item: Any) -> Any:
         return None if id(item) in read_anew else _elements(item)
 
-    reach = Reach((function, *statics(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
+    reach = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
     facts = facts_outside(reach, contents=contents, free=is_free)
     held = Fact("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
     return Surroundings([held, *facts] if graph.parameters else facts)

@@ -12,15 +12,16 @@ import torch
 
 from ...errors import TracingError
 from ...tracing import Recorder, Recording, Request, Surroundings, active
+from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
 from ...tracing.changing import Changing
 from ...tracing.places import Place, together
 from ...tracing.updates import Containers
 from ...tracing.world import Held, World, is_whole
-from ...trees import call_of, flatten, iterate_structure, statics
+from ...trees import call_of, flatten, iterate_structure, referred
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
-from .basics.refusals import UnseenDraw, check_outside, refuse_attributes, refusing
+from .basics.refusals import UnseenDraw, check_outside, refusing
 from .basics.tensors import version
 from .capture.capture import Capture
 from .capture.large_calls import LargeCalls
@@ -36,6 +37,7 @@ from .numbers.numbers import Reading
 from .numbers.spaces import spaces_of
 from .numbers.typed import typed
 from .process.generators import Generators, generators_in, is_generator
+from .state.attribute_reads import AttributeReads
 from .state.outside import outside_of
 from .state.parameters import Weights
 from .state.state import State
@@ -169,7 +171,6 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
     arrays = _tensors(leaves)
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
-    refuse_attributes(function, tensors)
     with alone, weights.exclusive():
         capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, by_kernel)
         for leaf_name, tensor in zip(input_names(function, args, tree), tensors):
@@ -194,6 +195,7 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
                 capture.isolated(),
                 taken_for_arrays(),
                 TrainingReads() as asked,
+                AttributeReads(capture, tensors) as attributes,
                 math_seen(capture, spaces),
                 conversions_seen(capture, spaces),
                 compiling(compiled) as claim,
@@ -201,6 +203,7 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
                 capture.large = LargeCalls(lambda: claim.asked)
                 result = function(*again_args, **again_kwargs)
                 seen = Seen(capture._quietly(kept, result) if claim.asked else [], capture.large)
+            refuse_attributed(result)
             found = state.finish(capture, containers)
             graph = capture.finish(result, tree, containers, state)
             left = {place: place.saved() for place in found}
@@ -209,7 +212,7 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
             capture.forget_arrays()
         other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
     facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
-    facts += [*capture.gradients.facts(), *outside_of((function, *statics(tree)), state.free(containers))]
+    facts += [*capture.gradients.facts(), *attributes.facts, *outside_of((function, *referred(tree)), state.free(containers), weights)]
     return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, reading.any), left, other)
 
 

@@ -28,6 +28,7 @@ _FACTS = ("key", "writes", "views", "result", "no_grad", "aside", "random", "str
 _NOTES = (
     "bounds",
     "extra_keywords",
+    "input_attributes",
     "input_facts",
     "numbers",
     "same_inputs",

@@ -9,6 +9,7 @@ from typing import Any
 from ..ir.graph import Guard, Value
 from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol
+from ..tracing.attributes import attribute_of
 from ..tracing.overlap import fact_of
 from ..trees import Branch, Leaf, Static, Tree, flatten, paths
 from .bounds import lies_within
@@ -110,6 +111,9 @@ def _fact_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         for value, leaf, wanted in zip(variant.graph.inputs, leaves, expected):
             if fact_of(leaf, fact) != wanted:
                 yield f"{value.name} {_FACTS[fact]}"
+    for index, attribute, held in variant.graph.notes.get("input_attributes", ()):
+        if (now := attribute_of(leaves[index], attribute)) != held:
+            yield f"{variant.graph.inputs[index].name} has {now or 'no'} .{attribute} and was recorded with {held or 'none'}"
 
 
 def guard_text(guard: Guard) -> str:

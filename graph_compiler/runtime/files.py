@@ -332,6 +332,9 @@ def _check_notes(graph: IRGraph) -> None:
         matching(NAME, fact)
         if not isinstance(expected, list) or len(expected) > count or not all(map(_is_fact, expected)):
             raise InvalidFile(f"{fact} is no fact of inputs")
+    attributes = graph.notes.get("input_attributes", [])
+    if not isinstance(attributes, list) or not all(_is_attribute(row, count) for row in attributes):
+        raise InvalidFile("input_attributes are none of inputs")
     rows = graph.notes.get("bounds", [])
     if not isinstance(rows, list) or not all(_is_bound(row, graph.inputs) for row in rows):
         raise InvalidFile("bounds are those of no inputs")
@@ -340,6 +343,13 @@ def _check_notes(graph: IRGraph) -> None:
 def _is_fact(item: Any) -> bool:
     """Yes or no, or the order of axes in memory."""
     return type(item) is bool or isinstance(item, tuple) and all(type(number) is int for number in item)
+
+
+def _is_attribute(row: Any, count: int) -> bool:
+    """The place of an input, the name of an attribute, and what it holds, as text."""
+    if not isinstance(row, tuple) or len(row) != 3 or type(row[0]) is not int or not isinstance(row[1], str):
+        return False
+    return 0 <= row[0] < count and isinstance(row[2], (str, type(None)))
 
 
 def _is_bound(row: Any, inputs: list[Value]) -> bool:

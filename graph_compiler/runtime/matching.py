@@ -15,6 +15,7 @@ from ..codegen.loading import load
 from ..codegen.source import Program
 from ..ir.graph import Graph
 from ..sizes import Size, Symbol
+from ..tracing.attributes import attribute_of
 from ..tracing.overlap import NO_ARRAY, fact_of, overlap
 from ..trees import Branch, Item, Leaf, Static, Tree, same_static
 from .bounds import lies_within
@@ -149,8 +150,18 @@ class _Matcher:
             self._require(f"len({name}) == {len(tree.keys)}")
         elif issubclass(cls, deque):
             self._require(f"len({name}) == {len(tree.keys) - 1}")
+        if cls.__dictoffset__:
+            self._own_attributes(tree, name)
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
             self._tree(child, self._child_access(cls, name, i, key))
+
+    def _own_attributes(self, tree: Branch, name: str) -> None:
+        """An object has no attributes but those known, which could hide some of its class; a list or dict none beside its items."""
+        cls = tree.type
+        if not issubclass(cls, (list, tuple, deque, Mapping)):
+            self._require(f"{name}.__dict__.keys() <= {self._bind('keys', frozenset(tree.keys))}")
+        elif issubclass(cls, (list, tuple, dict)) and not dataclasses.is_dataclass(cls):
+            self._require(f"not {name}.__dict__ or {name}.__dict__ is {name}")
 
     def _child_access(self, cls: type, name: str, index: int, key: Any) -> str:
         if issubclass(cls, (tuple, list)):
@@ -177,6 +188,9 @@ class _Matcher:
                 self.bound["fact_of"] = fact_of
                 relation = "is" if isinstance(expected[index], bool) else "=="
                 self._require(f"fact_of(given_{index}, {fact!r}) {relation} {expected[index]}")
+        for index, attribute, held in self.graph.notes.get("input_attributes", ()):
+            self.bound["attribute_of"] = attribute_of
+            self._require(f"attribute_of(given_{index}, {attribute!r}) == {held!r}")
         if written := self.graph.notes.get("written_inputs"):
             self.bound["overlap"] = overlap
             self._require(

@@ -17,6 +17,7 @@ from ..ir.graph import Graph as IRGraph
 from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, layout, pointwise, prune, repeat_draws, share
 from ..tracing import Request, Surroundings, active
 from ..tracing import recording as open_recording
+from ..tracing.attributes import refuse_attributed
 from ..tracing.changing import Changing
 from ..tracing.definitions import telling_place
 from ..tracing.places import Place
@@ -74,6 +75,7 @@ class Pipeline:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         with telling_place(self.function):
+            refuse_attributed((args, kwargs))
             try:
                 return self._recorded(args, kwargs, why, numbers=True)
             except Exception:

@@ -84,16 +84,6 @@ def takes_gradient_away(held: torch.Tensor, x: Any) -> Any:
     return gradient
 
 
-def reads_attribute(x: Any) -> Any:
-    return x * x.scale
-
-
-def _scaled(scale: float) -> tuple[torch.Tensor]:
-    x = _x(3)
-    x.scale = scale  # type: ignore[attr-defined]
-    return (x,)
-
-
 _LEFT = dict.fromkeys(("torch", ELSEWHERE), "leaves gradients on")
 PROGRAMS = [
     *(Program(f.__name__, lambda f=f: f, _ARRAYS) for f in (asks_leaf, asks_history)),
@@ -102,12 +92,6 @@ PROGRAMS = [
         lambda: asks_gradient,
         (*_ARRAYS[:2], _with_gradient),
         dict.fromkeys(("torch", ELSEWHERE), "the gradient that an argument came with"),
-    ),
-    Program(
-        "reads_attribute",
-        lambda: reads_attribute,
-        (lambda: _scaled(2.0), lambda: _scaled(3.0)),
-        dict.fromkeys(("torch", ELSEWHERE), "reads .scale of a tensor"),
     ),
     Program("freezable", Freezable, _ROWS, changes={1: lambda model: model.first.requires_grad_(False)}, variants=2),
     Program("asks_held", _holding(asks_held), _ROWS, changes={1: _give(torch.ones(3)), 2: _give(torch.ones(3) * 2)}),

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from ....errors import TracingError
-from ....trees import Tree, static_paths
+from ....trees import Tree, classes, static_paths
 from ... import signatures
 from ..numbers.sizes import is_symbolic
 
@@ -65,10 +65,11 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
-    """The modules, functions and other objects in the arguments that are not taken apart, by name."""
+    """The modules, functions and other objects in the arguments that are not taken apart, by name, and the classes of those that are."""
     positional = signatures.positional_names(_called(function), len(args))
-    return [
+    objects = [
         (signatures.name_at(path, positional), item)
         for path, item in static_paths(tree)
         if len(path) > 1 and (callable(item) or hasattr(item, "__dict__"))
     ]
+    return [*objects, *((cls.__name__, cls) for cls in dict.fromkeys(classes(tree)) if cls.__module__ != "builtins")]

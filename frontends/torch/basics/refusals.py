@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import torch
 
 from ....errors import TracingError
-from ....tracing.code_names import names_read
-from ....tracing.definitions import code_of
 from ..numbers.sizes import SizeNode
 
 _PLAIN: set[Any] = {torch.Tensor, torch.nn.Parameter, torch.nn.Buffer}
@@ -50,16 +48,6 @@ def check_outside(name: str) -> None:
         where = "a transform (torch.vmap, torch.func.grad)" if transformed else "FakeTensorMode"
         raise TracingError(
             f"{name} would have to be recorded inside of {where}, where tensors cannot be looked at; call it outside once before, or pass args= to compile"
-        )
-
-
-def refuse_attributes(function: Any, given: Iterable[Any]) -> None:
-    """``TracingError`` where the function reads an attribute that somebody has put on an argument: that of another call may be another."""
-    names = {name for item in given if isinstance(item, torch.Tensor) for name in vars(item)}
-    code = code_of(function) if names else None
-    if code is not None and (read := sorted(names & names_read(code))):
-        raise TracingError(
-            f"{code.co_name} reads .{read[0]} of a tensor that is an argument, which is no part of the call; pass it as an argument of its own"
         )
 
 

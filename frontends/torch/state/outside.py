@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -18,15 +19,16 @@ from ....tracing.versions import dicts_of_attribute
 from ..basics.arguments import is_array
 from ..memory.memory import is_shared
 from ..memory.snapshots import elements_of
+from .parameters import Weights
 
 _INTERNAL = ("torch", "numpy", "jax", "jaxlib", "graph_compiler")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 _HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
 
 
-def outside_of(objects: Iterable[Any], free: Free) -> list[Fact]:
-    """What these callables refer to: closures, globals, attributes, hooks, the children of modules."""
-    reach = Reach(objects, _INTERNAL, _is_leaf, _parts, _HIDDEN)
+def outside_of(objects: Iterable[Any], free: Free, weights: Weights) -> list[Fact]:
+    """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are none of ``weights``."""
+    reach = Reach(objects, _INTERNAL, _is_leaf, functools.partial(_parts, weights), _HIDDEN)
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
     forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]
@@ -47,12 +49,13 @@ def _has_attributes(item: Any) -> bool:
     return isinstance(item, torch.Tensor) and bool(vars(item))
 
 
-def _parts(item: Any) -> list[Any]:
+def _parts(weights: Weights, item: Any) -> list[Any]:
     if _has_attributes(item):
         return [type(item)]
     if not isinstance(item, torch.nn.Module) or "_modules" not in vars(item):
         return []
-    return [type(item).forward, *item._modules.values(), *(hook for name in _HOOKS for hook in vars(item)[name].values())]
+    tensors = [item._parameters, item._buffers] if weights.path_of(item) is None else []  # those of weights are read anew at each call
+    return [type(item).forward, *item._modules.values(), *tensors, *(hook for name in _HOOKS for hook in vars(item)[name].values())]
 
 
 def _forward(cls: type[torch.nn.Module]) -> list[Fact]:

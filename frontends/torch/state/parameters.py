@@ -83,7 +83,7 @@ class Weights:
         self._roots = list(_roots(function))
         self._held: set[int] = set()
         self.given = [item for _, item in given]
-        self._roots += [(name, item) for name, item in given if not isinstance(item, type)]
+        self._roots += given
         for prefix, module in (*_modules_of(function), *((name, item) for name, item in given if isinstance(item, torch.nn.Module))):
             self._add(prefix, module)
 

@@ -1,0 +1,104 @@
+"""Attributes that somebody has put on tensors: which of them a recording reads, and that it puts none on an argument."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....errors import TracingError
+from ....tracing.attributes import attribute_of, is_plain
+from ....tracing.conjunction import Fact
+from ..basics.captured import is_captured
+
+if TYPE_CHECKING:
+    from ..capture.capture import Capture
+
+Read = Callable[[torch.Tensor, str], None]
+
+
+class AttributeReads:
+    """Inside of the block, notes which attributes of arguments and captured tensors are read: those that the arguments have in their ``__dict__``, and
+    those that a tensor turns out not to have. What torch's own code asks does not count.
+
+    What an argument has, or has not, becomes a note of the graph; that a captured tensor has none, one of the ``facts``. ``TracingError`` where
+    an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
+    """
+
+    def __init__(self, capture: Capture, tensors: list[Any]) -> None:
+        self.facts: list[Fact] = []
+        self._capture = capture
+        self._before = [(tensor, dict(vars(tensor))) for tensor in tensors if isinstance(tensor, torch.Tensor)]
+        names = dict.fromkeys(name for _, held in self._before for name in held)
+        self._put: dict[str, Any] = {name: _Attribute(name, self._read) for name in names if not hasattr(torch.Tensor, name)}
+        self._put["__getattr__"] = self._missed()
+
+    def __enter__(self) -> AttributeReads:
+        for name, item in self._put.items():
+            setattr(torch.Tensor, name, item)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for name in self._put:
+            with suppress(AttributeError):
+                delattr(torch.Tensor, name)
+        changed = False
+        for tensor, held in self._before:
+            if vars(tensor) != held:
+                vars(tensor).clear()
+                vars(tensor).update(held)
+                changed = True
+        if changed and kind is None:
+            raise TracingError(
+                f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return what they hold"
+            )
+
+    def _missed(self) -> Callable[[torch.Tensor, str], Any]:
+        def missed(tensor: torch.Tensor, name: str) -> Any:
+            if not name.startswith("__") and not _asks_for_torch():
+                self._read(tensor, name)
+            raise AttributeError(f"{type(tensor).__name__!r} object has no attribute {name!r}")
+
+        return missed
+
+    def _read(self, tensor: torch.Tensor, name: str) -> None:
+        given = [index for index, one in enumerate(self._capture.input_tensors) if one is tensor]
+        held = vars(tensor).get(name)
+        if given and not is_plain(held):
+            raise TracingError(
+                f"{self._capture.here()}: .{name} of a tensor that is an argument is read, which holds a {type(held).__name__} and is no part of the call; "
+                "pass it as an argument of its own"
+            )
+        if given:
+            rows = self._capture.recorder.graph.notes.setdefault("input_attributes", [])
+            rows += [row for row in [(given[0], name, attribute_of(tensor, name))] if row not in rows]
+        elif name not in vars(tensor) and is_captured(self._capture, tensor):
+            self.facts.append(Fact("{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"))
+
+
+def _asks_for_torch() -> bool:
+    """Whether the code that asks for an attribute is torch's own."""
+    return str(sys._getframe(2).f_globals.get("__name__")).partition(".")[0] == "torch"
+
+
+class _Attribute:
+    """A data descriptor: it comes before the tensor's ``__dict__``, where the attribute still lives."""
+
+    def __init__(self, name: str, read: Read) -> None:
+        self._name, self._read = name, read
+
+    def __get__(self, tensor: torch.Tensor | None, owner: type) -> Any:
+        if tensor is not None and not _asks_for_torch():
+            self._read(tensor, self._name)
+        if tensor is None or self._name not in vars(tensor):
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
+        return vars(tensor)[self._name]
+
+    def __set__(self, tensor: torch.Tensor, held: Any) -> None:
+        vars(tensor)[self._name] = held
+
+    def __delete__(self, tensor: torch.Tensor) -> None:
+        del vars(tensor)[self._name]
