@@ -23,7 +23,17 @@ from .steps import Step
 from .views import write_through
 
 _KNOWN = frozenset({*DTYPES, "generator"})
-_KEPT_NOTES = ("updates", "state", "call_inputs", "extra_keywords", "input_facts", "input_attributes", "same_inputs", "written_inputs")
+_KEPT_NOTES = (
+    "updates",
+    "state",
+    "call_inputs",
+    "extra_keywords",
+    "input_facts",
+    "input_attributes",
+    "same_inputs",
+    "same_outputs",
+    "written_inputs",
+)
 
 
 class Raiser:

@@ -29,6 +29,7 @@ from .programs import (
     state,
     transforms,
     turns,
+    twins,
     unseen,
     views,
     wrappers,
@@ -60,6 +61,7 @@ TABLES = {
     "resets": resets,
     "schedules": schedules,
     "turns": turns,
+    "twins": twins,
     "unseen": unseen,
 }
 CASES = [
@@ -70,7 +72,7 @@ CASES = [
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
-    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
+    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
     "gradient_reads": (), "inner_gradients": (), "given": ("torch",),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
 }  # fmt: skip

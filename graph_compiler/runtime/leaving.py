@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import CallMismatch
 from ..ir.graph import Graph, Value
 from ..ops.dtypes import dtype_name
-from ..tracing.places import State, planned_places
-from ..tracing.updates import Update, apply_updates, at
+from ..tracing.places import State, replaced_places
+from ..tracing.updates import New, Update, apply_updates, at, item_of
 from ..trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflatten
 from .converted import Converted
 from .source_framework import Keeping
 from .target import Target
 
 _STATE = 2  # the place of the state in ``(args, kwargs, state)``
+
+
+class _Form(NamedTuple):
+    """An output of a graph: the ``first`` one that was the same object while recording, and its data type; None of a number."""
+
+    first: int
+    dtype: str | None
 
 
 class Leaving:
@@ -44,17 +51,24 @@ class Leaving:
         return unflatten(tree, map(self.convert, leaves)) if leaves else held
 
     def leave(self, new: Sequence[Any], arguments: Any) -> None:
-        """Containers and places hold what a call has given them: places arrays of the user's framework, arguments those of the graph's."""
+        """Containers and places hold what a call has given them: places arrays of the user's framework, arguments those of the graph's.
+
+        Objects are told apart by where they stand in ``new``: what are two arrays of the original may be one in a framework whose arrays never change.
+        """
         made: dict[int, Any] = {}
-        for number, item in enumerate(new):
-            path = self._written.get(number)
-            made[id(item)] = self._item(number, item, made) if path is None else self._put(number, item, at(arguments, path))
+        left = [self._left(number, item, made, arguments) for number, item in enumerate(new)]
+        own: dict[int, Any] = {}
 
-        def own(item: Any) -> Any:
-            return made[id(item)] if id(item) in made else self._own(item)
+        def placed(item: Any) -> Any:
+            if isinstance(item, New):
+                return left[item.index]
+            held = item_of(arguments, item, ())
+            return own.setdefault(id(held), self._own(held))
 
-        planned = [(place, own(item)) for place, item in planned_places(self._state, new, arguments)]
-        apply_updates(self._updates, new, arguments, lambda path, item: own(item) if path[0] == _STATE else item)
+        planned = [(place, placed(item)) for place, item in replaced_places(self._state)]
+        apply_updates(
+            self._updates, new, arguments, lambda path, item: placed(item) if path[0] == _STATE else item_of(arguments, item, new)
+        )
         for place, item in planned:
             place.write(item)
 
@@ -68,19 +82,22 @@ class Leaving:
         names: list[str] = [place.name for tree, place in zip(self._children, self._state.places) for _ in range(count_leaves(tree))]
         return str(names[number - self._first])
 
-    def _item(self, number: int, item: Any, made: dict[int, Any]) -> Any:
-        tree, dtypes = self._forms[number]
-        if isinstance(tree, Leaf):
-            return self._array(item, dtypes[0], made)
-        return unflatten(tree, [self._array(leaf, dtype, made) for leaf, dtype in zip(leaves_at(tree, item), dtypes)])
+    def _left(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
+        """What the user's objects get for one of the ``new`` ones; ``made`` are the arrays made so far, by the first output that is the same one."""
+        path = self._written.get(number)
+        if path is not None:
+            return self._put(number, item, at(arguments, path))
+        tree, forms = self._forms[number]
+        arrays = [self._array(leaf, form, made) for leaf, form in zip(leaves_at(tree, item), forms)]
+        return arrays[0] if isinstance(tree, Leaf) else unflatten(tree, arrays)
 
-    def _array(self, item: Any, dtype: str | None, made: dict[int, Any]) -> Any:
+    def _array(self, item: Any, form: _Form, made: dict[int, Any]) -> Any:
         """An array once, however often it is left; numbers as they are."""
-        if dtype is None:
+        if form.dtype is None:
             return item
-        if id(item) not in made:
-            made[id(item)] = self._new(item, dtype)
-        return made[id(item)]
+        if form.first not in made:
+            made[form.first] = self._new(item, form.dtype)
+        return made[form.first]
 
     def _own(self, item: Any) -> Any:
         """An argument that is put into a place."""
@@ -94,9 +111,9 @@ class Leaving:
 
     def _put(self, number: int, item: Any, held: Any) -> Any:
         """Gives an array that is in a place, or those in a tuple there, other elements."""
-        tree, dtypes = self._forms[number]
-        for array, native, dtype in zip(leaves_at(tree, held), leaves_at(tree, item), dtypes):
-            if dtype is not None:
+        tree, forms = self._forms[number]
+        for array, native, form in zip(leaves_at(tree, held), leaves_at(tree, item), forms):
+            if form.dtype is not None:
                 self._elements(array, native)
         return held
 
@@ -116,14 +133,15 @@ def elements_of(target: Target, native: Any) -> Any:
         ) from problem
 
 
-def _forms(graph: Graph) -> Iterator[tuple[Tree, list[str | None]]]:
-    """Of every object that a call gives for updates its structure, and the data types of the arrays in it; None of numbers."""
+def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_Form]]]:
+    """Of every object that a call gives for updates its structure, and the arrays and numbers in it."""
     assert isinstance(graph.output_tree, Branch)
     result, new = graph.output_tree.children
     numbers = graph.notes.get("numbers", ())
     is_array = [isinstance(item, Value) and place not in numbers for place, item in enumerate(graph.outputs)]
-    dtypes = iter([item.dtype if known else None for known, item in zip(is_array, graph.outputs)])
+    firsts = graph.notes.get("same_outputs", range(len(graph.outputs)))
+    forms = (_Form(first, item.dtype if known else None) for first, known, item in zip(firsts, is_array, graph.outputs))
     for _ in range(count_leaves(result)):
-        next(dtypes)
+        next(forms)
     for child in new.children if isinstance(new, Branch) else ():
-        yield child, [next(dtypes) for _ in range(count_leaves(child))]
+        yield child, [next(forms) for _ in range(count_leaves(child))]

@@ -129,7 +129,12 @@ class State:
         return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
 
 
+def replaced_places(state: State) -> list[tuple[Place, Any]]:
+    """The places that hold something else after a call, and where that comes from (``Kept``, ``New``, ``Same``, or the object itself)."""
+    kept = state.kept()
+    return [(kept[one.number], one.item) for one in state.replaced]
+
+
 def planned_places(state: State, new: Sequence[Any], arguments: Any) -> list[tuple[Place, Any]]:
     """The places that hold something else after a call, and what. ``arguments`` are ``(args, kwargs, what the places held before)``."""
-    kept = state.kept()
-    return [(kept[one.number], item_of(arguments, one.item, new)) for one in state.replaced]
+    return [(place, item_of(arguments, item, new)) for place, item in replaced_places(state)]

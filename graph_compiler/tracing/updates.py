@@ -112,13 +112,11 @@ class Containers:
 
 
 def apply_updates(
-    updates: Iterable[Update], new: Sequence[Any], arguments: Any, left: Callable[[Path, Any], Any] = lambda path, item: item
+    updates: Iterable[Update], new: Sequence[Any], arguments: Any, chosen: Callable[[Path, Kept | New | Same], Any] | None = None
 ) -> None:
-    """Changes the caller's containers as the original function would have done. ``left`` tells what comes into the container at a path."""
-    planned = [
-        (at(arguments, update.path), [(key, left(update.path, item_of(arguments, item, new))) for key, item in update.items])
-        for update in updates
-    ]
+    """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes into the container at a path."""
+    choose = chosen or (lambda path, item: item_of(arguments, item, new))
+    planned = [(at(arguments, update.path), [(key, choose(update.path, item)) for key, item in update.items]) for update in updates]
     for container, pairs in planned:
         _refill(container, pairs)
 

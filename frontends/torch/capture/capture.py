@@ -37,7 +37,7 @@ from ..gradients.rules import Rules
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
 from ..memory.overlapping import refuse_out, refuse_overlap
-from ..memory.sharing import note_sharing
+from ..memory.sharing import note_same, note_sharing
 from ..memory.strides import on_owner
 from ..memory.written import Written
 from ..numbers import numbers
@@ -142,6 +142,7 @@ class Capture(TorchFunctionMode):
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
+        note_same(graph)
         note_sharing(self, graph)
         name_by_module(graph, self._leaf_paths())
         return graph

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ....errors import TracingError
-from ....ir.graph import Graph
+from ....ir.graph import Graph, Value
 from ....passes.aliases import Aliases
 from ....tracing.overlap import NO_ARRAY, overlap
 
@@ -32,3 +32,12 @@ def note_sharing(capture: Capture, graph: Graph) -> None:
             f"{graph.name} writes to an argument that shares memory with another one, or whose elements share memory (expand, unfold), "
             "which cannot be recorded; pass a copy of it"
         )
+
+
+def note_same(graph: Graph) -> None:
+    """Which outputs are one object, where the user's objects are left to hold them: equal arrays of another framework may be one, and are still two."""
+    if "updates" in graph.notes:
+        first: dict[Any, int] = {}
+        graph.notes["same_outputs"] = [
+            first.setdefault(item, place) if isinstance(item, Value) else place for place, item in enumerate(graph.outputs)
+        ]
