@@ -20,15 +20,21 @@ def _assume(capture: Any, condition: Any) -> None:
         capture.decide(condition)
 
 
-def _extent(capture: Any, inputs: Any, dim: int) -> Any:
-    return capture.size(inputs[0], dim % max(inputs[0].ndim, 1))
+def _axis(capture: Any, inputs: Any, dim: Any) -> int:
+    """Which axis a number means: one that was computed from sizes is decided."""
+    known: int = capture.decide(dim) if isinstance(dim, Size) else dim
+    return known % max(inputs[0].ndim, 1)
+
+
+def _extent(capture: Any, inputs: Any, dim: Any) -> Any:
+    return capture.size(inputs[0], _axis(capture, inputs, dim))
 
 
 def _squeeze(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
     dim = _argument(inputs, params, 1, "dim", None)
     rank = inputs[0].ndim
-    axes = range(rank) if dim is None else [d % rank for d in (dim if isinstance(dim, (tuple, list)) else (dim,))] if rank else ()
-    for axis in axes:
+    dims = range(rank) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    for axis in [_axis(capture, inputs, one) for one in dims] if rank else ():
         _assume(capture, apply("eq", capture.size(inputs[0], axis), 1))
 
 
