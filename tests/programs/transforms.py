@@ -38,6 +38,16 @@ def vmap_of_sizes(x: Any) -> Any:
     return torch.vmap(lambda row: row / row.shape[0] + row.numel())(x)
 
 
+def vmap_with_sizes_of_the_function(x: Any) -> Any:
+    rows, columns = x.shape
+    return torch.vmap(lambda row: row * rows - columns / 2)(x)
+
+
+def gradient_with_sizes_of_the_function(x: Any) -> Any:
+    rows, columns = x.shape
+    return torch.func.grad(lambda y: (y * y / rows).sum() * columns)(x)
+
+
 def vmap_chunks(x: Any) -> Any:
     return torch.vmap(lambda row: row.cumsum(0), chunk_size=2)(x)
 

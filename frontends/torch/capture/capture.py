@@ -242,7 +242,7 @@ class Capture(TorchFunctionMode):
         depending_on_data = (value for node in graph.nodes if node.facts["key"] in kinds.DATA_SIZED for value in node.outputs)
         for value in (*graph.inputs, *depending_on_data):
             numbers.decide_sizes(self, value, origin)
-        numbers.decide_all(self, [(node.inputs, node.params) for node in graph.nodes[self.count_decided :]])
+        numbers.decide_read(self, [(node.inputs, node.params) for node in graph.nodes[self.count_decided :]])
         self.count_decided = len(graph.nodes)
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -292,7 +292,7 @@ class Capture(TorchFunctionMode):
             return self.large.noted(function, args, kwargs, self.run(function, args, kwargs))
         except Exception as problem:
             self.fix_all_sizes()
-            numbers.decide_all(self, (args, kwargs))
+            numbers.decide_read(self, (args, kwargs))
             for tensor in operands:
                 if isinstance(problem, torch.linalg.LinAlgError) or not tensor.is_floating_point():
                     elements(self, torch.Tensor.tolist, (tensor,), {})

@@ -94,7 +94,14 @@ def decide(capture: Capture, size: Size, where: Origin | None = None) -> Any:
 
 
 def decide_all(capture: Capture, structure: Any) -> None:
-    """Numbers among arguments went into code that cannot be seen: from here on they are what they are."""
+    """Numbers among arguments, sizes too, went into code that cannot be seen: from here on they are what they are."""
+    for item in map(expression_of, iterate_structure(structure)):
+        if isinstance(item, Size):
+            capture.decide(item)
+
+
+def decide_read(capture: Capture, structure: Any) -> None:
+    """As :func:`decide_all`, of what was read from elements: where the sizes of all inputs are fixed already."""
     for item in map(expression_of, iterate_structure(structure)):
         if isinstance(item, Size) and any(symbol.kind in ("item", "number") for symbol in item.symbols()):
             capture.decide(item)
