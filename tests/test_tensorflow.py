@@ -174,6 +174,22 @@ def test_compiled_functions_return_more_than_tensors(jit_compile: bool) -> None:
         assert_same(graph(torch.ones(length)), function(torch.ones(length)))
 
 
+def interleaved(x: torch.Tensor) -> Any:
+    """Writes to slices with gaps, running extremes, and factorisations that go column by column."""
+    waves = torch.zeros_like(x)
+    waves[:, 0::2], waves[:, 1::2] = torch.sin(x[:, 0::2]), torch.cos(x[:, 1::2])
+    waves[1::2, -1] += 1
+    return waves, torch.cummax(x, 0), torch.cummin(x, 1), torch.geqrf(x), torch.linalg.lu_factor(x)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_loops_and_writes_with_gaps_are_compiled(jit_compile: bool) -> None:
+    graph = gc.compile(interleaved, to="tensorflow", return_backend_compiled_fn=True, compile_options={"jit_compile": jit_compile})
+    for shape in ((3, 5), (6, 4)):
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(0))
+        assert_same(graph(x), interleaved(x))
+
+
 def test_decisions_on_sizes_of_elements_run_uncompiled() -> None:
     def function(x: Any) -> Any:
         return [part * 2 for part in x[x > 0]]

@@ -111,6 +111,7 @@ def _einsum() -> list[Sample]:
         Sample(torch.einsum, (x, [0, 1], y, [1, 2], [0, 2]), other=(other_x, [0, 1], other_y, [1, 2], [0, 2])),
         Sample(torch.einsum, (batch, [Ellipsis, 1], array(4), [1])),
         Sample(torch.einsum, ("ij,jk", array(2, 1), array(3, 4))),
+        Sample(torch.einsum, ("...ik, ...j -> ij", array(1, 2, 3), array(4)), other=("...ik, ...j -> ij", array(1, 5, 2), array(3))),
         Sample(torch.einsum, ("i,i->i", ints(4), ints(4))),
         Sample(torch.tensordot, (batch, array(3, 4, 5)), other=(other_batch, array(2, 6, 3))),
         Sample(torch.tensordot, (batch, array(5, 3)), {"dims": ([1], [1])}, other=(other_batch, array(3, 2))),
@@ -362,6 +363,7 @@ def _decompositions() -> list[Sample]:
         Sample(lu_of_singular, (later,)),
         Sample(old_lu_solved, (square, array(4, 2)), other=(later, array(3, 5))),
         Sample(householder, (tall, array(5, 2)), other=(array(6, 4), array(6, 3))),
+        Sample(torch.ormqr, (wide, array(3), array(3, 2)), other=(array(2, 6), array(2), array(2, 4))),
     ]
 
 

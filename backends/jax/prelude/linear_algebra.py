@@ -135,6 +135,7 @@ def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 def ormqr(x: jax.Array, tau: jax.Array, x2: jax.Array, *, left: bool = True, transpose: bool = False) -> jax.Array:
     """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
+    x = x[..., : x.shape[-2]]  # further columns hold no reflections
     missing = x.shape[-2] - x.shape[-1]
     whole = lax.linalg.householder_product(jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]), tau)
     whole = conjugate_transpose(whole) if transpose else whole

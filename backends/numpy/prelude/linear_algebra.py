@@ -188,6 +188,7 @@ def householder_product(x: np.ndarray, tau: np.ndarray) -> np.ndarray:
 
 def ormqr(x: np.ndarray, tau: np.ndarray, x2: np.ndarray, *, left: bool = True, transpose: bool = False) -> np.ndarray:
     """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
+    x = x[..., : x.shape[-2]]  # further columns hold no reflections
     missing = x.shape[-2] - x.shape[-1]
     whole = householder_product(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(0, missing)]), tau)
     whole = conjugate_transpose(whole) if transpose else whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 from ....sizes import hint_of
@@ -47,9 +48,21 @@ def _tensordot(x1: Operand, x2: Operand, *, axes: tuple[tuple[int, ...], tuple[i
     return f"tf.tensordot({x1}, {x2}, {[list(of_one) for of_one in axes]})"
 
 
+def _lettered(equation: str, arrays: tuple[Operand, ...]) -> str:
+    """The equation with letters for the axes below ``...``, over which ``tf.einsum`` does not sum."""
+    free = [letter for letter in string.ascii_letters if letter not in equation]
+    labels, arrow, result = equation.partition("->")
+    named = []
+    for one, array in zip(labels.split(","), arrays):
+        below = len(array.shape) - len(one.replace("...", ""))
+        named.append(one.replace("...", "".join(reversed(free[:below]))))
+    return f"{','.join(named)}{arrow}{result}"
+
+
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
     """``tf.einsum``; a helper where an axis of size 1 meets others, for ``tf.einsum`` does not broadcast."""
+    equation = equation if "..." in equation.partition("->")[2] else _lettered(equation, arrays)
     sizes: dict[str, set[bool]] = {}
     for labels, array in zip(equation.partition("->")[0].split(","), arrays):
         before, _, after = labels.partition("...")

@@ -159,9 +159,13 @@ def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
         begin.append(0 if start is None else start)
         end.append(0 if stop is None else stop)
         strides.append(1 if step is None else step)
+    in_turn = all(isinstance(step, int) and abs(step) == 1 for step in strides)
     begin, end, strides = (tf.cast(bounds, tf.int32) for bounds in (begin, end, strides))
     taken = tf.shape(tf.strided_slice(x, begin, end, strides, **masks))
     value = tf.broadcast_to(tf.convert_to_tensor(value, x.dtype), taken)
+    if not in_turn:  # XLA writes to no slices with gaps
+        places = tf.strided_slice(tf.reshape(tf.range(tf.size(x)), tf.shape(x)), begin, end, strides, **masks)
+        return tf.reshape(tf.tensor_scatter_nd_update(tf.reshape(x, [-1]), places[..., None], value), tf.shape(x))
     return tf.raw_ops.TensorStridedSliceUpdate(input=x, begin=begin, end=end, strides=strides, value=value, **masks)
 
 

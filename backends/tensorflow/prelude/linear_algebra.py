@@ -217,7 +217,7 @@ def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         factors = tf.where(below, a[..., k] / tf.where(divisor == 0, tf.ones_like(divisor), divisor), tf.zeros_like(a[..., k]))
         a = a - factors[..., None] * tf.where(column > k, top, tf.zeros_like(top))[..., None, :]
         a = tf.where(below[:, None] & (column == k), factors[..., None], a)
-        return k + 1, a, tf.concat([pivots[..., :k], pivot + 1, pivots[..., k + 1 :]], -1)
+        return k + 1, a, tf.where(tf.range(steps) == k, pivot + 1, pivots)
 
     pivots = tf.zeros(tf.concat([tf.shape(x)[:-2], [steps]], 0), tf.int32)
     _, factors, pivots = tf.while_loop(lambda k, *_: k < steps, step, (tf.constant(0), x, pivots))
@@ -295,7 +295,7 @@ def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         a = tf.where(column > k, a - change, a)
         a = tf.where((row == k)[:, None] & (column == k), diagonal[..., None, None], a)
         a = tf.where((row > k)[:, None] & (column == k), vector[..., None], a)
-        return k + 1, a, tf.concat([tau[..., :k], factor[..., None], tau[..., k + 1 :]], -1)
+        return k + 1, a, tf.where(tf.range(steps) == k, factor[..., None], tau)
 
     tau = tf.zeros(tf.concat([tf.shape(x)[:-2], [steps]], 0), x.dtype)
     _, factors, tau = tf.while_loop(lambda k, *_: k < steps, step, (tf.constant(0), x, tau))
@@ -304,6 +304,7 @@ def geqrf(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
 
 def ormqr(x: tf.Tensor, tau: tf.Tensor, x2: tf.Tensor, *, left: bool = True, transpose: bool = False) -> tf.Tensor:
     """The product of the whole Q that the reflections make, or its adjoint, with ``x2``."""
+    x = x[..., : size(x, -2)]  # further columns hold no reflections
     missing = size(x, -2) - size(x, -1)
     whole = householder_product(tf.pad(x, [[0, 0]] * (len(x.shape) - 1) + [[0, missing]]), tau)
     whole = tf.linalg.adjoint(whole) if transpose else whole

@@ -133,9 +133,11 @@ def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
 def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:
     """``s[i] = terms[i] + factors[i] * s[i + 1]`` along the last axis, in as many steps as its size has binary digits."""
     count = size(terms, -1)
+    place = tf.range(count)
 
     def double(by: tf.Tensor, factors: tf.Tensor, terms: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        later_factors, later_terms = (tf.concat([x[..., by:], tf.zeros_like(x[..., :by])], -1) for x in (factors, terms))
+        later = tf.minimum(place + by, count - 1)  # XLA takes indices that change in a loop, but no such sizes
+        later_factors, later_terms = (tf.where(place + by < count, tf.gather(x, later, axis=-1), 0) for x in (factors, terms))
         return 2 * by, factors * later_factors, terms + factors * later_terms
 
     return tf.while_loop(lambda by, *_: by < count, double, (tf.constant(1), factors, terms))[2]
@@ -145,10 +147,11 @@ def running_extreme(function: Any, x: tf.Tensor, axis: int) -> tf.Tensor:
     """``function`` (``tf.maximum`` or ``tf.minimum``) of all elements so far along ``axis``, in steps of 1, 2, 4, ... elements."""
     x = moved_axis(x, axis, -1)
     count = tf.shape(x)[-1]
+    place = tf.range(count)
 
     def step(distance: tf.Tensor, x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        moved = tf.concat([x[..., :distance], function(x[..., distance:], x[..., : count - distance])], -1)
-        return distance * 2, tf.ensure_shape(moved, x.shape)
+        before = tf.gather(x, tf.maximum(place - distance, 0), axis=-1)  # XLA takes indices that change in a loop, but no such sizes
+        return distance * 2, tf.where(place < distance, x, function(x, before))
 
     _, x = tf.while_loop(lambda distance, _: distance < count, step, (tf.constant(1), x))
     return moved_axis(x, -1, axis)

@@ -160,7 +160,9 @@ def range_(b: TorchBuilder, start: Any = 0, end: Any = None, step: Any = 1, *, d
 @rows.row("linspace")
 def linspace(b: TorchBuilder, start: Any, end: Any, steps: Any, *, dtype: Any = None, **_options: Any) -> Any:
     """torch.linspace, of numbers or of 0-d tensors."""
-    return b.linspace(start, end, num=steps, dtype=_inexact(dtype, start, end))
+    name = _inexact(dtype, start, end)
+    ends = [b.cast(item, name) if isinstance(item, Value) and not is_integer(name) else item for item in (start, end)]
+    return b.linspace(*ends, num=steps, dtype=name)
 
 
 @rows.row("logspace")
