@@ -89,7 +89,8 @@ class Raiser:
             b.origin = node.origin
             self._node(node)
         if self.problems:
-            raise UnsupportedOperation(_report(graph.name, self.problems))
+            problems = list(dict.fromkeys(self.problems))
+            raise UnsupportedOperation(_report(graph.name, problems), (problem.replace("\n    ", "; ") for problem in problems))
         self._finish()
         return self.result
 
@@ -280,8 +281,8 @@ class Raiser:
 
 
 def _report(name: str, problems: list[str]) -> str:
-    lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(dict.fromkeys(problems), 1))
+    lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(problems, 1))
     return (
-        f"{name} makes {len(dict.fromkeys(problems))} call(s) that cannot be translated:\n{lines}\n"
+        f"{name} makes {len(problems)} call{'' if len(problems) == 1 else 's'} that cannot be translated:\n{lines}\n"
         "Replace these calls, or add a row for each (docs/adding_an_operation.md)."
     )

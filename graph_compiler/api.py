@@ -12,11 +12,13 @@ from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .errors import FrameworkNotInstalled, NotCompilable, SourceNotFound, UnknownFramework, nearest
+from .errors import FrameworkNotInstalled, InvalidOption, NotCompilable, SourceNotFound, UnknownFramework, nearest
 from .runtime import Graph, LazyGraph, files
+from .runtime.asked import check_options
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.pipeline import Options, Pipeline
-from .runtime.static import StaticGraph, Statics
+from .runtime.signatures import require_arguments
+from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
 from .runtime.unsettled import UnsettledPipeline
 from .tracing.framework import framework_of
@@ -58,36 +60,44 @@ def compile(
             (``[[0], [1, 0]]``, ``[["cache"]]``): their arrays are inputs, and what is assigned is put back, in any framework.
         objs: functions, methods, ``torch.nn.Module`` objects and other callables. Of a class, a subclass whose methods are compiled at
             their first call; of a Python module, a copy whose functions are, those of its submodules too. The originals stay as they are.
-        to: framework to write the graph for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``); by default the one it is written in.
+        to, source: framework to write for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``), and that of the callable where it cannot be told.
         array_caching: compute once what is the same at every call.
-        return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function``, with ``compile_options``. numpy has no compiler
-            and runs it as it is.
+        return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function`` (numpy has none), with ``compile_options``.
         include_generators: ``False`` draws random numbers that depend on no array once, as constants.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
         args, kwargs: example arguments. Only their structure, dtypes, ranks and Python values matter later; sizes stay symbolic.
-        source: framework of the callable, where it cannot be told from the object.
         on_miss, max_variants: what a call does that fits nothing recorded (``"retrace"`` or ``"error"``), and how often it may.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
 
-    Raises ``UnsupportedOperation`` with all calls that have no translation.
+    Raises ``InvalidOption`` for an option that is none, and ``UnsupportedOperation`` with all calls that have no translation.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))
     >>> graph(torch.zeros(4, 5))
     tensor(20.)
     """
-    compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
+    check_options(locals())
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
+    compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
     options = Options(array_caching, include_generators, freeze, verify, named, compiler)
-    is_lazy, static, limits = args is None and kwargs is None, (static_argnums, static_argnames), (on_miss, max_variants)
+    asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants)
 
-    def one(obj: Any) -> Any:
+    def one(obj: Any, is_part: bool = False) -> Any:
+        static = _static_of(obj, asked_static, named, is_part)
         graph = _graph(_pipeline(obj, source, to, args or (), kwargs or {}, _of_owner(options, obj), is_lazy), is_lazy, static, *limits)
         if is_lazy and isinstance(obj, FunctionType):
             graph.method = LazyMethod(obj.__qualname__, obj, functools.partial(_of_object, source, to, options, static, limits))
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
     return _each(objs, functools.partial(_whole, one, is_lazy))
+
+
+def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool) -> tuple[Any, Any]:
+    """The static arguments of an object; of a function of a class or Python module, those that it has of all that are asked for."""
+    if is_part:
+        return those_it_has(obj, *static)
+    require_arguments(obj, "kwarg_stateful_idxs", [path[1] for path in named.paths if path[0] == 1])
+    return static
 
 
 def _of_owner(options: Options, obj: Any) -> Options:
@@ -173,6 +183,9 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     (tensor([2., 2.]), Array([2., 2., 2.], dtype=float32))
     """
     args, kwargs = options.pop("args", None), options.pop("kwargs", None)
+    if "to" in options:
+        raise InvalidOption("unify takes no to=: each call runs in the framework of its arrays")
+    check_options({**options, "args": args, "kwargs": kwargs})
 
     def one(obj: Any) -> UnifiedGraph:
         obj = _plain(obj)
@@ -199,9 +212,8 @@ def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
     """A class or Python module with what is inside of it compiled."""
     if not is_lazy:
         raise NotCompilable(f"each function of {obj.__name__} has arguments of its own, so pass no args")
-    if isinstance(obj, ModuleType):
-        return compile_module(obj, one)
-    return compile_class(obj, one)
+    part = functools.partial(one, is_part=True)
+    return compile_module(obj, part) if isinstance(obj, ModuleType) else compile_class(obj, part)
 
 
 def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
@@ -242,12 +254,12 @@ def _pipeline(
     """The pipeline of a callable; of a lazy one, that of its first call where its framework can be told by the arguments only."""
     if not callable(obj) or isinstance(obj, type):
         raise NotCompilable(f"{obj!r} of type {type(obj).__name__} cannot be compiled: a function, a method or a module object is needed")
-    if isinstance(to, str):
+    if to is not None and to is not _another:
         _known(to, BACKENDS, "to")
     if source is None and is_lazy and framework_of(obj, FRONTENDS) is None:
         return UnsettledPipeline(obj, _name(obj), lambda args, kwargs: _pipeline(obj, None, to, args, kwargs, options))
     written_in = _source_of(obj, source, args, kwargs)
-    to = to(written_in) if callable(to) else to or written_in
+    to = _another(written_in) if to is _another else to or written_in
     return Pipeline(obj, _name(obj), _room("frontends", written_in), _room("backends", to), written_in == to, options, _backend)
 
 

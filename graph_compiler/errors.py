@@ -16,8 +16,12 @@ class UnsupportedOperation(GraphCompilerError):
     Cause: the traced function called something that has no row in the source framework's raising
     table and no decomposition into calls that have one, or the target framework has no row for it.
     Remedy: the message lists *all* such calls with the line that made each; add a row for it
-    (docs/adding_an_operation.md), or replace the call.
+    (docs/adding_an_operation.md), or replace the call. ``problems`` are the same calls, one text each.
     """
+
+    def __init__(self, message: str, problems: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 class UnknownFramework(GraphCompilerError, ValueError):
@@ -30,6 +34,10 @@ class FrameworkNotInstalled(GraphCompilerError, ImportError):
 
 class NotCompilable(GraphCompilerError, TypeError):
     """The object given to ``compile`` or ``transpile`` is nothing that can be called and recorded."""
+
+
+class InvalidOption(GraphCompilerError, ValueError):
+    """An option of ``compile`` is none that exists, or does not go with the others."""
 
 
 class SourceNotFound(GraphCompilerError, ValueError):

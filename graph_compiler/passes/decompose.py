@@ -26,9 +26,11 @@ def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
     """The graph in operations that have rows; ``UnsupportedOperation`` lists all that have neither row nor decomposition."""
     missing = [node for node in graph.nodes if node.op not in rows and get_decomposition(node.op) is None]
     if missing:
-        lines = "\n".join(f"  {node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing)
+        problems = [f"{node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing]
+        lines = "\n".join(f"  {problem}" for problem in problems)
         raise UnsupportedOperation(
-            f"{rows.framework} has no row for these operations of {graph.name}, and they have no decomposition:\n{lines}"
+            f"{rows.framework} has no row for these operations of {graph.name}, and they have no decomposition:\n{lines}",
+            problems,
         )
     if all(node.op in rows for node in graph.nodes):
         return graph, False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..ir.graph import Guard, Value
@@ -11,7 +11,7 @@ from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol
 from ..tracing.attributes import attribute_of
 from ..tracing.overlap import fact_of
-from ..trees import Branch, Leaf, Static, Tree, flatten, paths
+from ..trees import Branch, Leaf, Path, Static, Tree, flatten, unfixed
 from .bounds import lies_within
 from .variant import Variant
 
@@ -36,7 +36,7 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     target = variant.target
     leaves, tree = flatten((args, kwargs), lambda item: target.convert(item) is not None)
     differences = itertools.chain(  # each can be asked for only where those before it found nothing
-        _tree_differences(variant.graph.input_tree, tree, ""),
+        _tree_differences(variant.graph.input_tree, tree, ()),
         _leaf_differences(variant, leaves),
         _guard_differences(variant, leaves),
         _bound_differences(variant, leaves),
@@ -45,21 +45,31 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     return next(differences, "an argument is of another class")
 
 
-def _tree_differences(old: Tree, new: Tree, where: str) -> Iterator[str]:
+def _tree_differences(old: Tree, new: Tree, path: Path) -> Iterator[str]:
     if isinstance(old, Branch) and isinstance(new, Branch):
         if old.type is not new.type or old.keys != new.keys:
-            yield f"{where or 'the call'} has the structure {_keys(new)} and was recorded with {_keys(old)}"
+            yield _of_other_structure(path, old, new)
             return
         for key, left, right in zip(old.keys, old.children, new.children):
-            yield from _tree_differences(left, right, _place(where, key))
+            yield from _tree_differences(left, right, (*path, key))
     elif old != new:
-        yield f"{where} is {_describe(new)} and was recorded as {_describe(old)}"
+        yield f"{_place(path)} is {_describe(new)} and was recorded as {_describe(old)}"
 
 
-def _place(where: str, key: Any) -> str:
-    if not where:
-        return "positional arguments" if key == 0 else "keyword arguments"
-    return f"{where}[{key!r}]"
+def _of_other_structure(path: Path, old: Branch, new: Branch) -> str:
+    if path == (0,):
+        return (
+            f"the call has {len(new.keys) or 'no'} positional argument{_s(len(new.keys))} and was recorded with {len(old.keys) or 'none'}"
+        )
+    if path == (1,):
+        now, before = (", ".join(map(str, branch.keys)) for branch in (new, old))
+        return f"the call has {f'the keywords {now}' if now else 'no keywords'} and was recorded with {before or 'none'}"
+    return f"{_place(path)} has the structure {_keys(new)} and was recorded with {_keys(old)}"
+
+
+def _place(path: Path) -> str:
+    """An argument, or what is inside of one: the path begins with 0 and a position, or with 1 and a keyword."""
+    return f"argument {path[1]}{''.join(f'[{key!r}]' for key in path[2:])}"
 
 
 def _keys(branch: Branch) -> str:
@@ -67,16 +77,20 @@ def _keys(branch: Branch) -> str:
 
 
 def _describe(tree: Tree) -> str:
-    return "an array" if isinstance(tree, Leaf) else repr(tree.value) if isinstance(tree, Static) else _keys(tree)
+    return "an array" if isinstance(tree, Leaf) else repr(unfixed(tree.value)) if isinstance(tree, Static) else _keys(tree)
+
+
+def _s(count: int) -> str:
+    return "" if count == 1 else "s"
 
 
 def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
-    for path, value, leaf in zip(paths(variant.graph.input_tree), variant.graph.inputs, leaves):
+    for value, leaf in zip(variant.graph.inputs, leaves):
         native = variant.target.convert(leaf)
-        if len(native.shape) != value.ndim:
-            yield f"{path[1]!r} has {len(native.shape)} axes and was recorded with {value.ndim}"
+        if (axes := len(native.shape)) != value.ndim:
+            yield f"{value.name} has {axes or 'no'} ax{'i' if axes == 1 else 'e'}s and was recorded with {value.ndim or 'none'}"
         elif not eval(f"dtype == {variant.target.dtype_text(value.dtype)}", {"dtype": native.dtype, "dtypes": variant.target.dtypes()}):
-            yield f"{path[1]!r} is {dtype_name(native)} and was recorded as {value.dtype}"
+            yield f"{value.name} is {dtype_name(native)} and was recorded as {value.dtype}"
 
 
 def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
@@ -123,13 +137,15 @@ def guard_text(guard: Guard) -> str:
     return f"{guard.condition!r}, assumed by {guard.origin}"
 
 
-def explain(name: str, variants: Sequence[Variant]) -> str:
-    """All variants in words."""
-    lines = [f"{name}: {len(variants)} variant{'s' if len(variants) != 1 else ''}"]
+def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = ()) -> str:
+    """All variants in words, and the calls that were ``refused``."""
+    lines = [f"{name}: {len(variants)} variant{_s(len(variants))}"]
     for number, variant in enumerate(variants):
         graph = variant.graph
         lines.append(f"variant {number}, recorded because: {variant.why}")
         lines.append(f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}")
-        lines.append(f"  {len(graph.nodes)} operations, {len(graph.parameters)} parameters, {len(graph.constants)} constants")
+        counts = {"operation": len(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
+        lines.append(f"  {', '.join(f'{count} {what}{_s(count)}' for what, count in counts.items())}")
         lines += [f"  holds while: {guard_text(guard)}" for guard in graph.guards]
+    lines += [f"refused: {why}" for why in refused]
     return "\n".join(lines)

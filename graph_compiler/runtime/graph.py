@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,7 @@ class Graph:
         self.pipeline, self.name = pipeline, name
         self._on_miss, self._max_variants = on_miss, max_variants
         self._variants: list[Variant] = []
+        self._refused: deque[str] = deque(maxlen=16)  # the latest calls that no variant was recorded for, and why
         self._lock = threading.RLock()  # one thread records at a time; calls of what is recorded need no lock
         self.__name__ = name
 
@@ -74,21 +75,28 @@ class Graph:
 
     def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         why = self._why_missed(args, kwargs)
-        if self._variants and self._on_miss == "error":
-            raise GuardFailed(f"{self.name}: this call fits no recorded variant: {why}. Record one for it, or allow on_miss='retrace'")
-        if len(self._variants) >= self._max_variants:
-            raise TooManyVariants(
-                f"{self.name} was recorded {len(self._variants)} times and this call fits none: {why}. Raise max_variants, or pass what differs as an array"
-            )
         try:
+            self._require_leave(why)
             variant = self.add_variant(args, kwargs, why)
-        except GraphCompilerError:
+        except GraphCompilerError as problem:
+            self._refused.append(f"{why}: {type(problem).__name__}")
             raise
         except Exception:
             self.pipeline.fail_as_original(args, kwargs)
             raise
         self._variants.remove(variant)
         return self._run_recorded(variant, args, kwargs)
+
+    def _require_leave(self, why: str) -> None:
+        """Raises where no further variant may be recorded for a call that missed."""
+        if self._variants and self._on_miss == "error":
+            raise GuardFailed(
+                f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow on_miss='retrace'"
+            )
+        if len(self._variants) >= self._max_variants:
+            raise TooManyVariants(
+                f"{self.name} was recorded {len(self._variants)} times and this call fits none: {why}. Raise max_variants, or pass what differs as an array"
+            )
 
     def _run_recorded(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves = variant.match(args, kwargs)
@@ -164,10 +172,10 @@ class Graph:
         return self._variants[0].graph.to_networkx()
 
     def explain(self) -> str:
-        """Every variant in words: what it was recorded with, why, and what it assumes."""
+        """Every variant in words: what it was recorded with, why, and what it assumes; and the latest calls that were refused, with the reason."""
         from .explain import explain
 
-        return explain(self.name, self._variants)
+        return explain(self.name, self._variants, self._refused)
 
     def verify(
         self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None

@@ -182,9 +182,7 @@ class Pipeline:
         try:
             self.rewritten(variant)
         except UnsupportedOperation as problem:
-            lines = str(problem).splitlines()
-            listed = [line.strip() for line in lines[1:] if line.startswith("  ")]
-            return listed or lines
+            return list(problem.problems) or [str(problem)]
         return []
 
     def module_of(self, graph: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,6 +9,7 @@ from ..errors import CallMismatch
 from ..trees import Fixed
 from .graph import Graph
 from .lazy import LazyGraph
+from .signatures import is_open_ended, known_names, positional, require_arguments
 
 
 class Statics:
@@ -20,13 +20,12 @@ class Statics:
     """
 
     def __init__(self, function: Callable[..., Any], argnums: int | Iterable[int] | None, argnames: str | Iterable[str] | None) -> None:
-        numbers = {argnums} if isinstance(argnums, int) else set(argnums or ())
-        names = {argnames} if isinstance(argnames, str) else set(argnames or ())
-        order = _positional(function)
+        order, open_ended = positional(function), is_open_ended(function)
+        names, numbers = set(_several(argnames)), set(_several(argnums))
+        require_arguments(function, "static_argnames", names)
+        if not open_ended and (unknown := [number for number in numbers if not -len(order) <= number < len(order)]):
+            raise CallMismatch(f"static_argnums: the function has no argument {unknown[0]}; it has {', '.join(order)}")
         numbers = {number + len(order) if number < 0 else number for number in numbers}
-        unknown = [name for name in names if name not in _known(function, names)]
-        if unknown:
-            raise CallMismatch(f"static_argnames: the function has no argument {', '.join(map(repr, unknown))}; it has {', '.join(order)}")
         self.names = frozenset(names | {order[number] for number in numbers if number < len(order)})
         self.numbers = frozenset(numbers | {number for number, name in enumerate(order) if name in names})
 
@@ -48,23 +47,15 @@ def _fixed(item: Any, where: Any) -> Any:
     return Fixed(item)
 
 
-def _positional(function: Callable[..., Any]) -> list[str]:
-    parameters = _signature(function)
-    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+def those_it_has(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
+    """Of static arguments that are asked of all functions of a class or Python module, those that one of them has; None for none."""
+    order, named = positional(function), known_names(function)
+    numbers = [number for number in _several(argnums) if is_open_ended(function) or -len(order) <= number < len(order)]
+    return numbers or None, [name for name in _several(argnames) if named is None or name in named] or None
 
 
-def _known(function: Callable[..., Any], otherwise: set[str]) -> set[str]:
-    parameters = _signature(function)
-    open_ended = not parameters or any(p.kind is p.VAR_KEYWORD for p in parameters)
-    return otherwise if open_ended else {p.name for p in parameters}
-
-
-def _signature(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    called = function.forward if hasattr(function, "forward") else function
-    try:
-        return list(inspect.signature(called).parameters.values())
-    except (TypeError, ValueError):
-        return []
+def _several(item: Any) -> Iterable[Any]:
+    return (item,) if isinstance(item, (int, str)) else item or ()
 
 
 class StaticGraph(LazyGraph):

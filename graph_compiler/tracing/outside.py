@@ -36,7 +36,7 @@ def facts_outside(
     >>> settings = {"scale": 2}
     >>> surroundings = Surroundings(facts_outside(Reach([lambda x: x * settings["scale"]])))
     >>> surroundings.holds(), settings.update(scale=3), surroundings.holds(), surroundings.reason()
-    (True, None, False, "an item of {'scale': 2} changed since")
+    (True, None, False, 'an item of the global settings changed since')
     """
     found = [
         *_globals(reach, free),
@@ -45,8 +45,8 @@ def facts_outside(
         *_variables(reach, free),
         *_environment(reach, free),
         *_owners(reach, facts_of, free),
-        *_containers(reach, free),
     ]
+    found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
     held = [item for fact in found for item in fact.items]
     buffers = [(item, buffer) for item in (*held, *reach.items()) if (buffer := contents(item)) is not None]
     return [*found, *(Fact("{}({}) == {}", (contents, *pair), "the elements of an array") for pair in buffers)]
@@ -123,11 +123,13 @@ def _of_class(reach: Reach, owner: Any, watched: set[int]) -> Iterator[str]:
             yield from (name for name in reach.attributes(cls) if hasattr(owner, "__dict__"))
 
 
-def _containers(reach: Reach, free: Free) -> Iterator[Fact]:
+def _containers(reach: Reach, free: Free, known_as: dict[int, str]) -> Iterator[Fact]:
+    """What containers hold; those that a name or attribute stands for are ``known_as`` it."""
     for items in reach.containers:
         if isinstance(items, (tuple, frozenset)) or free(items, None):
             continue
-        what = f"an item of {str(items)[:60]}" if len(items) < MOST_ITEMS else f"the length of a {type(items).__name__}"
+        which = known_as.get(id(items)) or f"the {type(items).__name__} {str(items)[:60] if len(items) < MOST_ITEMS else ''}".rstrip()
+        what = f"an item of {which}" if len(items) < MOST_ITEMS else f"the length of {which}"
         if isinstance(items, dict) and any(free(items, key) for key in items):
             yield from (_entry(what, items, key) for key in items if not free(items, key))
         else:

@@ -37,7 +37,7 @@ _SETTINGS = ((torch.get_default_dtype, "the default dtype"), (torch._C._is_any_a
 
 
 def _mode(module: torch.nn.Module) -> Fact:
-    own, what = vars(module), f"the training flag of a {type(module).__name__} (train() or eval() was called: it)"
+    own, what = vars(module), f"the training flag of a {type(module).__name__} (by train() or eval())"
     if "training" in own:
         return Fact("{}['training'] is {}", (own, own["training"]), what, own)
     return Fact("{}.training is {}", (module, module.training), what)

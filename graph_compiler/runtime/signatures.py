@@ -1,0 +1,48 @@
+"""Which arguments a callable has, as far as it says."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..errors import CallMismatch
+
+
+def positional(function: Callable[..., Any]) -> list[str]:
+    """Names of the arguments that may be given by position, in order.
+
+    >>> positional(lambda x, /, y, *, z: None)
+    ['x', 'y']
+    """
+    return [p.name for p in _parameters(function) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def is_open_ended(function: Callable[..., Any]) -> bool:
+    """Whether it takes any number of positional arguments, or does not say which."""
+    parameters = _parameters(function)
+    return not parameters or any(p.kind is p.VAR_POSITIONAL for p in parameters)
+
+
+def known_names(function: Callable[..., Any]) -> list[str] | None:
+    """Names of its arguments; None where it takes any (``**kwargs``), or does not say which."""
+    parameters = _parameters(function)
+    if not parameters or any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return None
+    return [p.name for p in parameters]
+
+
+def require_arguments(function: Callable[..., Any], option: str, names: Iterable[str]) -> None:
+    """Raises ``CallMismatch`` where an ``option`` names an argument that the function has not."""
+    known = known_names(function)
+    unknown = [name for name in names if known is not None and name not in known]
+    if unknown:
+        raise CallMismatch(f"{option}: the function has no argument {', '.join(map(repr, unknown))}; it has {', '.join(known or ())}")
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    called = function.forward if hasattr(function, "forward") else function
+    try:
+        return list(inspect.signature(called).parameters.values())
+    except (TypeError, ValueError):
+        return []

@@ -1,0 +1,135 @@
+"""What ``compile`` is asked for and cannot do is refused before anything is recorded, in words that name the option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import (  # noqa: E402
+    CallMismatch,
+    GraphCompilerError,
+    GuardFailed,
+    InvalidOption,
+    TooManyVariants,
+    UnknownFramework,
+)
+
+X = torch.ones(2)
+
+
+def scaled(x: Any, n: Any = 2) -> Any:
+    return x * n
+
+
+def all_scaled(*arrays: Any, n: Any = 2) -> Any:
+    return [x * n for x in arrays]
+
+
+# options, error, words of it
+REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
+    ({"args": X}, InvalidOption, r"args= .*Tensor.*args=\(x,\)"),
+    ({"args": 3}, InvalidOption, "args= is 3"),
+    ({"args": "xy"}, InvalidOption, "args= is 'xy'"),
+    ({"kwargs": [1]}, InvalidOption, r"kwargs= is \[1\].*a dict"),
+    ({"kwargs": {1: X}}, InvalidOption, "kwargs= .*names"),
+    ({"on_miss": "retry"}, InvalidOption, "on_miss= is 'retry'.*'retrace' or 'error'"),
+    ({"max_variants": 0}, InvalidOption, "max_variants= is 0"),
+    ({"max_variants": True}, InvalidOption, "max_variants= is True"),
+    ({"max_variants": "2"}, InvalidOption, "max_variants= is '2'"),
+    ({"compile_options": {"mode": "default"}}, InvalidOption, "compile_options= .*return_backend_compiled_fn=True"),
+    ({"compile_options": 3, "return_backend_compiled_fn": True}, InvalidOption, "compile_options= is 3.*a dict"),
+    ({"stateful": 3}, InvalidOption, "stateful= is 3.*list of objects"),
+    ({"stateful": SimpleNamespace()}, InvalidOption, "stateful= .*list of objects"),
+    ({"arg_stateful_idxs": 0}, InvalidOption, r"arg_stateful_idxs= is 0.*\[\[0\], \[1, 0\]\]"),
+    ({"kwarg_stateful_idxs": "n"}, InvalidOption, "kwarg_stateful_idxs= is 'n'"),
+    ({"kwarg_stateful_idxs": [["m"]]}, CallMismatch, "kwarg_stateful_idxs: .*no argument 'm'; it has x, n"),
+    ({"arg_stateful_idxs": [["x"]]}, InvalidOption, "arg_stateful_idxs= .*position"),
+    ({"static_argnums": 2}, CallMismatch, "static_argnums: .*no argument 2; it has x, n"),
+    ({"static_argnums": -3}, CallMismatch, "static_argnums: .*no argument -3"),
+    ({"static_argnums": "n"}, InvalidOption, "static_argnums= is 'n'.*static_argnames"),
+    ({"static_argnums": [1.0]}, InvalidOption, r"static_argnums= is \[1.0\]"),
+    ({"static_argnames": 1}, InvalidOption, "static_argnames= is 1.*static_argnums"),
+    ({"to": 3}, UnknownFramework, "to=3"),
+    ({"source": "tensorflow"}, UnknownFramework, "source='tensorflow'"),
+)
+
+
+@pytest.mark.parametrize(("options", "error", "words"), REFUSED, ids=lambda item: str(item)[:40])
+def test_refused(options: dict[str, Any], error: type[GraphCompilerError], words: str) -> None:
+    with pytest.raises(error, match=words):
+        graph_compiler.compile(scaled, **options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"args": [X], "kwargs": None},
+        {"args": (X,), "max_variants": 1, "on_miss": "error"},
+        {"args": (X,), "compile_options": {}},
+        {"args": (X,), "stateful": (), "arg_stateful_idxs": (), "kwarg_stateful_idxs": ["n"]},
+        {"args": (X,), "static_argnums": (1,), "static_argnames": ()},
+        {"function": all_scaled, "args": (X, X), "static_argnums": 5, "static_argnames": "n"},
+    ],
+    ids=str,
+)
+def test_taken(options: dict[str, Any]) -> None:
+    function: Callable[..., Any] = options.pop("function", scaled)
+    result = graph_compiler.compile(function, **options)(*options["args"])
+    torch.testing.assert_close(result, function(*options["args"]))
+
+
+def test_unify_runs_where_its_arrays_are() -> None:
+    with pytest.raises(InvalidOption, match="takes no to="):
+        graph_compiler.unify(scaled, to="jax")
+    with pytest.raises(InvalidOption, match="on_miss="):
+        graph_compiler.unify(scaled, on_miss="never")
+
+
+def optional(x: Any, n: Any = 1, *, mask: Any = None, options: Any = None) -> Any:
+    return x * n
+
+
+# a second call, and why it does not fit the first one, ``optional(ones(2), options={"a": [1, ones(2)]})``
+MISSES: tuple[tuple[tuple[Any, ...], dict[str, Any], str], ...] = (
+    ((torch.ones(2, 3),), {"options": {"a": [1, X]}}, "x has 2 axes and was recorded with 1"),
+    ((X.double(),), {"options": {"a": [1, X]}}, "x is float64 and was recorded as float32"),
+    ((X, 2), {"options": {"a": [1, X]}}, "the call has 2 positional arguments and was recorded with 1"),
+    ((3,), {"options": {"a": [1, X]}}, "argument 0 is 3 and was recorded as an array"),
+    ((X,), {}, "the call has no keywords and was recorded with options"),
+    ((X,), {"options": {"a": [2, X]}}, r"argument options\['a'\]\[0\] is 2 and was recorded as 1"),
+    ((X,), {"options": {"b": 1}}, r"argument options has the structure dict\(b\) and was recorded with dict\(a\)"),
+    ((X,), {"options": {"a": [1, None]}}, r"argument options\['a'\]\[1\] is None and was recorded as an array"),
+)
+
+
+@pytest.mark.parametrize(("args", "kwargs", "why"), MISSES, ids=lambda item: item if isinstance(item, str) else "")
+def test_a_miss_names_the_argument(args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
+    graph = graph_compiler.compile(optional, args=(X,), kwargs={"options": {"a": [1, X]}}, on_miss="error")
+    with pytest.raises(GuardFailed, match=why):
+        graph(*args, **kwargs)
+
+
+def test_every_miss_is_explained() -> None:
+    table: dict[str, int] = {}
+
+    def looked_up(x: Any, n: Any) -> Any:
+        return x * n + table.get("a", 0)
+
+    graph = graph_compiler.compile(looked_up, static_argnums=1, max_variants=3)
+    graph(X, 2)
+    graph(X, 3)
+    table["a"] = 1
+    torch.testing.assert_close(graph(X, 2), X * 3)
+    with pytest.raises(TooManyVariants, match="3 times"):
+        graph(X, 4)
+    explained = graph.explain().splitlines()
+    assert explained[0] == "looked_up: 3 variants" and explained[1] == "variant 0, recorded because: first call"
+    assert "variant 1, recorded because: variant 0: argument 1 is 3 and was recorded as 2" in explained
+    assert "an item of the variable table of an enclosing function changed since" in graph.variants[2].why
+    assert explained[-1].startswith("refused: variant 0: ") and "argument 1 is 4 and was recorded as 2" in explained[-1]
