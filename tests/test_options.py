@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -133,3 +134,14 @@ def test_every_miss_is_explained() -> None:
     assert "variant 1, recorded because: variant 0: argument 1 is 3 and was recorded as 2" in explained
     assert "an item of the variable table of an enclosing function changed since" in graph.variants[2].why
     assert explained[-1].startswith("refused: variant 0: ") and "argument 1 is 4 and was recorded as 2" in explained[-1]
+
+
+def test_a_graph_looks_like_its_function() -> None:
+    def documented(x: Any, /, *, n: int = 2) -> Any:
+        """Scales."""
+        return x * n
+
+    for graph in (graph_compiler.compile(documented), graph_compiler.compile(documented, args=(X,))):
+        assert inspect.signature(graph) == inspect.signature(documented)
+        assert (graph.__doc__, graph.__name__) == ("Scales.", "documented")
+    assert str(inspect.signature(graph_compiler.compile(torch.nn.ReLU(), args=(X,)))).startswith("(input")

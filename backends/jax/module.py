@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from flax import nnx
 
@@ -13,16 +14,30 @@ class _Part(nnx.Module):  # type: ignore[misc,unused-ignore]
 
 
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
-    """Calls a graph with the arrays that it holds: weights as ``nnx.Param``, buffers as ``nnx.BatchStat``."""
+    """Calls a graph with the arrays that it holds: weights as ``nnx.Param``, buffers as ``nnx.BatchStat``.
+
+    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, also inside of ``nnx.jit``; before, it is the one they are in.
+    Random numbers come from a key of its own, which goes through ``nnx.jit`` as part of it, or from ``rng=``.
+    """
 
     def __init__(self, graph: Any) -> None:
-        self.graph = _Static(graph)
-        self.names = tuple(graph.parameters)
+        self._graph = _Static(graph)
+        self._names: tuple[str, ...] = ()
+        self._is_training: bool | None = None
+        self._hold_all()
+        if any(variant.is_random for variant in graph.variants):
+            self._keys: Any = nnx.RngStream(graph.variants[0].target.next_key(), tag="graph")
+
+    def _hold_all(self) -> None:
+        """Holds the weights of variants that are new, too."""
+        graph = self._graph.value
         written = set(graph.state)
         for name, array in graph.parameters.items():
-            *path, last = name.split(".")
-            trained = name not in written and jnp.issubdtype(array.dtype, jnp.floating) and not _is_buffer(graph, name)
-            setattr(self._holder(path, make=True), last, (nnx.Param if trained else nnx.BatchStat)(array))
+            if name not in self._names:
+                *path, last = name.split(".")
+                trained = name not in written and jnp.issubdtype(array.dtype, jnp.floating) and not _is_buffer(graph, name)
+                setattr(self._holder(path, make=True), last, (nnx.Param if trained else nnx.BatchStat)(array))
+                self._names = (*self._names, name)
 
     def _holder(self, path: list[str], make: bool = False) -> Any:
         holder: Any = self
@@ -36,17 +51,29 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         *path, last = name.split(".")
         return getattr(self._holder(path), last)
 
+    def _held(self) -> dict[str, Any]:
+        self._hold_all()
+        return {name: self._variable(name)[...] for name in self._names}
+
+    def _next_key(self) -> Any:
+        if not hasattr(self, "_keys"):  # the first mode that draws
+            self._keys = nnx.RngStream(0, tag="graph")
+        return self._keys()
+
+    def train(self, **attributes: Any) -> None:
+        """Calls are those of the original in training mode."""
+        super().train(**attributes)
+        self._is_training = True
+
+    def eval(self, **attributes: Any) -> None:
+        """Calls are those of the original in evaluation mode."""
+        super().eval(**attributes)
+        self._is_training = False
+
     def __call__(self, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
-        graph = self.graph.value
-        parameters = {name: self._variable(name)[...] for name in self.names}
-        if not any(variant.match(args, kwargs) is not None for variant in graph.variants):
-            graph.add_variant(args, kwargs, "called as a module")
-        if rng is None and any(variant.is_random for variant in graph.variants):
-            rng = graph.variants[0].target.next_key()
-        outcome = graph.functional(parameters, *args, rng=rng, **kwargs)
-        if not graph.state:
-            return outcome
-        result, state = outcome
+        is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
+        key = self._next_key if rng is None else lambda: rng
+        result, state = self._graph.value.step(self._held, args, kwargs, key=key, training=self._is_training, is_traced=is_traced)
         for name, array in state.items():
             self._variable(name)[...] = array
         return result

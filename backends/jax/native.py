@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...errors import GuardFailed
+from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import NARROWED
 from ...trees import Tree, flatten, unflatten
@@ -137,13 +137,19 @@ class JaxTarget:
 
     def seed(self, number: int) -> None:
         """Restarts the sequence of keys that calls of graphs draw from."""
-        self._key = jax.random.PRNGKey(number)
+        with jax.ensure_compile_time_eval():  # a key that is kept is never one of a trace
+            self._key = jax.random.PRNGKey(number)
 
     def next_key(self) -> Any:
         """A fresh key: the sequence's key is split at each call."""
         if self._key is None:
             self.seed(0)
-        self._key, key = jax.random.split(self._key)
+        following, key = jax.random.split(self._key)
+        if isinstance(key, jax.core.Tracer):  # to keep the following one would leave a tracer behind
+            raise CallMismatch(
+                "this graph draws random numbers, and JAX traces a function that calls it: pass a key as rng= to graph.functional"
+            )
+        self._key = following
         return key
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:

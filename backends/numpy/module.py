@@ -17,18 +17,15 @@ class GraphModule:
 
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
         """The graph's result; buffers that it writes to are kept. ``rng`` is a generator for its random numbers."""
-        graph = self.graph
-        if not any(variant.match(args, kwargs) is not None for variant in graph.variants):
-            graph.add_variant(args, kwargs, "called as a module")
-            self.parameters = {**graph.parameters, **self.parameters}
-        if rng is None and any(variant.is_random for variant in graph.variants):
-            rng = graph.variants[0].target.next_key()
-        outcome = graph.functional(self.parameters, *args, rng=rng, **kwargs)
-        if not graph.state:
-            return outcome
-        result, state = outcome
+        key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
+        result, state = self.graph.step(self._held, args, kwargs, key=key, training=None, is_traced=False)
         self.parameters.update(state)
         return result
+
+    def _held(self) -> dict[str, np.ndarray[Any, Any]]:
+        """With the parameters of variants that are new."""
+        self.parameters = {**self.graph.parameters, **self.parameters}
+        return self.parameters
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         return self.parameters[name]

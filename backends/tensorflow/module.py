@@ -9,37 +9,58 @@ import tensorflow as tf
 
 
 class GraphModule(keras.Model):
-    """Calls a graph with variables of its own, under the original names; those that the original does not train are not trainable."""
+    """Calls a graph with variables of its own, under the original names; those that the original does not train are not trainable.
+
+    ``training`` chooses the mode of the original's modules for a call; without it, it is the one they are in. Random numbers come from a
+    generator of its own, whose state is a variable too, or from ``rng=``.
+    """
 
     def __init__(self, graph: Any) -> None:
         super().__init__(name=_legal(graph.name))
         self._graph = graph
-        written = set(graph.state)
         self._held: dict[str, keras.Variable] = {}
-        for name, array in graph.parameters.items():
-            trained = name not in written and array.dtype.is_floating and not _is_buffer(graph, name)
-            self._held[name] = self.add_weight(shape=array.shape, dtype=array.dtype.name, name=name, trainable=trained, initializer="zeros")
-            self._held[name].assign(array)
+        self._hold_all()
+        if any(variant.is_random for variant in graph.variants):
+            self._seeds = keras.random.SeedGenerator(_seed(graph))
         self.built = True
+
+    def _hold_all(self) -> None:
+        """Holds the weights of variants that are new, too."""
+        graph = self._graph
+        written = set(graph.state)
+        for name, array in graph.parameters.items():
+            if name not in self._held:
+                trained = name not in written and array.dtype.is_floating and not _is_buffer(graph, name)
+                made = self.add_weight(shape=array.shape, dtype=array.dtype.name, name=name, trainable=trained, initializer="zeros")
+                made.assign(array)
+                self._held[name] = made
 
     def variable(self, name: str) -> keras.Variable:
         """The variable of a parameter, by its name in the original."""
         return self._held[name]
 
+    def _tensors(self) -> dict[str, Any]:
+        self._hold_all()
+        return {name: tf.convert_to_tensor(held) for name, held in self._held.items()}
+
+    def _next_key(self) -> Any:
+        if not hasattr(self, "_seeds"):  # the first mode that draws; Keras takes no new variables into a model that is built
+            with tf.init_scope():
+                self.__dict__["_seeds"] = keras.random.SeedGenerator(_seed(self._graph))
+        return tf.cast(self._seeds.next() % (2**31 - 1), tf.int32)
+
     def call(self, *args: Any, training: Any = None, rng: Any = None, **kwargs: Any) -> Any:
         """The graph's result; the variables of buffers that it writes to are given their new values."""
-        graph = self._graph
-        if not any(variant.match(args, kwargs) is not None for variant in graph.variants):
-            graph.add_variant(args, kwargs, "called as a module")
-        if rng is None and any(variant.is_random for variant in graph.variants):
-            rng = graph.variants[0].target.next_key()
-        outcome = graph.functional({name: tf.convert_to_tensor(held) for name, held in self._held.items()}, *args, rng=rng, **kwargs)
-        if not graph.state:
-            return outcome
-        result, state = outcome
+        key = self._next_key if rng is None else lambda: rng
+        result, state = self._graph.step(self._tensors, args, kwargs, key=key, training=training, is_traced=tf.inside_function())
         for name, array in state.items():
             self._held[name].assign(array)
         return result
+
+
+def _seed(graph: Any) -> int:
+    """From the sequence of keys, so that the seed of it counts here too."""
+    return int(graph.variants[0].target.next_key()[1]) % 2**31
 
 
 def _legal(name: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ...errors import GuardFailed
+from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
 from ..arrays import words_of
@@ -129,6 +129,8 @@ class TensorFlowTarget:
 
     def next_key(self) -> Any:
         """A fresh key: the sequence's key is split at each call."""
+        if not tf.executing_eagerly():
+            raise CallMismatch("this graph draws random numbers, and a tf.function calls it: pass a key as rng= to graph.functional")
         if self._key is None:
             self.seed(0)
         self._key, key = tf.unstack(tf.random.split(self._key, 2))

@@ -12,7 +12,7 @@ class GraphModule(torch.nn.Module):
 
     def __init__(self, graph: Any) -> None:
         super().__init__()
-        self.__dict__["graph"] = graph
+        self.__dict__["_graph"] = graph
         self._changing: tuple[int, tuple[str, ...]] = (0, ())  # number of variants, names of the buffers that these write to
         for name, tensor in graph.parameters.items():
             holder, last = self._place(name)
@@ -32,11 +32,11 @@ class GraphModule(torch.nn.Module):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The graph's result; the buffers are then those that the call has made."""
-        result = self.graph(*args, **kwargs)
-        if self._changing[0] != len(self.graph.variants):
-            self._changing = (len(self.graph.variants), tuple(self.graph.state))
+        result = self._graph(*args, **kwargs)
+        if self._changing[0] != len(self._graph.variants):
+            self._changing = (len(self._graph.variants), tuple(self._graph.state))
         if self._changing[1]:
-            held = self.graph.parameters
+            held = self._graph.parameters
             for name in self._changing[1]:
                 holder, last = self._place(name)
                 holder._buffers[last] = held[name]
@@ -46,13 +46,13 @@ class GraphModule(torch.nn.Module):
         """``double``, ``cuda`` and their kin, which put new buffers in the place of the graph's."""
         super()._apply(function, recurse)
         for name, buffer in self.named_buffers():
-            for variant in self.graph.variants:
+            for variant in self._graph.variants:
                 variant.store(name, buffer)
         return self
 
     def train(self, mode: bool = True) -> GraphModule:
         """Sets the mode of the original too: the graph records it anew where the mode matters."""
-        self.graph.train(mode)
+        self._graph.train(mode)
         return super().train(mode)
 
 

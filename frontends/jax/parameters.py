@@ -11,6 +11,8 @@ import jax
 
 from .keeping import own
 
+_MODES = ("deterministic", "use_running_average")  # attributes that nnx's train() and eval() set
+
 
 class Weights:
     """The variables of an ``nnx.Module`` that is called, or whose method is, by their paths (``layers.0.kernel``)."""
@@ -76,6 +78,25 @@ class Weights:
         """``module.train()`` or ``module.eval()``."""
         if self.module is not None:
             (self.module.train if mode else self.module.eval)()
+
+    @contextmanager
+    def in_mode(self, mode: bool) -> Iterator[None]:
+        """Inside of the block the module and its parts are in this mode; afterwards each is in its own."""
+        before = [(part, name, vars(part)[name]) for part in _parts(self.module) for name in _MODES if name in vars(part)]
+        try:
+            self.set_training(mode)
+            yield
+        finally:
+            for part, name, held in before:
+                setattr(part, name, held)
+
+
+def _parts(module: Any) -> list[Any]:
+    if module is None:
+        return []
+    from flax import nnx
+
+    return [part for _, part in nnx.iter_modules(module)]
 
 
 def is_module(item: Any) -> bool:

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilabl
 from ..tracing import active
 from ..tracing.host_random import host_state_kept
 from .comparison import Tolerance
+from .signatures import signature_of
 from .variant import Missed, Variant
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class Graph:
         self._variants: list[Variant] = []
         self._refused: deque[str] = deque(maxlen=16)  # the latest calls that no variant was recorded for, and why
         self._lock = threading.RLock()  # one thread records at a time; calls of what is recorded need no lock
-        self.__name__ = name
+        self.__name__, self.__doc__ = name, getattr(pipeline.function, "__doc__", None)
+        self.__signature__ = signature_of(pipeline.function)  # which tf.function and others ask for
 
     # ------------------------------------------------------------------------------ calling
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
@@ -264,6 +266,7 @@ class Graph:
 
         In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other (copies of the module
         still call the original's). In JAX it holds ``nnx.Param`` entries, and ``nnx.BatchStat`` ones for buffers, under the original names.
+        Their modes (``train()`` and ``eval()``, ``training=`` of Keras) are those of the original's modules, and they draw from keys of their own.
         In numpy, which has no derivatives, ``module[name]`` reads a parameter and ``module[name] = array`` replaces it. ``NotCompilable`` where
         the graph keeps state outside of its buffers, for which a module has no place.
 
@@ -315,6 +318,13 @@ class Graph:
         (tensor(5.), {'total': tensor(5.)})
         """
         given = kwargs.pop("state", None) if any(variant.state for variant in self._variants) else None
+        result, state = self.purely(parameters, args, kwargs, rng, given)
+        return (result, state) if state else result
+
+    def purely(
+        self, parameters: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state."""
         variants = [variant for variant in self._variants if variant.holds()]
         problem: GuardFailed | None = None
         for variant in variants:
@@ -322,20 +332,41 @@ class Graph:
             leaves = variant.match(args, kwargs, held) if variant.state else variant.match(args, kwargs)
             if leaves is not None:
                 try:
-                    result, state = variant.pure(parameters, leaves, rng, held)
+                    return variant.pure(parameters, leaves, rng, held)
                 except GuardFailed as failed:  # on elements; another variant may be for these
                     problem = failed
-                    continue
-                return (result, state) if state else result
         if problem is not None:
             raise problem
         for variant in variants:
             found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
             if found is not None:
                 outcome = variant.pure(parameters, found[0], rng)
-                result, state = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
-                return (result, state) if state else result
+                fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
+                return fitting
         raise GuardFailed(f"{self.name}: no recorded variant fits this call: {self._why_missed(args, kwargs)}")
+
+    def step(
+        self,
+        held: Callable[[], Mapping[str, Any]],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        *,
+        key: Callable[[], Any],
+        training: bool | None,
+        is_traced: bool,
+    ) -> tuple[Any, dict[str, Any]]:
+        """``(result, state)`` of a call by a module that holds the arrays itself: ``held`` gives them, and ``key`` a key where numbers are drawn.
+
+        In the mode ``training`` of the original's modules (None: as they are), which are afterwards as before. A call that fits nothing is
+        recorded; while the target traces (``is_traced``) only a mode can be, with arguments that are made up.
+        """
+        from .stepping import step
+
+        return step(self, held, args, kwargs, key, training, is_traced)
+
+    def seed(self, number: int) -> None:
+        """Restarts the random numbers of all graphs of this framework; in torch this is ``torch.manual_seed``."""
+        self.pipeline.target.target.seed(number)
 
     def __reduce__(self) -> Any:
         raise NotSerialisable(

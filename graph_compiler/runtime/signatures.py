@@ -40,9 +40,18 @@ def require_arguments(function: Callable[..., Any], option: str, names: Iterable
         raise CallMismatch(f"{option}: the function has no argument {', '.join(map(repr, unknown))}; it has {', '.join(known or ())}")
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    called = function.forward if hasattr(function, "forward") else function
+def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
+    """The signature of a function, or of a model's ``forward``; None where it has none that can be told.
+
+    >>> signature_of(lambda x, *, y=2: None), signature_of(dict)
+    (<Signature (x, *, y=2)>, None)
+    """
     try:
-        return list(inspect.signature(called).parameters.values())
+        return inspect.signature(function.forward if hasattr(function, "forward") else function)
     except (TypeError, ValueError):
-        return []
+        return None
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    found = signature_of(function)
+    return list(found.parameters.values()) if found else []

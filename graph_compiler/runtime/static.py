@@ -72,7 +72,6 @@ class StaticGraph(LazyGraph):
         args, kwargs = self.statics.marked(args, kwargs)
         return super().add_variant(args, kwargs, why)
 
-    def functional(self, parameters: Any, /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
-        """See :meth:`Graph.functional`."""
-        args, kwargs = self.statics.marked(args, kwargs)
-        return super().functional(parameters, *args, rng=rng, **kwargs)
+    def purely(self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None) -> Any:
+        """See :meth:`Graph.purely`."""
+        return super().purely(parameters, *self.statics.marked(args, kwargs), rng, given)

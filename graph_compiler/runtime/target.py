@@ -52,8 +52,11 @@ class Target(Protocol):
     def adopt(self, array: Any) -> Any:
         """A weight as a native array that shares its memory where dtype and device allow."""
 
+    def seed(self, number: int) -> None:
+        """Restarts the keys, or the framework's own generator where it has one."""
+
     def next_key(self) -> Any:
-        """A fresh key for random numbers."""
+        """A fresh key for random numbers; ``CallMismatch`` while the framework traces a function, in which keys are arguments."""
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one does not hold."""

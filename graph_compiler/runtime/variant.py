@@ -302,15 +302,24 @@ class Variant:
                 raise
 
     def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
-        """What the flat function gives. ``GuardFailed`` where Python has to know a size (``math.sqrt``) that is unknown while it is traced."""
+        """What the flat function gives. ``GuardFailed`` where Python has to know a size (``math.sqrt``) that is unknown while it is traced,
+        ``CallMismatch`` where a parameter is missing."""
         try:
             return self.flat(*leading, *leaves)
+        except KeyError as problem:
+            if problem.args[0] not in self.graph.parameters:
+                raise
+            raise self._lacking(problem.args[0]) from None
         except (TypeError, AttributeError) as problem:
             if all(None not in tuple(getattr(leaf, "shape", ())) for leaf in leaves):
                 raise
             raise GuardFailed(
                 f"{self.graph.name}: Python has to know a size that is not known yet ({problem}); give the shapes"
             ) from problem
+
+    def _lacking(self, name: str) -> CallMismatch:
+        needed = ", ".join(self.graph.parameters)
+        return CallMismatch(f"{self.graph.name}: there is no weight {name!r} among the parameters; it needs {needed}")
 
     def pure(
         self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()

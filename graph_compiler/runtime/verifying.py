@@ -15,6 +15,7 @@ from ..ir.graph import Node, Value
 from ..ops.dtypes import dtype_name
 from ..trees import Branch, Leaf, call_of, flatten, unflatten
 from .comparison import Tolerance, Types, difference, single
+from .fresh import fresh_leaves, recorded_inputs
 from .pipeline import Pipeline
 from .variant import Recorded, Variant
 
@@ -52,7 +53,7 @@ class Verification:
     # ------------------------------------------------------------------------------ which inputs
     def run(self, runs: int, seed: int) -> Verified:
         """Draws inputs of the recorded specs at ``runs`` seeds, and at other sizes as far as the original takes them."""
-        specs = [value.spec.hints for value in self._inputs()]
+        specs = [value.spec.hints for value in recorded_inputs(self.recording)]
         known = sorted({size for shape in specs for size in shape})
         movable = [size for number, size in enumerate(known) if self.try_sizes({size: _other(size, known, 1)}, seed + number)]
         self.try_sizes({size: size * 2 for size in known}, seed + 1000)
@@ -67,17 +68,9 @@ class Verification:
             )
         return Verified(self.runs, self.skipped, tuple(movable), self.numbers)
 
-    def _inputs(self) -> list[Value]:
-        """The inputs that are arguments; what is kept from call to call is read where it is."""
-        graph = self.recording.graph
-        return graph.inputs[: graph.notes.get("call_inputs")]
-
     def try_sizes(self, sizes: Sizes, seed: int) -> bool:
         """Verifies at these other sizes; False where the original refuses them or a guard does not hold."""
-        reference, inputs = self.reference, self._inputs()
-        shapes = [tuple(sizes.get(size, size) for size in value.spec.hints) for value in inputs]
-        seen = self.recording.ranges
-        leaves = [reference.fresh(shape, value.dtype, seen[i], seed * 100 + i) for i, (shape, value) in enumerate(zip(shapes, inputs))]
+        leaves = fresh_leaves(self.recording, self.reference, sizes, seed)
         fits = self.check(leaves, seed)
         self.skipped += not fits
         return fits

@@ -181,6 +181,18 @@ class Weights:
         for module in self.modules():
             module.train(mode)
 
+    @contextmanager
+    def in_mode(self, mode: bool) -> Iterator[None]:
+        """Inside of the block all modules are in this mode; afterwards each is in its own."""
+        others = [module for module in self.modules() if module.training != mode]
+        try:
+            for module in others:
+                module.training = mode
+            yield
+        finally:
+            for module in others:
+                module.training = not mode
+
     def path_of(self, module: Any) -> str | None:
         """The path of a module, or None."""
         entry = self._paths.get(id(module))

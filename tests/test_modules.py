@@ -1,0 +1,168 @@
+"""Graphs as modules of another framework: trained in its own loops and compilers, in both modes, with random numbers and statistics."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+jax = pytest.importorskip("jax")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import CallMismatch, GuardFailed  # noqa: E402
+
+from .support.compare import assert_same, to_numpy  # noqa: E402
+
+
+class Net(torch.nn.Module):
+    """Dropout, statistics, and parts whose names a module of another framework has for itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.graph, self.names, self.drop = torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5)
+
+    def forward(self, x: Any) -> Any:
+        return self.drop(self.names(self.graph(x)).relu())
+
+
+STATISTICS = {"names.running_mean", "names.running_var", "names.num_batches_tracked"}
+
+
+def batch(count: int) -> Any:
+    return np.random.default_rng(count).standard_normal((count, 3)).astype(np.float32)
+
+
+def dropped(x: Any) -> Any:
+    return torch.nn.functional.dropout(x, 0.5)
+
+
+# ------------------------------------------------------------------------------------- keys
+@pytest.mark.parametrize("to", ["jax", "tensorflow"])
+def test_no_key_is_drawn_while_the_target_traces(to: str) -> None:
+    framework = pytest.importorskip(to)
+    graph = graph_compiler.transpile(dropped, to=to, args=(torch.ones(4),))
+    compiled = jax.jit(graph) if to == "jax" else framework.function(graph, autograph=False)
+    with pytest.raises(CallMismatch, match="rng="):
+        compiled(np.ones(100, np.float32))
+    first, second = (to_numpy(graph(torch.ones(100))) for _ in range(2))
+    assert (first != second).any() and set(first.tolist()) == {0, 2}  # the sequence of keys took no harm
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_a_graph_draws_the_same_numbers_from_the_same_seed(to: str) -> None:
+    graph = graph_compiler.compile(dropped, to=to, args=(torch.ones(4),))
+    runs = []
+    for seed in (3, 3, 4):
+        graph.seed(seed)
+        runs.append([to_numpy(graph(torch.ones(50))).tolist() for _ in range(2)])
+    assert runs[0] == runs[1] != runs[2] and runs[0][0] != runs[0][1]
+
+
+# ------------------------------------------------------------------------------------- torch
+def test_a_torch_module_with_a_part_named_graph() -> None:
+    source = Net()
+    module = graph_compiler.compile(source, args=(torch.randn(4, 3),)).as_module()
+    assert module.state_dict().keys() == source.state_dict().keys()
+    assert_same(module.eval()(torch.from_numpy(batch(5))), source.eval()(torch.from_numpy(batch(5))))
+
+
+# ------------------------------------------------------------------------------------- nnx
+def test_an_nnx_module_in_its_own_compiler() -> None:
+    nnx, optax = pytest.importorskip("flax.nnx"), pytest.importorskip("optax")
+    source = Net()
+    original = copy.deepcopy(source)
+    module = graph_compiler.transpile(source, to="jax", args=(torch.randn(4, 3),)).as_module()
+    optimizer = nnx.Optimizer(module, optax.sgd(0.1), wrt=nnx.Param)
+
+    @nnx.jit
+    def step(module: Any, optimizer: Any, x: Any) -> Any:
+        loss, gradients = nnx.value_and_grad(lambda module: (module(x) ** 2).mean())(module)
+        optimizer.update(module, gradients)
+        return loss
+
+    losses = [float(step(module, optimizer, batch(5))) for _ in range(8)]
+    assert losses[-1] < losses[0] and int(module.names.num_batches_tracked[...]) == 8 and source.names.num_batches_tracked == 0
+    run = nnx.jit(lambda module, x: module(x))
+    assert (run(module, batch(6)) != run(module, batch(6))).any()  # a key of its own goes through the compiler
+    module.eval()  # a mode that nobody has recorded, first seen while JAX traces
+    evaluated = run(module, batch(6))
+    assert (evaluated == run(module, batch(6))).all() and int(module.names.num_batches_tracked[...]) == 10
+    weights = {
+        ".".join(map(str, path)): torch.tensor(np.asarray(array))
+        for path, array in nnx.to_flat_state(nnx.as_pure(nnx.state(module, (nnx.Param, nnx.BatchStat))))
+    }
+    original.load_state_dict(weights)
+    assert_same(evaluated, original.eval()(torch.from_numpy(batch(6))))
+    module.train()
+    assert (run(module, batch(6)) != run(module, batch(6))).any() and source.training
+    definition, state = nnx.split(module)
+    twin = nnx.merge(definition, state)
+    twin.eval(), module.eval()
+    assert_same(twin(batch(3)), module(batch(3)))
+
+
+# ------------------------------------------------------------------------------------- keras
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # keras, of its own variables
+@pytest.mark.parametrize("mode", ["train", "eval"])
+def test_a_keras_model_has_both_modes(mode: str, tmp_path: Any) -> None:
+    keras = pytest.importorskip("keras")
+    source = Net()
+    original = copy.deepcopy(source)
+    if mode == "eval":
+        source.eval()
+    model = graph_compiler.transpile(source, to="tensorflow", args=(torch.randn(4, 3),)).as_module()
+    model.compile(optimizer=keras.optimizers.SGD(0.1), loss="mse")
+    before = model.predict(batch(5), verbose=0)  # a mode that nobody has recorded, first seen while TensorFlow traces
+    assert_same(before, original.eval()(torch.from_numpy(batch(5))))
+    history = model.fit(batch(32), np.zeros((32, 8), np.float32), batch_size=12, epochs=4, verbose=0).history["loss"]
+    assert history[-1] < history[0] and int(model.variable("names.num_batches_tracked")) == 12 and source.names.num_batches_tracked == 0
+    assert (to_numpy(model(batch(6), training=True)) != to_numpy(model(batch(6), training=True))).any()
+    assert_same(model(batch(6), training=False), model.predict(batch(6), verbose=0))
+    assert source.training == (mode == "train") and {weight.name for weight in model.non_trainable_weights} == STATISTICS
+    if mode == "train":  # what is recorded later has its weights last
+        model.save_weights(tmp_path / "net.weights.h5")
+        twin = graph_compiler.transpile(Net(), to="tensorflow", args=(torch.randn(4, 3),)).as_module()
+        twin.load_weights(tmp_path / "net.weights.h5")
+        assert_same(twin.predict(batch(3), verbose=0), model.predict(batch(3), verbose=0))
+
+
+def test_a_numpy_module_follows_the_mode_of_the_original() -> None:
+    source = Net()
+    module = graph_compiler.transpile(source, to="numpy", args=(torch.randn(4, 3),)).as_module()
+    original = copy.deepcopy(source)
+    assert (module(batch(4)) == 0).any() and int(module["names.num_batches_tracked"]) == 1
+    source.eval(), original.eval()
+    original.load_state_dict({name: torch.tensor(module[name]) for name in module})
+    assert_same(module(batch(5)), original(torch.from_numpy(batch(5))))
+    assert int(module["names.num_batches_tracked"]) == 1
+
+
+# ------------------------------------------------------------------------------------- what a module cannot do
+@pytest.mark.parametrize("to", ["jax", "tensorflow"])
+def test_another_structure_is_recorded_but_not_while_the_target_traces(to: str) -> None:
+    framework = pytest.importorskip(to)
+    pytest.importorskip({"jax": "flax", "tensorflow": "keras"}[to])
+    layer, other = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+
+    class Either(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.other = layer, other
+
+        def forward(self, x: Any, deep: bool = False) -> Any:
+            return self.other(x) if deep else self.layer(x)
+
+    model = Either()
+    module = graph_compiler.transpile(model, to=to, args=(torch.ones(1, 3),)).as_module()
+    with pytest.raises(GuardFailed, match="deep"):
+        (jax.jit if to == "jax" else framework.function)(lambda x: module(x, deep=True))(batch(2))
+    assert_same(module(batch(2), deep=True), model(torch.from_numpy(batch(2)), deep=True))
+
+
+def test_parameters_that_are_missing_are_named() -> None:
+    graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="jax", args=(torch.ones(1, 3),))
+    with pytest.raises(CallMismatch, match=r"no weight 'bias'.* weight"):
+        graph.functional({"weight": graph.parameters["weight"]}, batch(2))
