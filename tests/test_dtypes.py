@@ -23,6 +23,7 @@ from graph_compiler.trees import iterate_structure, map_structure  # noqa: E402
 from .limits import TARGETS, unsupported_dtypes  # noqa: E402
 from .support.canonical import through_canonical  # noqa: E402
 from .support.compare import arrays, assert_no_further, assert_same, dtype_name  # noqa: E402
+from .support.contexts import wide_types  # noqa: E402
 from .support.samples import Array, Sample, made, quietly  # noqa: E402
 from .test_samples import SAMPLES  # noqa: E402
 
@@ -84,9 +85,7 @@ def in_full_width(target: str) -> Any:
     """The context in which a target has types of 64 bits."""
     if target != "jax":
         return contextlib.nullcontext()
-    import jax
-
-    return jax.enable_x64(True)
+    return wide_types()
 
 
 # JAX compiles each call: all of them only with -m slow, each twelfth always.

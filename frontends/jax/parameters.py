@@ -48,7 +48,7 @@ class Weights:
 
     def rebind(self, name: str, array: Any) -> None:
         """Puts another array into a variable."""
-        self._variables[name].set_value(array)
+        put(self._variables[name], array)
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
         """Puts an array of other elements into a variable; the array that is there then."""
@@ -135,3 +135,11 @@ def _dotted(path: Iterable[Any]) -> str:
 def held(variable: Any) -> Any:
     """The array of a variable."""
     return variable.get_value() if hasattr(variable, "get_value") else variable.value
+
+
+def put(variable: Any, array: Any) -> None:
+    """Gives a variable another array."""
+    if hasattr(type(variable), "set_value"):
+        variable.set_value(array)
+    else:  # before flax 0.11
+        variable.value = array

@@ -345,9 +345,12 @@ def _register(cls: type, python: type) -> None:
 
     core.pytype_aval_mappings[cls] = lambda item: jax.core.ShapedArray((), jax.dtypes.canonicalize_dtype(python), weak_type=True)
     dtypes.register_weak_scalar_type(cls)
-    dtypes.python_scalar_types.add(cls)
-    dtypes.python_scalar_types_to_dtypes[cls] = dtypes.python_scalar_types_to_dtypes[python]
-    dtypes.register_canonicalize_value_handler(cls, None)
+    if hasattr(dtypes, "python_scalar_types"):
+        dtypes.python_scalar_types.add(cls)
+        dtypes.python_scalar_types_to_dtypes[cls] = dtypes.python_scalar_types_to_dtypes[python]
+        dtypes.register_canonicalize_value_handler(cls, None)
+    else:  # before jax 0.8
+        dtypes.python_scalar_dtypes[cls] = dtypes.python_scalar_dtypes[python]
 
 
 _register(Dimension, int)

@@ -13,6 +13,7 @@ from flax import nnx
 import graph_compiler
 
 from ..support.compare import arrays, assert_no_further, dtype_name
+from ..support.contexts import wide_types
 from ..support.samples import made
 from .programs import MODULES, PROGRAMS
 from .test_jax_samples import TARGETS, as_jax, plain
@@ -20,7 +21,7 @@ from .test_jax_samples import TARGETS, as_jax, plain
 
 def wide(function: Any, *args: Any) -> Any:
     """The result in float64: what float32 is compared with."""
-    with jax.enable_x64(True):
+    with wide_types():
         return function(*jax.tree_util.tree_map(lambda x: x.astype("float64") if x.dtype == jnp.float32 else x, args))
 
 

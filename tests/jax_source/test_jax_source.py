@@ -20,8 +20,10 @@ from jax.scipy import special
 
 import graph_compiler
 from graph_compiler.errors import GraphCompilerError, TracingError, UnsupportedOperation
+from graph_compiler.frontends.jax.parameters import held, put
 
 from ..support.compare import assert_same
+from ..support.contexts import wide_types
 from ..support.logs import logged
 
 
@@ -210,6 +212,7 @@ def test_sizes_that_are_looked_up(function: Any) -> None:
         assert_same(graph(np.ones((rows, 3), np.float32)), function(jnp.ones((rows, 3))))
 
 
+@pytest.mark.skipif(jax.__version_info__ < (0, 8), reason="an older JAX records once more")
 def test_tables_of_functions_assume_no_sizes() -> None:
     """What is looked up for other rows says nothing of these: such tables, JAX's own too, hold whatever ran before."""
 
@@ -256,7 +259,7 @@ def test_wide_arrays_are_taken_as_jax_takes_them() -> None:
 
 
 def test_x64() -> None:
-    with jax.enable_x64(True):
+    with wide_types():
         x = jnp.linspace(0, 1, 5)
         assert x.dtype == jnp.float64
         graph = graph_compiler.compile(lambda y: (y / 3, jnp.argmax(y), jnp.arange(y.shape[0])), args=(x,), to="torch")
@@ -295,7 +298,7 @@ def test_captured_modules_are_watched() -> None:
         return layer(x)
 
     graph = graph_compiler.compile(function, args=(X,), to="numpy")
-    layer.kernel.set_value(layer.kernel.get_value() * 2)
+    put(layer.kernel, held(layer.kernel) * 2)
     np.testing.assert_allclose(graph(np.asarray(X)), function(X), rtol=1e-6)
 
 
@@ -321,15 +324,15 @@ def test_module_with_state(to: str) -> None:
     graph = graph_compiler.compile(module, to=to, source="jax", args=(X,))
     for _ in range(2):
         np.testing.assert_allclose(np.asarray(graph(np.asarray(X) if to != "jax" else X)), twin(X), rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(np.asarray(graph.state["norm.mean"]), twin.norm.mean.get_value(), rtol=1e-5)
-    assert isinstance(module.norm.mean.get_value(), jax.Array)
-    np.testing.assert_allclose(module.norm.mean.get_value(), twin.norm.mean.get_value(), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(graph.state["norm.mean"]), held(twin.norm.mean), rtol=1e-5)
+    assert isinstance(held(module.norm.mean), jax.Array)
+    np.testing.assert_allclose(held(module.norm.mean), held(twin.norm.mean), rtol=1e-5)
 
 
 def test_module_parameters_are_live() -> None:
     module = nnx.Linear(3, 2, rngs=nnx.Rngs(0))
     graph = graph_compiler.compile(module, source="jax", args=(X,))
-    module.kernel.set_value(jnp.ones((3, 2)))
+    put(module.kernel, jnp.ones((3, 2)))
     assert_same(graph(X), module(X))
     gradient = jax.grad(lambda p: graph.functional(p, X).sum())(dict(graph.parameters))
     assert gradient["kernel"].shape == (3, 2)
@@ -392,7 +395,7 @@ def test_state_is_refused() -> None:
         held["calls"] += 1
         return x * held["calls"]
 
-    with pytest.raises(TracingError, match=r"an item of .*calls.* changed: a function of JAX keeps no state"):
+    with pytest.raises(TracingError, match=r"an item of .*held.* changed: a function of JAX keeps no state"):
         graph_compiler.compile(function, args=(X,), to="numpy")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import sys
 from typing import Any
@@ -23,3 +24,11 @@ def share_contexts() -> None:
         return shared[0]
 
     mlir.make_ir_context = shared_context
+
+
+def wide_types() -> Any:
+    """The context in which JAX has types of 64 bits; a public name since jax 0.8."""
+    import jax
+
+    enable = jax.enable_x64 if hasattr(jax, "enable_x64") else importlib.import_module("jax.experimental").enable_x64
+    return enable(True)
