@@ -24,6 +24,7 @@ _said: list[str] = []
 
 def checked(x: Any) -> Any:
     torch._check(x.shape[0] > 1, f"{x.shape[0]} is not enough")  # type: ignore[arg-type]
+    torch._assert(x.shape[0] > 1, f"{x.shape[0]} is not enough")  # type: ignore[arg-type]
     torch._check(x.ndim == 1, lambda: f"{x.shape[0]}")
     return x * 2
 

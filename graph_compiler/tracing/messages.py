@@ -17,7 +17,7 @@ from .syntax import nodes_around
 _REPORTS = frozenset(
     {
         *(f"torch.{name}" for name in ("_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented", "_check_with")),
-        *(f"torch.{name}" for name in ("_check_tensor_all", "_check_tensor_all_with")),
+        *(f"torch.{name}" for name in ("_check_tensor_all", "_check_tensor_all_with", "_assert")),
         "transformers.utils.import_utils.torch_compilable_check",
     }
 )
