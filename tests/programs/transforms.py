@@ -43,6 +43,10 @@ def vmap_with_sizes_of_the_function(x: Any) -> Any:
     return torch.vmap(lambda row: row * rows - columns / 2)(x)
 
 
+def vmap_of_a_loss_that_divides_by_a_size(x: Any) -> Any:
+    return torch.vmap(lambda row: torch.nn.functional.multilabel_soft_margin_loss(row[None], row[None].sigmoid()))(x)
+
+
 def gradient_with_sizes_of_the_function(x: Any) -> Any:
     rows, columns = x.shape
     return torch.func.grad(lambda y: (y * y / rows).sum() * columns)(x)
@@ -276,6 +280,11 @@ def custom_function(x: Any) -> Any:
 
 def custom_straight_through(x: Any) -> Any:
     return StraightThrough.apply(x, 4.0) * 2
+
+
+def sizes_of_what_custom_rules_give(x: Any) -> Any:
+    through, squares = StraightThrough.apply(x, 4.0), Square.apply(x)
+    return through.view(through.size(-1), -1), squares.reshape(-1) * squares.shape[0]
 
 
 def custom_new_style(x: Any) -> Any:

@@ -60,6 +60,7 @@ from .large_calls import LargeCalls
 from .meeting import met
 from .structure import STRUCTURE
 from .unseen import Unseen
+from .vmapped import Vmapped
 
 
 def unrecorded() -> AbstractContextManager[None]:
@@ -96,7 +97,7 @@ class Capture(TorchFunctionMode):
         self.count_call_inputs = 0
         self.count_decided = 0  # calls whose numbers are what they are
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
-        self.written, self.rules, self.layouts = Written(self), Rules(self), Layouts(self)
+        self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped()
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
@@ -199,7 +200,7 @@ class Capture(TorchFunctionMode):
             numbers.decide_all(self, (args, kwargs))
             if row_key(name_of(function)) in reads.SIZES:
                 self.fix_all_sizes()
-            return function(*hints(args), **hints(kwargs))
+            return self.vmapped.run(function, hints(args), hints(kwargs))
         check_classes(types, self.here)
         name = name_of(function)
         key = row_key(name)

@@ -76,7 +76,8 @@ class Unseen(TorchDispatchMode):
         if isinstance(function, torch._ops.HigherOrderOperator):
             refuse_operator(function, self.capture.here)
         if not self.inside_call and self._computes(function, args):
-            return self.capture.record_kernel(function, args, kwargs, is_sized(function) or not _only_vmapped())
+            sized = is_sized(function) or not (_only_vmapped() and self.capture.vmapped.explains(function, args, kwargs))
+            return self.capture.record_kernel(function, args, kwargs, sized)
         result = function(*args, **kwargs)
         own = {storage(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)}
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):

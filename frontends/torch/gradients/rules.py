@@ -22,7 +22,7 @@ from ....ir.graph import Node, Value
 from ....tracing.roots import reach
 from ....tracing.world import World
 from ....trees import iterate_structure
-from ..basics.tensors import spec_of, version
+from ..basics.tensors import version
 from .ruled import REFUSE_GRADIENT, WITH_GRADIENT
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ class Rules:
         """A result that the function has marked as not differentiable."""
         value = self.capture.value(tensor)
         node = self.capture.recorder.add_call(
-            "torch.Tensor.detach", (value,), {}, self.capture.here(), [(value.name, tensor, spec_of(tensor))], {"key": "detach"}
+            "torch.Tensor.detach", (value,), {}, self.capture.here(), [(value.name, tensor, value.spec)], {"key": "detach"}
         )
         node.facts["result"] = node.outputs[0]
 
@@ -257,7 +257,7 @@ class Rules:
         capture = self.capture
         facts: dict[str, Any] = {"key": key}
         is_view = capture.recorder.base_of(value) is not value
-        node: Node = capture.recorder.add_call(name, (value, *more), {}, capture.here(), [(value.name, tensor, spec_of(tensor))], facts)
+        node: Node = capture.recorder.add_call(name, (value, *more), {}, capture.here(), [(value.name, tensor, value.spec)], facts)
         facts["result"] = made = node.outputs[0]
         capture.history.add(made)
         if is_view:
