@@ -96,7 +96,7 @@ def memory(x: Any) -> Any:
 
 
 def shapes_together(x: Any) -> Any:
-    return x * math.prod(torch.broadcast_shapes(x.shape, (x.shape[0], 1)))
+    return x * math.prod(torch.broadcast_shapes(x.shape, (x.shape[0], 1), x[:, :1].shape, x.sum(0, keepdim=True).shape))
 
 
 def same_size(x: Any) -> Any:

@@ -50,14 +50,14 @@ class SizeNode:
         return True
 
     def is_nested_int(self) -> bool:
-        """Asked by ``hash``: a size can be hashed, as the number that it is."""
-        return True
+        """Of a size of a nested tensor torch thinks that it is never 1."""
+        return False
 
-    def nested_int(self) -> int:
+    def as_key(self) -> Any:
         """The number, for good: a key of a cache outlives the recording, and must not drag its symbols into the next."""
-        if isinstance(self.expression, Size):
+        if self.is_int() and isinstance(self.expression, Size):
             self.expression = int(self.decide(self.expression, key=True))
-        return int(self.expression)
+        return self._number()
 
     def has_hint(self) -> bool:
         return True
@@ -233,6 +233,9 @@ class _Number:
         if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
             return symbolic(apply("sqrt", self.node.expression), self.node.decide)
         return getattr(ufunc, method)(*(item.node._number() if is_symbolic(item) else item for item in operands), **options)
+
+    def __hash__(self) -> int:
+        return hash(self.node.as_key())
 
     def __copy__(self) -> Any:
         return self
