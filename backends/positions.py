@@ -67,10 +67,18 @@ def source_step(size: int, out: int, scale: float | None, align_corners: bool, r
     return real(1 / scale) if scale else real(size) / real(out)
 
 
-def nearest_places(size: int, out: int, scale: float | None, exact: bool) -> np.ndarray:
-    """The nearest source element for each output element: by its start, or with ``exact`` by its centre."""
+def small_image(size: tuple[int, ...]) -> bool:
+    """Whether torch resamples to this size with its kernel for small images, whatever the layout."""
+    return len(size) == 2 and sum(size) <= 128
+
+
+def nearest_places(size: int, out: int, scale: float | None, exact: bool, small: bool) -> np.ndarray:
+    """The nearest source element for each output element: by its start, or with ``exact`` by its centre.
+
+    Of ``small`` images, torch leaves the factor out where an axis keeps its size or doubles it.
+    """
     positions = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
-    if not exact and out in (size, 2 * size):
+    if small and not exact and out in (size, 2 * size):
         return np.arange(out) * size // out
     return np.minimum(np.floor(positions * source_step(size, out, scale, False, np.float32)).astype(int), size - 1)
 

@@ -117,6 +117,7 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
         ((x(2, 3, 4, 4), x(1, 5, 5, 2)), (x(1, 3, 4, 4), x(2, 5, 5, 2)), (x(2, 3, 4, 4), x(2, 5, 5, 3))),
     ),
     "interpolate": (lambda a: F.interpolate(a, scale_factor=2), (x(1, 2, 3),), ((x(1, 2, 0),),)),
+    "interpolate-to-nothing": (lambda a: F.interpolate(a, scale_factor=0.5), (x(1, 2, 5),), ((x(1, 2, 1),),)),
     "stft": (lambda a: torch.stft(a, 8, window=torch.ones(8), return_complex=True), (x(40),), ((x(4),),)),
     "istft": (
         lambda a: torch.istft(torch.complex(a, a * 0), 8, window=torch.ones(8)),

@@ -175,11 +175,11 @@ def test_compiled_functions_return_more_than_tensors(jit_compile: bool) -> None:
 
 
 def interleaved(x: torch.Tensor) -> Any:
-    """Writes to slices with gaps, running extremes, and factorisations that go column by column."""
+    """Writes to slices with gaps, negated bytes, running extremes, and factorisations that go column by column."""
     waves = torch.zeros_like(x)
     waves[:, 0::2], waves[:, 1::2] = torch.sin(x[:, 0::2]), torch.cos(x[:, 1::2])
     waves[1::2, -1] += 1
-    return waves, torch.cummax(x, 0), torch.cummin(x, 1), torch.geqrf(x), torch.linalg.lu_factor(x)
+    return waves, -(9 * x.abs()).to(torch.uint8), torch.cummax(x, 0), torch.cummin(x, 1), torch.geqrf(x), torch.linalg.lu_factor(x)
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])

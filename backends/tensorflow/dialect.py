@@ -64,7 +64,7 @@ class TensorFlowDialect(CanonicalDialect):
                     None,
                 )
             elif item is not None and not isinstance(item, Value):
-                written = _number(item, written, beside, typed=not seen and not isinstance(item, bool))  # a bool stands beside bools
+                written = _number(item, written, "bool" if isinstance(item, bool) and not cast.to else beside, typed=not seen)
             seen = seen or (isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value))
             found.append(written)
         return found

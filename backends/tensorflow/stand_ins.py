@@ -168,6 +168,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "tensordot",
             "einsum",
             "linear",
+            "bilinear",
             "inner",
             "searchsorted",
             "multi_dot",

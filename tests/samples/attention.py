@@ -112,6 +112,7 @@ _LINEAR = [
     Sample(F.linear, (array(3, 4, dtype="bfloat16"), array(5, 4, dtype="bfloat16"))),
     Sample(F.bilinear, (array(3, 4), array(3, 5), array(6, 4, 5), array(6)), other=(array(2, 4), array(2, 5), array(6, 4, 5), array(6))),
     Sample(F.bilinear, (array(2, 3, 4), array(2, 3, 5), array(6, 4, 5))),
+    Sample(F.bilinear, (ints(3, 4, dtype="int8"), ints(3, 5, dtype="int8"), ints(6, 4, 5, dtype="int8")), name="bilinear-int8"),
     Sample(F.grouped_mm, (array(6, 16), array(3, 16, 8)), {"offs": torch.tensor([2, 2, 6], dtype=torch.int32)}),
     Sample(F.grouped_mm, (array(3, 4, 16), array(3, 16, 8))),
     Sample(F.grouped_mm, (array(2, 4, 16), array(16, 8)), {"offs": torch.tensor([4, 8], dtype=torch.int32)}, name="grouped_mm-columns"),

@@ -138,6 +138,7 @@ _CLASSES = [
     Sample(F.cross_entropy, (array(3, 5, 2), array(3, 5, 2, kind="positive"), array(5, kind="positive"))),
     Sample(F.cross_entropy, (array(5), array(5, kind="positive")), name="cross_entropy-one-distribution"),
     Sample(F.linear_cross_entropy, (array(3, 4), array(5, 4), _labels(3)), {"label_smoothing": 0.1}),
+    Sample(F.cross_entropy, (array(3, 5), _labels(3)), {"label_smoothing": -0.1}),
     Sample(F.linear_cross_entropy, (array(3, 4), array(5, 2, 4), ints(3, 2, low=0, high=5)), {"linear_bias": array(5, 2)}),
     Sample(quietly(F.nll_loss), (array(3, 5), _labels(3), None, False), name="nll_loss-size_average"),
 ]

@@ -12,6 +12,7 @@ from ...positions import cubic_weights as cubic_weights
 from ...positions import nearest_places as nearest_places
 from ...positions import padding_for_windows as padding_for_windows
 from ...positions import sample_taps as sample_taps
+from ...positions import small_image as small_image
 from ...positions import source_step as source_step
 from ...positions import window_count as window_count
 from ...positions import window_places as window_places

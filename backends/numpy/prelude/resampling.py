@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...positions import antialias_taps, byte_weights, cubic_weights, nearest_places, sample_taps
+from ...positions import antialias_taps, byte_weights, cubic_weights, nearest_places, sample_taps, small_image
 
 
 def weighted_taps(x: np.ndarray, axis: int, places: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -49,11 +49,11 @@ def interpolate(
     nearest = method.startswith("nearest")
     if x.dtype == np.uint8 and not nearest:
         return interpolate_bytes(x, size, method, scales, align_corners, antialias, first)
-    real = np.float64 if x.dtype == np.float64 else np.float32
+    real, exact, small = np.float64 if x.dtype == np.float64 else np.float32, method == "nearest-exact", small_image(size)
     result = x if nearest else x.astype(real)
     for axis, (out, scale) in enumerate(zip(size, scales), first):
         if nearest:
-            result = np.take(result, nearest_places(x.shape[axis], out, scale, method == "nearest-exact"), axis)
+            result = np.take(result, nearest_places(x.shape[axis], out, scale, exact, small), axis)
         elif out != x.shape[axis] or (method == "cubic" and not antialias and scale):  # torch leaves other axes as they are
             taps = antialias_taps if antialias else sample_taps
             places, weights = taps(x.shape[axis], out, method, scale, align_corners, real)

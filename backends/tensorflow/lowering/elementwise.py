@@ -63,8 +63,8 @@ def bitwise_invert(x: Operand) -> str:
 
 @rows.row("negative")
 def negative(x: Operand) -> str:
-    """``-x``; a difference for unsigned integers, which TensorFlow does not negate."""
-    return f"tf.zeros_like({x}) - {x}" if x.dtype in UNSIGNED else f"-{x}"
+    """``-x``; the complement and one for unsigned integers, which TensorFlow does not negate, nor under ``tf.function`` take from 0."""
+    return f"tf.bitwise.invert({x}) + 1" if x.dtype in UNSIGNED else f"-{x}"
 
 
 @rows.row("abs")

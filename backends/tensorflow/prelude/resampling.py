@@ -22,13 +22,15 @@ def step_between(n: Any, out: Any, scale: float | None, align_corners: bool, rea
     return tf.constant(1 / scale, real) if scale else tf.cast(n, real) / tf.cast(out, real)
 
 
-def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool) -> tf.Tensor:
-    """The nearest source element for each output element: by its start, or with ``exact`` by its centre."""
+def nearest_elements(n: Any, out: Any, scale: float | None, exact: bool, small: Any) -> tf.Tensor:
+    """The nearest source element for each output element: by its start, or with ``exact`` by its centre.
+
+    Of ``small`` images, torch leaves the factor out where an axis keeps its size or doubles it.
+    """
     index = tf.range(out)
-    if not exact and not tf.is_tensor(n) and not tf.is_tensor(out) and out in (n, 2 * n):
-        return index * n // out
     positions = tf.cast(index, tf.float32) + (0.5 if exact else 0)
-    return tf.minimum(tf.cast(tf.floor(positions * step_between(n, out, scale, False, tf.float32)), tf.int32), n - 1)
+    places = tf.minimum(tf.cast(tf.floor(positions * step_between(n, out, scale, False, tf.float32)), tf.int32), n - 1)
+    return places if exact or not scale else tf.where(small & ((out == n) | (out == 2 * n)), index * n // out, places)
 
 
 def cubic_taps(t: tf.Tensor, a: float = -0.75) -> list[tf.Tensor]:
@@ -124,7 +126,7 @@ def interpolate(
     """``x`` with its axes of space resampled to ``space``; ``scales`` are the factors that positions are computed with."""
     scales = scales or (None,) * len(space)
     first = len(x.shape) - len(space) - (layout == "channels_last")
-    nearest = method.startswith("nearest")
+    nearest, small = method.startswith("nearest"), len(space) == 2 and space[0] + space[-1] <= 128
     if x.dtype == tf.uint8 and not nearest:
         return interpolate_bytes(x, space, method, scales, align_corners, antialias, first)
     real = tf.float64 if x.dtype == tf.float64 else tf.float32
@@ -132,7 +134,7 @@ def interpolate(
     for axis, (out, scale) in enumerate(zip(space, scales), first):
         n = size(x, axis)
         if nearest:
-            result = tf.gather(result, nearest_elements(n, out, scale, method == "nearest-exact"), axis=axis)
+            result = tf.gather(result, nearest_elements(n, out, scale, method == "nearest-exact", small), axis=axis)
         elif tf.is_tensor(n) or tf.is_tensor(out) or out != n or (method == "cubic" and not antialias and scale):  # torch leaves others
             neighbours = filtered_neighbours if antialias else weighted_neighbours
             result = weighted_sums(result, axis, *neighbours(n, out, method, scale, align_corners, real))

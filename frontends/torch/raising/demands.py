@@ -115,8 +115,11 @@ def _of_samples(node: Node) -> Demands:
 
 
 def _of_resampling(node: Node) -> Demands:
-    for size in node.inputs[0].shape[2:]:
+    """Nothing is empty, before and after: a factor below 1 can leave nothing."""
+    space = node.params["size"]
+    for size in (*node.inputs[0].shape[2:], *space):
         yield "ge", size, 1
+    yield from (("gt", size, 0) for size, factor in zip(space, node.params["scales"] or ()) if isinstance(factor, float) and factor < 1)
 
 
 def _of_grid(node: Node) -> Demands:

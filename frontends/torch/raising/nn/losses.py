@@ -274,10 +274,11 @@ def cross_entropy(
 ) -> Any:
     """torch.nn.functional.cross_entropy against class indices, or against probabilities of the shape of ``input``."""
     how = reduction_of(size_average, reduce, reduction)
+    smoothing = max(float(label_smoothing), 0.0)  # torch smooths nothing below 0, and refuses what is above 1
     if "float" in target.dtype and target.ndim == input.ndim:
-        return _against_probabilities(b, input, target, weight, how, label_smoothing)
+        return _against_probabilities(b, input, target, weight, how, smoothing)
     inputs = optional(input, target, weight)
-    return b.cross_entropy(*inputs, ignore_index=ignore_index, reduction=how, label_smoothing=float(label_smoothing))
+    return b.cross_entropy(*inputs, ignore_index=ignore_index, reduction=how, label_smoothing=smoothing)
 
 
 def _against_probabilities(b: TorchBuilder, input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
