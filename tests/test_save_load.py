@@ -224,6 +224,7 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "code as a place of an input": put("notes", value={"same_inputs": ["0 or __import__('os').abort()"]}),
     "code as a fact": put("notes", value={"input_facts": {"!": "dict", "v": [["is_contiguous", ["True or __import__('os').abort()"]]]}}),
     "a place that is not there": put("notes", value={"written_inputs": [7]}),
+    "a result that is not its node's": lambda data: first(data)["nodes"][0][4].update(result=3),
     "no nodes": put("nodes", value=None),
     "nodes without inputs": put("nodes", value=[[]]),
     "another dialect": put("dialect", value="canonical"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -18,6 +17,7 @@ from ...ir.graph import Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
 from ...tracing import Locator, Recorder, Recording, Request, Surroundings
+from ...tracing.alone import alone
 from ...tracing.escapes import refuse_escapes
 from ...tracing.overlap import NO_ARRAY
 from ...trees import Tree, call_of, flatten, referred
@@ -29,7 +29,6 @@ from .outside import outside_of
 from .parameters import Weights, is_module
 from .sizes import deciding, expression_of, is_symbolic, symbolic
 
-_alone = threading.RLock()  # the public functions are replaced for the whole process: one thread records at a time
 _MOST_ATTEMPTS = 8
 _INTERNAL = ("jax", "jaxlib", "flax", "optax", "numpy", "functools", "contextlib")
 
@@ -54,7 +53,7 @@ def record(request: Request) -> Recording:
     A function of JAX keeps no state but in the variables of ``nnx`` modules.
     """
     assumed = Assumed()
-    with _alone:
+    with alone:
         for _ in range(_MOST_ATTEMPTS):
             attempt = _Attempt(request, assumed)
             try:

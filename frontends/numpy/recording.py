@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from ...errors import TracingError
 from ...ir.graph import Effect, Graph
 from ...passes.aliases import Aliases
 from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
+from ...tracing.alone import alone
 from ...tracing.conjunction import Fact
 from ...tracing.host_random import host_state, restore_host_state
 from ...tracing.overlap import NO_ARRAY, overlap
@@ -28,7 +28,6 @@ from .sizes import expression_of, is_symbolic
 from .traced import is_traced
 
 _INTERNAL = ("numpy", "scipy", "torch", "jax", "jaxlib", "tensorflow", "graph_compiler")
-_alone = threading.RLock()  # the functions that are replaced belong to the whole process: one thread records at a time
 
 
 def record(request: Request) -> Recording:
@@ -54,7 +53,7 @@ def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = flatten((args, kwargs), lambda item: is_array(item) or isinstance(item, GENERATORS))
     tree = _typed(tree, iter(leaves))
-    with _alone:
+    with alone:
         code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
         capture, weights = Capture(Recorder(request.name, "numpy")), Weights(function, code.functions, stateful.objects)
         before, numbers = Surroundings(facts_outside(code, contents=_elements)), KeptNumbers(places)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -11,6 +10,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ...ir.graph import Graph, Node, Origin, Value
+from ...tracing.alone import alone
 from ...trees import Branch, Leaf, flatten, iterate_structure
 from .basics.arguments import is_array, opens, to_tensor
 from .basics.names import name_of
@@ -21,7 +21,6 @@ from .state.state import State
 from .state.versions import versions_kept
 
 COPY = "torch.Tensor.clone"
-alone = threading.RLock()  # random generators belong to the whole process: one thread at a time records, or moves them and puts them back
 RANDOM_STATE = ("torch.get_rng_state", "torch.set_rng_state")
 Range = tuple[float, float]
 

@@ -12,6 +12,7 @@ import torch
 
 from ...errors import TracingError
 from ...tracing import Recorder, Recording, Request, Surroundings, active
+from ...tracing.alone import alone
 from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
 from ...tracing.changing import Changing
@@ -25,7 +26,6 @@ from .basics.refusals import UnseenDraw, check_outside, refusing
 from .basics.tensors import version
 from .capture.capture import Capture
 from .capture.large_calls import LargeCalls
-from .checking import alone
 from .compiling import Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .installing import as_installed, is_hook

@@ -69,6 +69,8 @@ def _of_other_structure(path: Path, old: Branch, new: Branch) -> str:
 
 def _place(path: Path) -> str:
     """An argument, or what is inside of one: the path begins with 0 and a position, or with 1 and a keyword."""
+    if len(path) < 2:
+        return f"what is given by {'keyword' if path == (1,) else 'position'}"
     return f"argument {path[1]}{''.join(f'[{key!r}]' for key in path[2:])}"
 
 

@@ -19,7 +19,7 @@ import safetensors
 from ..errors import GraphCompilerError, GuardFailed, InvalidFile
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
-from ..ir.graph import Value
+from ..ir.graph import Value, values_in
 from ..ir.serialisation import KEY, NAME, Decoder, Encoder, matching, named
 from ..ops.dtypes import ITEMSIZE, NARROWED, dtype_name
 from ..sizes import Size
@@ -290,6 +290,7 @@ def _check(graph: IRGraph, parameters: dict[str, Any], frontend: ModuleType, bac
     _check_trees(graph)
     _check_notes(graph)
     if graph.dialect == frontend.name == backend.name:
+        _check_results(graph)
         frontend.files.check(graph)
     elif graph.dialect == "canonical":
         _check_words(graph)
@@ -360,6 +361,13 @@ def _is_bound(row: Any, inputs: list[Value]) -> bool:
         return False
     symbols = [symbol for item in row[1:3] if isinstance(item, Size) for symbol in item.symbols()]
     return all(symbol.source in inputs and symbol.kind == "size" for symbol in symbols)
+
+
+def _check_results(graph: IRGraph) -> None:
+    """What a recorded call gives is where its source takes names from."""
+    for node in graph.nodes:
+        if "result" in node.facts and not set(node.outputs) <= set(values_in(node.facts["result"])):
+            raise InvalidFile(f"the result of {node.op:.80} is none of the values that it makes")
 
 
 def _check_words(graph: IRGraph) -> None:

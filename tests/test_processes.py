@@ -1,0 +1,76 @@
+"""Recordings of several threads and frameworks at once, and a process that forks in the middle of one."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+jnp = pytest.importorskip("jax.numpy")
+
+import graph_compiler  # noqa: E402
+
+from .support.compare import to_numpy  # noqa: E402
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:")
+@pytest.mark.parametrize("name", ["torch", "numpy"])  # JAX's own threads do not live through a fork
+def test_a_fork_waits_for_the_recording_of_another_thread(name: str) -> None:
+    array = {"torch": torch.ones, "numpy": np.ones}[name]
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(x: Any) -> Any:
+        begun.set()
+        go_on.wait(60)
+        return x + 1
+
+    recording = threading.Thread(target=lambda: graph_compiler.compile(slow, source=name, args=(array(2),)))
+    recording.start()
+    assert begun.wait(60)
+    threading.Timer(0.2, go_on.set).start()
+    child = os.fork()
+    if child == 0:
+        try:
+            graph = graph_compiler.compile(lambda x: x * 3, source=name, args=(array(2),))
+            os._exit(0 if to_numpy(graph(array(4))).tolist() == [3] * 4 else 1)
+        finally:
+            os._exit(2)
+    go_on.set()
+    deadline = time.monotonic() + 60
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if ended[0] == 0:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    recording.join()
+    assert ended == (child, 0)
+
+
+def test_two_frameworks_that_record_each_other_do_not_wait_for_ever() -> None:
+    inside = {name: threading.Event() for name in ("torch", "jax")}
+    results: dict[str, Any] = {}
+
+    def outer(name: str, other: str, array: Any, others: Any) -> None:
+        def function(x: Any) -> Any:
+            inside[name].set()
+            inside[other].wait(0.5)  # with a lock for each framework, both stand here
+            inner = graph_compiler.compile(lambda y: y + 1, source=other, args=(others(2),))
+            return x * float(to_numpy(inner(others(1)))[0])
+
+        results[name] = to_numpy(graph_compiler.compile(function, source=name, args=(array(2),))(array(3))).tolist()
+
+    threads = [
+        threading.Thread(target=outer, args=("torch", "jax", torch.ones, np.ones), daemon=True),
+        threading.Thread(target=outer, args=("jax", "torch", jnp.ones, np.ones), daemon=True),
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert results == {"torch": [2, 2, 2], "jax": [2, 2, 2]}
