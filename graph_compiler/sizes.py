@@ -151,6 +151,7 @@ class Apply:
         return FUNCTIONS[self.function][2].endswith(")")
 
 
+_MOST_TERMS = 32  # of a product that is multiplied out: each further factor of two terms doubles them
 Atom = Union[Symbol, Apply]
 Monomial = tuple[Atom, ...]
 
@@ -244,9 +245,12 @@ class Size:
     def __mul__(self, other: Scalar) -> Scalar:
         if not (_integral(self) and _integral(other)):
             return apply("mul", self, other)
+        others = _terms_of(other)
+        if len(self._terms) * len(others) > _MOST_TERMS or _is_left_whole(self) or _is_left_whole(other):
+            return apply("mul", self, other)
         terms: dict[Any, tuple[Monomial, int]] = {}
         for left, p in self._terms.values():
-            for right, q in _terms_of(other).values():
+            for right, q in others.values():
                 monomial = left + right
                 key = _monomial_key(monomial)
                 before = terms[key][1] if key in terms else 0
@@ -327,6 +331,11 @@ def _comparable(size: Size) -> dict[Any, int]:
 
 def _integral(value: Scalar) -> bool:
     return type(hint_of(value)) is int
+
+
+def _is_left_whole(value: Scalar) -> bool:
+    """Whether a product in it was not multiplied out, so that further factors would each write it many times."""
+    return isinstance(value, Size) and any(isinstance(atom, Apply) and atom.function == "mul" for atom in value.atoms())
 
 
 def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:

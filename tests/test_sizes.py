@@ -55,3 +55,12 @@ def test_the_text_of_a_size_computes_the_size(seed: int) -> None:
             assert eval(f"100 * {factor(text)} ** 2", known) == 100 * wanted**2, text
             assert values is not HINTS or size.hint == wanted, text
             checked += 1
+
+
+def test_a_product_of_many_sums_is_not_multiplied_out() -> None:
+    product: Any = 1
+    for number in range(60):
+        product = product * (Size.of(Symbol(f"x{number}", 0, hint=1)) + 1)
+    elsewhere = {f"x{number}": number % 3 for number in range(60)}
+    assert len(list(product.terms())) <= 32 and product.hint == 2**60
+    assert product.evaluate(lambda symbol: elsewhere[symbol.source]) == 6**20

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
+from itertools import zip_longest
 from typing import Any
 
 from ..errors import InvalidFile
@@ -24,6 +25,7 @@ LINE = re.compile(r"[^\"\\\x00-\x1f\x7f\u0085\u2028\u2029]*")  # fit for a comme
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
+_MOST_TERMS, _MOST_FACTORS = 1000, 64  # of one size
 _FACTS = ("key", "writes", "views", "result", "no_grad", "aside", "random", "strided")
 _NOTES = (
     "bounds",
@@ -210,15 +212,21 @@ class Decoder:
         return _READERS[_one_of(data.get("!"), tuple(_READERS))](self, data["v"])
 
     def _size(self, data: Any) -> Any:
-        total: Any = 0
-        for atoms, factor in data:
-            product: Any = _number(factor)
-            for atom in atoms:
-                product = self._atom(atom) if type(product) is int and product == 1 else product * self._atom(atom)
-            total = product if type(total) is int and total == 0 else total + product
+        if len(data) > _MOST_TERMS or any(len(atoms) > _MOST_FACTORS for atoms, _ in data):
+            raise InvalidFile("a size has too many terms")
+        parts: list[Any] = [self._product(atoms, factor) for atoms, factor in data] or [0]
+        while len(parts) > 1:  # in pairs, for each sum costs what it is long
+            parts = [left + right for left, right in zip_longest(parts[::2], parts[1::2], fillvalue=0)]
+        total = parts[0]
         if abs(total.hint if isinstance(total, Size) else total) >= _MOST:
             raise InvalidFile("a size is too large")
         return total
+
+    def _product(self, atoms: Any, factor: Any) -> Any:
+        product: Any = _number(factor)
+        for atom in atoms:
+            product = self._atom(atom) if type(product) is int and product == 1 else product * self._atom(atom)
+        return product
 
     def _atom(self, data: Any) -> Size:
         kind, *rest = data
