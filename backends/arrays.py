@@ -57,5 +57,7 @@ def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
         array[...] = value
         return
     plain = np.asarray(value.astype(np.float32) if value.dtype.name == "bfloat16" else value, order="C")
+    if min(plain.strides, default=0) < 0:  # of one element along this axis, which numpy takes for row-major order and torch refuses
+        plain = plain.copy()
     tensor = array.detach()  # shares the memory and the version counter
     tensor.copy_(tensor.new_tensor(plain))

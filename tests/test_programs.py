@@ -27,6 +27,7 @@ from .programs import (
     signatures,
     sizes,
     state,
+    training,
     transforms,
     turns,
     twins,
@@ -60,6 +61,7 @@ TABLES = {
     "memory": memory,
     "resets": resets,
     "schedules": schedules,
+    "training": training,
     "turns": turns,
     "twins": twins,
     "unseen": unseen,
@@ -72,7 +74,7 @@ CASES = [
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
-    "views": (), "memory": (), "control_flow": (), "resets": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
+    "views": (), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
     "gradient_reads": (), "inner_gradients": (), "given": ("torch",),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
 }  # fmt: skip

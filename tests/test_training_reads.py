@@ -77,3 +77,17 @@ def test_nothing_stays_patched_when_the_function_raises() -> None:
     with pytest.raises(KeyError):
         graph_compiler.compile(fails, args=(torch.ones(1),))
     assert "training" not in vars(torch.nn.Module)
+
+
+def test_attributes_that_the_recording_asks_for_itself_do_not_matter() -> None:
+    weight = torch.ones(3, requires_grad=True)
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        (x * weight * 2).sum().backward()
+        with torch.no_grad():
+            weight.sub_(weight.grad)
+        return weight * 1
+
+    graph = graph_compiler.compile(step, args=(torch.ones(3),))
+    assert "input_attributes" not in graph.variants[0].graph.notes
+    assert not any("attribute" in fact.what for fact in graph.variants[0].surroundings._facts)

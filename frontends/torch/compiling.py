@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,12 +21,17 @@ from .state.state import State
 _CLOSE = {2: 5e-2, 4: 1e-3}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
 
 
+_PLAIN = "torch.optim"  # told that they are compiled, optimisers compute with tensors of float32 what they compute with Python's numbers otherwise
+
+
 class Compiling(int):
-    """True, and knows whether anybody asked."""
+    """True but for the code of optimisers, and knows whether anybody else asked."""
 
     asked = False
 
     def __bool__(self) -> bool:
+        if str(sys._getframe(1).f_globals.get("__name__")).startswith(_PLAIN):
+            return False
         self.asked = True
         return True
 

@@ -38,9 +38,10 @@ from .numbers.spaces import spaces_of
 from .numbers.typed import typed
 from .process.generators import Generators, generators_in, is_generator
 from .state.attribute_reads import AttributeReads
+from .state.gradient_places import GRADIENT
 from .state.outside import outside_of
 from .state.parameters import Weights
-from .state.state import State
+from .state.state import State, is_given
 from .state.surroundings import surroundings_of
 from .state.training import TrainingReads
 from .state.versions import versions_of
@@ -130,7 +131,7 @@ def _changed_often(request: Request) -> list[Place]:
 
 def _noted(changing: Changing, weights: Weights, state: State) -> list[Place]:
     def mark_of(held: Held, item: Any) -> Any:
-        if not isinstance(item, torch.Tensor) or weights.holds(held.item):
+        if not isinstance(item, torch.Tensor) or weights.holds(held.item) or held.kind is GRADIENT:
             return None
         pieces = pieces_of(item)
         return (id(item), version(item), hash(tuple(map(bytes, pieces.before))) if pieces else 0)
@@ -155,7 +156,7 @@ def _held_by(places: Sequence[Place]) -> Containers:
 
 
 def _is_inside(place: Place, held: Containers) -> bool:
-    return held.holds(place.held.item) and not (place.whole and held.is_outer(place.held.item))
+    return is_given(place.held, held) and not (place.whole and held.is_outer(place.held.item))
 
 
 def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, reading: Reading, caches: Caches, compiled: bool) -> Attempt:
@@ -181,6 +182,7 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
         if request.changing is not None and request.changing.is_new:
             _noted(request.changing, weights, state)
         caches.begin(state.world.caches)
+        capture.gradients.follow(state.gradients, state.places)
         reachable = (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs))))
         capture.generators = Generators(capture, reachable)
         try:

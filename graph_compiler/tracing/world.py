@@ -73,11 +73,12 @@ class Names:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of container: its parts by key, one part put in or (``MISSING``) taken out, and all of them replaced."""
+    """A kind of container: its parts by key, one part put in or (``MISSING``) taken out, and all of them replaced; whether its parts are attributes."""
 
     pairs: Callable[[Any], dict[Any, Any]]
     put: Callable[[Any, Any, Any], None]
     refill: Callable[[Any, dict[Any, Any]], None]
+    dotted: bool = False
 
 
 def _pairs_of_dict(held: dict[Any, Any]) -> dict[Any, Any]:
@@ -221,7 +222,7 @@ def _numbered(held: Any) -> dict[Any, Any]:
     return dict(enumerate(held))
 
 
-OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object)
+OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object, dotted=True)
 
 
 def _pairs_of_contents(item: Any) -> dict[Any, Any]:
@@ -296,7 +297,7 @@ class Held:
         """How a reader would write one of its parts."""
         if isinstance(self.item, types.CellType):
             return self.name
-        if isinstance(self.item, Names) or self.kind is OBJECT:
+        if isinstance(self.item, Names) or self.kind.dotted:
             return f"{self.name}.{key}" if self.name else str(key)
         return f"{self.name}[{key!r}]"
 

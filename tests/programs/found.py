@@ -48,6 +48,12 @@ def memory_of_wide_type(x: Any) -> Any:
     return x.view(torch.int32) + 1
 
 
+def turned_argument(x: Any) -> Any:
+    """Of one row numpy's flipped view has a negative step, and counts as row-major all the same."""
+    x.copy_(x.flip(0))
+    return x + 1
+
+
 # ---------------------------------------------------------------------------------------------- another shape in place
 def reshaped_in_place(x: Any) -> Any:
     """Views taken before and after, sizes read after, a write through the new shape."""
@@ -260,6 +266,7 @@ PROGRAMS = [
         (lambda: (_x(2, 3),), lambda: (_x(4, 3)[::2],), lambda: (_x(3).expand(2, 3),)),
         dict.fromkeys(_EVERYWHERE, "whose elements share memory"),
     ),
+    Program("turned_argument", lambda: turned_argument, _calls((3, 2), (1, 2), (2, 3))),
     Program("bfloat16_argument", lambda: bfloat16_argument, _calls((2, 3), (4, 2), dtype=torch.bfloat16)),
     Program(
         "memory_of_wide_type",

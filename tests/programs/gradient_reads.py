@@ -84,7 +84,6 @@ def takes_gradient_away(held: torch.Tensor, x: Any) -> Any:
     return gradient
 
 
-_LEFT = dict.fromkeys(("torch", ELSEWHERE), "leaves gradients on")
 PROGRAMS = [
     *(Program(f.__name__, lambda f=f: f, _ARRAYS) for f in (asks_leaf, asks_history)),
     Program(
@@ -96,5 +95,10 @@ PROGRAMS = [
     Program("freezable", Freezable, _ROWS, changes={1: lambda model: model.first.requires_grad_(False)}, variants=2),
     Program("asks_held", _holding(asks_held), _ROWS, changes={1: _give(torch.ones(3)), 2: _give(torch.ones(3) * 2)}),
     Program("takes_gradient_away", _holding(takes_gradient_away), _ROWS),
-    Program("leaves_gradient", _holding(lambda held, x: (x * held).sum().backward()), _ROWS, _LEFT),
+    Program(
+        "leaves_gradient_on_argument",
+        lambda: lambda x: x.sum().backward(),
+        _ARRAYS[1:2],
+        dict.fromkeys(("torch", ELSEWHERE), "leaves gradients on"),
+    ),
 ]

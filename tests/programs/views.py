@@ -143,11 +143,10 @@ def numbers(*shape: int) -> Callable[[], tuple[Any, ...]]:
 
 _SHAPES = (numbers(3, 4), numbers(3, 4), numbers(5, 4))
 _COMPLEX = {ELSEWHERE: "complex numbers"}
-_FOREACH = {ELSEWHERE: "_foreach_add_"}
 
 
-def _errors(view: str, write: str, later: bool) -> dict[str, str]:
-    return _FOREACH if write == "foreach" else _COMPLEX if view in ("real", "as_real") and not later else {}
+def _errors(view: str, later: bool) -> dict[str, str]:
+    return _COMPLEX if view in ("real", "as_real") and not later else {}
 
 
 PROGRAMS = [
@@ -155,7 +154,7 @@ PROGRAMS = [
         f"{pattern.__name__.strip('_')}_{view}_{write}",
         lambda p=pattern, v=view, w=write: p(VIEWS[v], WRITES[w]),
         _SHAPES,
-        _errors(view, write, pattern is _later),
+        _errors(view, pattern is _later),
     )
     for view in VIEWS
     for write, pattern in (("add_", _through), ("masked_fill_", _argument), ("copy_", _later), ("set", _argument))
@@ -164,7 +163,7 @@ PROGRAMS = [
         f"{pattern.__name__.strip('_')}_{view}_{write}",
         lambda p=pattern, v=view, w=write: p(VIEWS[v], WRITES[w]),
         _SHAPES,
-        _errors(view, write, pattern is _later),
+        _errors(view, pattern is _later),
     )
     for write in WRITES
     for view, pattern in (("slice", _through), ("transpose", _argument), ("diagonal", _through), ("view", _later), ("split", _argument))

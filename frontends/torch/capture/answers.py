@@ -19,6 +19,7 @@ from ..memory import reshaping, strides
 from ..numbers.numbers import read_numbers, refuse_random
 from ..numbers.sizes import expression_of, own, plain, symbolic
 from .control_flow import OPERATORS
+from .foreach import NAMES, foreach
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -222,4 +223,5 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **dict.fromkeys(reads.QUESTIONS, _question),
     **dict.fromkeys(reads.FOREIGN, _foreign),
     **OPERATORS,
+    **dict.fromkeys(NAMES, foreach),
 }

@@ -22,7 +22,6 @@ from ....ops.registry import ArraySpec
 from ....passes.aliases import Aliases
 from ....sizes import Size, Symbol
 from ....tracing import Locator, Recorder, refuse_escapes
-from ....tracing.overlap import fact_of
 from ....tracing.updates import Containers
 from ....trees import Tree, flatten, iterate_structure, map_structure
 from ..basics import kinds, reads
@@ -307,7 +306,7 @@ class Capture(TorchFunctionMode):
 
     def note_fact(self, fact: str) -> None:
         """As :meth:`depends_on`, of all inputs."""
-        facts = [fact_of(given, fact) for given in self.input_tensors]
+        facts = [self.gradients.fact(given, fact) for given in self.input_tensors]
         self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
 
     def _add_node(

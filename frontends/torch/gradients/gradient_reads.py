@@ -28,6 +28,8 @@ def answer(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """The answer of the moment. ``TracingError`` where it is the gradient that an argument came with, which is no argument of the graph."""
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)
+    if key in ("grad", "_grad") and capture.gradients.is_input(tensor):
+        return seen
     if is_captured(capture, tensor):
         capture.gradients.asked(tensor, key)
         return seen
@@ -40,8 +42,8 @@ def answer(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return seen
 
 
-def fact_of_captured(tensor: torch.Tensor, held: Any, key: str) -> Fact:
-    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, of now."""
+def fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> Fact:
+    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, that was ``found``."""
     name = key.strip("_")
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
-    return Fact(f"{place}.{name} is {{}}", (*objects, getattr(tensor, name)), f"{name} of a captured tensor")
+    return Fact(f"{place}.{name} is {{}}", (*objects, found), f"{name} of a captured tensor")

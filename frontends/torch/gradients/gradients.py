@@ -1,12 +1,18 @@
-"""Gradients that a recorded function leaves on the parameters or on its arguments: put back, and refused."""
+"""Gradients that a recorded function finds and leaves: on weights they are state, on its arguments they are put back, and refused."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 import torch
 
 from ....errors import TracingError
 from ....ir.graph import Origin
 from ....tracing.conjunction import Fact
+from ....tracing.overlap import fact_of
+from ....tracing.places import Place
+from ....tracing.world import Held
 from ..state.parameters import Weights
 from .gradient_reads import fact_of_captured
 
@@ -19,6 +25,22 @@ class Gradients:
         self._before = {id(tensor): (tensor, tensor.grad) for tensor in weights.trained()}
         self.last: Origin | None = None  # where a backward pass was begun
         self._asked: dict[tuple[int, str], Fact] = {}
+        self._followed: set[int] = set()  # tensors whose gradients are looked after as state,
+        self._placed: set[int] = set()  # and those of them whose gradients are inputs
+
+    def follow(self, gradients: Iterable[Held], places: Iterable[Place]) -> None:
+        """What holds ``gradients`` that may become state, and the ``places`` that are known to be."""
+        self._followed = {id(held.item) for held in gradients}
+        self._placed = {id(place.held.item) for place in places} & self._followed
+
+    def is_input(self, tensor: torch.Tensor) -> bool:
+        """Whether the gradient of a tensor is an input of the graph."""
+        return id(tensor) in self._placed
+
+    def fact(self, given: Any, fact: str) -> Any:
+        """A fact of an input, as the function has found it: its gradient may be another one by now."""
+        before = self._before.get(id(given))
+        return before[1] is not None if fact == "has_grad" and before is not None else fact_of(given, fact)
 
     def add(self, tensor: torch.Tensor) -> None:
         """A tensor from outside, before anything can have been done with it."""
@@ -31,7 +53,8 @@ class Gradients:
         name = self._weights.name_of(tensor)
         held = None if name is None else self._weights.holder_of(name)
         with torch._C.DisableTorchFunction():
-            self._asked.setdefault((id(tensor), key), fact_of_captured(tensor, held, key))
+            found = self._before.get(id(tensor), (tensor, tensor.grad))[1] if key.strip("_") == "grad" else getattr(tensor, key)
+            self._asked.setdefault((id(tensor), key), fact_of_captured(tensor, held, key, found))
 
     def facts(self) -> list[Fact]:
         """What was asked of captured tensors is answered as it was."""
@@ -44,14 +67,14 @@ class Gradients:
     def restore(self) -> None:
         """Puts all back."""
         for tensor, before in self._before.values():
-            if _grad(tensor) is not before:
+            if id(tensor) not in self._followed and _grad(tensor) is not before:
                 tensor.grad = before
 
     def check(self, name: str) -> None:
         """``TracingError`` where one has changed: the graph would not do the same at its calls."""
-        if any(_grad(tensor) is not before for tensor, before in self._before.values()):
+        if any(_grad(tensor) is not before for tensor, before in self._before.values() if id(tensor) not in self._followed):
             raise TracingError(
-                f"{self.last or name} leaves gradients on parameters or arguments (by backward), which a graph cannot do; "
+                f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds (by backward), which a graph cannot do; "
                 "compute them with torch.autograd.grad and return them"
             )
 

@@ -22,7 +22,7 @@ Read = Callable[[torch.Tensor, str], None]
 
 class AttributeReads:
     """Inside of the block, notes which attributes of arguments and captured tensors are read: those that the arguments have in their ``__dict__``, and
-    those that a tensor turns out not to have. What torch's own code asks does not count.
+    those that a tensor turns out not to have. What code of torch, numpy or the recording asks does not count.
 
     What an argument has, or has not, becomes a note of the graph; that a captured tensor has none, one of the ``facts``. ``TracingError`` where
     an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
@@ -45,12 +45,14 @@ class AttributeReads:
         for name in self._put:
             with suppress(AttributeError):
                 delattr(torch.Tensor, name)
+        self._put.clear()  # whose functions refer to this object: arrays are to go with their last user, and wait for no collector
         changed = False
         for tensor, held in self._before:
             if vars(tensor) != held:
                 vars(tensor).clear()
                 vars(tensor).update(held)
                 changed = True
+        self._before.clear()
         if changed and kind is None:
             raise TracingError(
                 f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return what they hold"
@@ -58,7 +60,7 @@ class AttributeReads:
 
     def _missed(self) -> Callable[[torch.Tensor, str], Any]:
         def missed(tensor: torch.Tensor, name: str) -> Any:
-            if not name.startswith("__") and not _asks_for_torch():
+            if not name.startswith("__") and not _asks_for_itself():
                 self._read(tensor, name)
             raise AttributeError(f"{type(tensor).__name__!r} object has no attribute {name!r}")
 
@@ -79,9 +81,12 @@ class AttributeReads:
             self.facts.append(Fact("{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"))
 
 
-def _asks_for_torch() -> bool:
-    """Whether the code that asks for an attribute is torch's own."""
-    return str(sys._getframe(2).f_globals.get("__name__")).partition(".")[0] == "torch"
+_CLOSED = frozenset({"torch", "numpy", __name__.partition(".")[0]})  # packages that ask for reasons of their own
+
+
+def _asks_for_itself() -> bool:
+    """Whether the code that asks for an attribute is that of a framework, or of the recording."""
+    return str(sys._getframe(2).f_globals.get("__name__")).partition(".")[0] in _CLOSED
 
 
 class _Attribute:
@@ -91,7 +96,7 @@ class _Attribute:
         self._name, self._read = name, read
 
     def __get__(self, tensor: torch.Tensor | None, owner: type) -> Any:
-        if tensor is not None and not _asks_for_torch():
+        if tensor is not None and not _asks_for_itself():
             self._read(tensor, self._name)
         if tensor is None or self._name not in vars(tensor):
             raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")

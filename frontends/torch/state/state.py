@@ -29,6 +29,7 @@ from ..basics.tensors import storage
 from ..memory.memory import is_shared
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
 from ..numbers.typed import DTYPES, typed
+from .gradient_places import GRADIENT, gradients_in
 from .parameters import Weights
 
 # Of a module: what holds no state of the forward pass, or what other means look after.
@@ -52,6 +53,8 @@ class State:
         self.world = World(
             (*modules, *((type(item).__name__, item) for item in stateful), *objects, *code), _BOOKKEEPING, (*weights.modules(), *stateful)
         )
+        self.gradients = gradients_in(self.world, weights)
+        self.world.held += self.gradients
         self.weights, self.places, self._numbers = weights, tuple(places), numbers
         self._trees: tuple[Tree, ...] = ()
         self.values: tuple[Any, ...] = ()
@@ -91,7 +94,7 @@ class State:
                 continue
             place = _place_of(change)
             self._refuse_shared(capture, change)
-            if place.identity in known or containers.holds(change.held.item):
+            if place.identity in known or is_given(change.held, containers):
                 continue
             if self._is_buffer(capture, change):
                 name = self.weights.name_of(change.before) or ""
@@ -99,7 +102,7 @@ class State:
             else:
                 found.setdefault(place.identity, place)
         for place in self._written(capture):
-            if place.identity not in known and not containers.holds(place.held.item):
+            if place.identity not in known and not is_given(place.held, containers):
                 found.setdefault(place.identity, place)
         self._note_replaced(capture, containers)
         return list(found.values())
@@ -170,6 +173,11 @@ class State:
     def restore(self) -> None:
         """Puts everything back."""
         self.world.restore()
+
+
+def is_given(held: Held, containers: Containers) -> bool:
+    """Whether a container stands in the arguments or in a place, so that what becomes of it is seen there. The gradient of a tensor there is not."""
+    return held.kind is not GRADIENT and containers.holds(held.item)
 
 
 def _parts(item: Any) -> Iterator[Any]:

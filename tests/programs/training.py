@@ -1,0 +1,174 @@
+"""Steps of training inside of a function: gradients that stay on weights, and what optimisers keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from .table import Program
+
+
+def _x(rows: int, shift: float = 0.0) -> Callable[[], tuple[Any, ...]]:
+    return lambda: ((torch.arange(rows * 3.0).reshape(rows, 3) * 5 % 13 - 6) / 4 + shift,)
+
+
+_CALLS = (_x(2), _x(2, 0.1), _x(4), _x(2, 0.2))
+Step = Callable[[nn.Module, torch.optim.Optimizer, torch.Tensor], None]
+
+
+class Trained:
+    """A model, an optimiser, and a step."""
+
+    def __init__(self, model: nn.Module, optimiser: Callable[..., torch.optim.Optimizer], step: Step, **options: Any) -> None:
+        self._model, self._step = model, step
+        self._optimiser = optimiser(model.parameters(), **options)
+
+    def __call__(self, x: Any) -> Any:
+        loss = (self._model(x) ** 2).mean()
+        self._step(self._model, self._optimiser, loss)
+        return loss.detach()
+
+    @property
+    def weights(self) -> list[nn.Parameter]:
+        return list(self._model.parameters())
+
+
+def _reads(trained: Any) -> Any:
+    """A function that calls it, and gives what its weights and gradients are afterwards."""
+
+    def function(x: Any) -> Any:
+        loss = trained(x)
+        return loss, [weight.detach().clone() for weight in trained.weights], [_copy(weight.grad) for weight in trained.weights]
+
+    function.weights = trained.weights
+    return function
+
+
+def _copy(gradient: Any) -> Any:
+    return gradient if gradient is None else gradient.clone()
+
+
+# ---------------------------------------------------------------------------------------------- steps
+def zeroed_before(model: Any, optimiser: Any, loss: Any) -> None:
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
+
+
+def zeroed_after(model: Any, optimiser: Any, loss: Any) -> None:
+    loss.backward()
+    optimiser.step()
+    optimiser.zero_grad()
+
+
+def filled_with_zeros(model: Any, optimiser: Any, loss: Any) -> None:
+    optimiser.zero_grad(set_to_none=False)
+    loss.backward()
+    optimiser.step()
+
+
+def accumulated(model: Any, optimiser: Any, loss: Any) -> None:
+    loss.backward()
+    optimiser.step()
+
+
+def clipped(model: Any, optimiser: Any, loss: Any) -> None:
+    optimiser.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+    nn.utils.clip_grad_value_(model.parameters(), 0.3)
+    optimiser.step()
+
+
+def assigned(model: Any, optimiser: Any, loss: Any) -> None:
+    weights = list(model.parameters())
+    for weight, gradient in zip(weights, torch.autograd.grad(loss, weights)):
+        weight.grad = gradient * 2
+    optimiser.step()
+
+
+_STEPS = (zeroed_before, zeroed_after, filled_with_zeros, accumulated, clipped, assigned)
+
+
+def _linear() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Linear(3, 2)
+
+
+def _deep() -> nn.Module:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))
+    model[0].bias.requires_grad_(False)
+    return model
+
+
+_OPTIMISERS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "momentum": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}),
+    "foreach": (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "foreach": True}),
+    "adam": (torch.optim.Adam, {"lr": 0.02, "eps": 0.1}),  # gradients that are rounding are not made as large as others
+    "rms": (torch.optim.RMSprop, {"lr": 0.01, "centered": True, "eps": 0.1}),
+}
+
+
+def _drops(function: Any) -> None:
+    for weight in function.weights:
+        weight.grad = None
+
+
+def _halves(function: Any) -> None:
+    for weight in function.weights:
+        weight.grad.mul_(0.5)
+
+
+_TRAINS = [(f"sgd_{step.__name__}", _linear, torch.optim.SGD, step, {"lr": 0.1}) for step in _STEPS]
+_TRAINS += [(name, _deep, optimiser, zeroed_before, options) for name, (optimiser, options) in _OPTIMISERS.items()]
+PROGRAMS = [
+    Program(
+        name,
+        lambda model=model, optimiser=optimiser, step=step, options=options: _reads(Trained(model(), optimiser, step, **options)),
+        _CALLS,
+    )
+    for name, model, optimiser, step, options in _TRAINS
+]
+PROGRAMS.append(
+    Program(
+        "gradients_of_the_user",
+        lambda: _reads(Trained(_linear(), torch.optim.SGD, accumulated, lr=0.1)),
+        _CALLS,
+        changes={1: _halves, 2: _drops, 3: _halves},
+    )
+)
+
+
+# ---------------------------------------------------------------------------------------------- elsewhere than in optimisers
+class Layer(nn.Module):
+    """A module that goes backward by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(3, 2)
+
+    def forward(self, x: Any) -> Any:
+        loss = functional.cross_entropy(self.linear(x), torch.zeros(x.shape[0], dtype=torch.long))
+        loss.backward()
+        return loss.detach(), self.linear.weight.grad * 2
+
+
+def _alone() -> Any:
+    weight = torch.ones(3, requires_grad=True)
+
+    def function(x: Any) -> Any:
+        (x * weight).sum().backward()
+        with torch.no_grad():
+            weight.sub_(weight.grad, alpha=0.1)
+        return weight.detach() * 1, weight.grad * 1
+
+    return function
+
+
+PROGRAMS += [Program("backward_in_forward", Layer, _CALLS), Program("weight_alone", _alone, _CALLS)]
