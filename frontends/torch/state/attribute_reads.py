@@ -48,10 +48,9 @@ class AttributeReads:
         self._put.clear()  # whose functions refer to this object: arrays are to go with their last user, and wait for no collector
         changed = False
         for tensor, held in self._before:
-            if vars(tensor) != held:
-                vars(tensor).clear()
-                vars(tensor).update(held)
-                changed = True
+            changed = changed or _identities(vars(tensor)) != _identities(held)
+            vars(tensor).clear()
+            vars(tensor).update(held)
         self._before.clear()
         if changed and kind is None:
             raise TracingError(
@@ -82,6 +81,11 @@ class AttributeReads:
 
 
 _CLOSED = frozenset({"torch", "numpy", __name__.partition(".")[0]})  # packages that ask for reasons of their own
+
+
+def _identities(held: dict[str, Any]) -> dict[str, int]:
+    """What stands under the names of the user's; marks for ``torch.compile`` (``_dynamo_static_input_type``) are no part of a graph."""
+    return {name: id(item) for name, item in held.items() if not name.startswith("_dynamo_")}
 
 
 def _asks_for_itself() -> bool:
