@@ -172,3 +172,31 @@ def _alone() -> Any:
 
 
 PROGRAMS += [Program("backward_in_forward", Layer, _CALLS), Program("weight_alone", _alone, _CALLS)]
+
+
+# ---------------------------------------------------------------------------------------------- convolutions
+def _convolution(cls: type[nn.Module], *sizes: int, **options: Any) -> Callable[[], Any]:
+    """Gives the gradients of a convolution: of its input, its weight and its bias."""
+
+    def make() -> Any:
+        torch.manual_seed(0)
+        layer = cls(*sizes, **options)
+
+        def function(x: Any) -> Any:
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad((layer(x) ** 2).sum(), [x, *layer.parameters()])
+
+        return function
+
+    return make
+
+
+def _images(*shapes: tuple[int, ...]) -> tuple[Callable[[], tuple[Any, ...]], ...]:
+    return tuple(lambda shape=shape: ((torch.arange(torch.Size(shape).numel()) * 5 % 13 / 6 - 1).reshape(shape),) for shape in shapes)
+
+
+PROGRAMS += [
+    Program("convolution_strided", _convolution(nn.Conv2d, 2, 4, 3, stride=2, padding=1), _images((2, 2, 5, 6), (1, 2, 6, 6))),
+    Program("convolution_in_groups", _convolution(nn.Conv2d, 4, 6, 3, groups=2, stride=(2, 1)), _images((2, 4, 6, 6), (3, 4, 8, 6))),
+    Program("convolution_dilated", _convolution(nn.Conv1d, 3, 3, 2, dilation=3, groups=3, bias=False), _images((2, 3, 9), (3, 3, 8))),
+]

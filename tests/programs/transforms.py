@@ -499,10 +499,7 @@ _MODULES = [
         "GradientOfParameter": GradientOfParameter, "BackwardIntoParameter": BackwardIntoParameter,
     }.items()
 ]  # fmt: skip
-_LEFT = dict.fromkeys(("torch", ELSEWHERE), "leaves gradients on parameters")
 _ERRORS = {
-    "Optimises": _LEFT,
-    "BackwardIntoParameter": _LEFT,
     "linearize": dict.fromkeys(("torch", ELSEWHERE), "takes? functions"),
     "custom_numpy": dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor"),
     "library_operation": {ELSEWHERE: "translated"},

@@ -3,6 +3,7 @@
 from . import activations as activations
 from . import attention as attention
 from . import convolution as convolution
+from . import convolution_gradients as convolution_gradients
 from . import dropout as dropout
 from . import embedding as embedding
 from . import linear as linear
