@@ -41,6 +41,7 @@ _ATTENTION = [
     Sample(_attend, (array(2, 6, 4, 8), array(2, 2, 5, 8), array(2, 2, 5, 8), bools(2, 1, 4, 5)), {"enable_gqa": True}),
     Sample(_attend, (array(2, 6, 4, 8), array(2, 2, 5, 8), array(2, 2, 5, 8), array(2, 6, 4, 5)), {"enable_gqa": True}),
     Sample(_attend, (array(2, 6, 4, 8), array(2, 2, 5, 8), array(2, 2, 5, 8), bools(4, 5)), {"enable_gqa": True}),
+    Sample(_attend, (array(2, 6, 4, 8), array(2, 2, 5, 8), array(2, 3, 5, 8), bools(4, 5)), {"enable_gqa": True}),
     Sample(_attend, (array(2, 3, 4, 8), array(2, 3, 5, 8), array(2, 3, 5, 6)), name="sdpa-other-width"),
     Sample(_attend, tuple(array(2, 3, 4, 8, dtype="bfloat16") for _ in range(3))),
     Sample(_attend, (array(1, 1, 0, 8), array(1, 1, 3, 8), array(1, 1, 3, 8)), name="sdpa-no-queries"),

@@ -23,11 +23,12 @@ def scaled_dot_product_attention(
     """torch.nn.functional.scaled_dot_product_attention."""
     mask = attn_mask if attn_mask is None or attn_mask.dtype == "bool" else b.cast(attn_mask, query.dtype)
     causal = bool(is_causal)
+    if enable_gqa and (dropout_p or key.shape[-3] != value.shape[-3]):  # the canonical operation knows one number of groups
+        key, value = (_head_for_each(b, x, query.shape[-3]) for x in (key, value))
+        enable_gqa = False
     if not dropout_p:
         inputs = optional(query, key, value, mask)
         return b.scaled_dot_product_attention(*inputs, is_causal=causal, scale=scale, enable_gqa=enable_gqa)
-    if enable_gqa:
-        key, value = (_head_for_each(b, x, query.shape[-3]) for x in (key, value))
     random_key = b.next_key()
     return b.scaled_dot_product_attention(query, key, value, mask, random_key, is_causal=causal, scale=scale, dropout_rate=float(dropout_p))
 
