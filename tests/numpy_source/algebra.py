@@ -22,6 +22,8 @@ SAMPLES: list[Sample] = [
     sample("cross", np.cross, f(4, 3), f(4, 3), grows=False),
     sample("einsum", lambda x, y: (np.einsum("ij,jk->ik", x, y), np.einsum("ij,jk", x, y), np.einsum("ij->j", x)), f(3, 4), f(4, 2)),
     sample("einsum with dots", lambda x: np.einsum("...i,...i->...", x, x), f(2, 3, 4)),
+    sample("einsum with lists", lambda x, y: (np.einsum(x, [0, 1], y, [1, 2]), np.einsum(x, [..., 0], [0, ...])), f(3, 4), f(4, 2)),
+    sample("matvec", lambda x, y: (np.matvec(x, y), np.vecmat(y, x.mT), np.vecmat(1j * y, x.mT)), f(2, 3, 4), f(4)),
     sample("vecdot", np.vecdot, f(3, 4), f(4)),
     sample("multi_dot", lambda x, y: np.linalg.multi_dot([x, y, x]), d(3, 4), d(4, 3)),
     sample("matrix_power", lambda x: (np.linalg.matrix_power(x, 3), np.linalg.matrix_power(x, -1)), S),

@@ -86,6 +86,7 @@ SAMPLES: list[Sample] = [
     sample("subtract.outer", np.subtract.outer, f(3), f(4)),
     sample("add.at", lambda x, k: _after(x, lambda z: np.add.at(z, k, 1.0)), f(3, 2), i(8, low=0, high=3)),
     sample("maximum.at", lambda x, k, v: _after(x, lambda z: np.maximum.at(z, k, v)), f(5), i(8, low=0, high=5), f(8)),
+    sample("bitwise_count", lambda x, y: (np.bitwise_count(x), np.bitwise_count(y)), i(3, 4), i(8, low=0, high=255, dtype="uint8")),
     sample("clip", lambda x: np.clip(x, -0.5, 0.5), X),
     sample("clip method", lambda x: x.clip(0), X),
     sample("clip by arrays", lambda x, y: np.clip(x, -abs(y), abs(y)), X, Y),

@@ -112,6 +112,8 @@ SAMPLES: list[Sample] = [
     sample("block", lambda x: np.block([[x, x * 2], [x * 3, x * 4]]), X),
     sample("append", lambda x: (np.append(x, 1.0), np.append(x, x, axis=0)), X),
     sample("delete", lambda x: (np.delete(x, 1, axis=0), np.delete(x, -1)), X),
+    sample("delete several", lambda x: (np.delete(x, [2, 0], axis=0), np.delete(x, (-1, -2), axis=1)), X),
+    sample("pad by statistics", lambda x: [np.pad(x, ((1, 2), (0, 1)), mode=mode) for mode in ("maximum", "minimum", "mean")], X),
     sample("insert", lambda x: (np.insert(x, 1, 5.0, axis=0), np.insert(x[0], 2, 5.0)), X),
     sample("split", lambda x: (np.split(x, 2, axis=1), np.split(x, [1], axis=0), np.hsplit(x, 2)), X),
     sample("array_split", lambda x: np.array_split(x, 3, axis=1), X, again=True),

@@ -7,6 +7,7 @@ from . import indexing as indexing
 from . import joining as joining
 from . import linear_algebra as linear_algebra
 from . import manipulation as manipulation
+from . import padding as padding
 from . import polynomials as polynomials
 from . import random as random
 from . import reductions as reductions

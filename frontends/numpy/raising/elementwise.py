@@ -10,8 +10,9 @@ import numpy as np
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
-from ....ops.dtypes import INTEGERS, is_bool, is_complex, is_floating, is_inexact
+from ....ops.dtypes import INTEGERS, UNSIGNED, is_bool, is_complex, is_floating, is_inexact
 from ....sizes import hint_of
+from ...bits import bits_of
 from .table import NumpyBuilder, dtype_name, rows, type_of
 
 # ufunc -> canonical operation on operands of the loop's types
@@ -176,6 +177,23 @@ def _vecdot(b: NumpyBuilder, x: Any, y: Any) -> Any:
     return b.vecdot(x, y, axis=-1)
 
 
+def _matvec(b: NumpyBuilder, x: Any, y: Any) -> Any:
+    found = b.matmul(x, b.reshape(y, shape=(*y.shape, 1)))
+    return b.reshape(found, shape=found.shape[:-1])
+
+
+def _vecmat(b: NumpyBuilder, x: Any, y: Any) -> Any:
+    row = b.conj(x) if is_complex(x.dtype) else x
+    found = b.matmul(b.reshape(row, shape=(*x.shape[:-1], 1, x.shape[-1])), y)
+    return b.reshape(found, shape=(*found.shape[:-2], found.shape[-1]))
+
+
+def _bitwise_count(b: NumpyBuilder, x: Any) -> Any:
+    """Of whole numbers below 0, numpy counts in the number without its sign."""
+    ones = bits_of(b, x if x.dtype in UNSIGNED else b.abs(x))
+    return b.sum(b.cast(ones, "uint8"), axis=(x.ndim,), dtype="uint8")
+
+
 _FORMULAS: dict[str, Callable[..., Any]] = {
     "divmod": _divmod,
     "modf": _modf,
@@ -184,6 +202,9 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "spacing": _spacing,
     "ldexp": _ldexp,
     "vecdot": _vecdot,
+    "matvec": _matvec,
+    "vecmat": _vecmat,
+    "bitwise_count": _bitwise_count,
     "degrees": _scaled(180 / math.pi),
     "rad2deg": _scaled(180 / math.pi),
     "radians": _scaled(math.pi / 180),

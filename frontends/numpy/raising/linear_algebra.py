@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -97,14 +98,24 @@ def along_of(axes: set[int]) -> int:
 
 @rows.row("einsum")
 def einsum(b: NumpyBuilder, *operands: Any, optimize: Any = False, dtype: Any = None, order: str = "K", casting: str = "safe") -> Any:
-    """numpy.einsum, with the sum as a text."""
+    """numpy.einsum, with the sum as a text or as lists of axes."""
     if not isinstance(operands[0], str):
-        raise UnsupportedOperation("einsum with lists of axes has no row; write the sum as a text")
+        operands = _from_lists(operands)
     equation, kind = operands[0].replace(" ", ""), b.recorded_dtype()
     inputs, _, result = equation.partition("->")
     if "->" not in equation:
         result = _implicit(inputs)
     return b.einsum(*(b.cast(b.array(item), kind) for item in operands[1:]), equation=f"{inputs}->{result}")
+
+
+def _from_lists(operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``x, [0, 1], y, [1, 2], [0, 2]`` as ``"AB,BC->AC", x, y``."""
+    count = len(operands) // 2
+    labels = ["".join("..." if axis is Ellipsis else string.ascii_letters[(axis + 26) % 52] for axis in axes) for axes in operands[1::2]]
+    result = (
+        "->" + "".join("..." if a is Ellipsis else string.ascii_letters[(a + 26) % 52] for a in operands[-1]) if len(operands) % 2 else ""
+    )
+    return ",".join(labels) + result, *operands[: 2 * count : 2]
 
 
 def _implicit(inputs: str) -> str:

@@ -224,56 +224,6 @@ def tile(b: NumpyBuilder, A: Any, reps: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- more elements
-_MODES = {"edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap": "circular"}
-
-
-@rows.row("pad")
-def pad(b: NumpyBuilder, array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0, reflect_type: str = "even") -> Any:
-    """numpy.pad."""
-    x = b.array(array)
-    widths = _pairs(pad_width, x.ndim)
-    if mode == "constant":
-        if isinstance(constant_values, (Value, list, tuple)):
-            raise UnsupportedOperation("pad with different or computed numbers has no row; concatenate arrays of them")
-        return b.pad(x, padding=widths, value=b.operand(constant_values, x.dtype))
-    if mode not in _MODES or reflect_type != "even":
-        raise UnsupportedOperation(f"pad with mode={mode!r} has no row")
-    for axis, (before, after) in enumerate(widths):
-        x = _mirrored(b, x, axis, before, after, mode)
-    return x
-
-
-def _pairs(width: Any, rank: int) -> tuple[tuple[Any, Any], ...]:
-    if not isinstance(width, (tuple, list)):
-        return ((width, width),) * rank
-    if not any(isinstance(item, (tuple, list)) for item in width):
-        return (tuple(width) if len(width) == 2 else (width[0],) * 2,) * rank
-    pairs = tuple(tuple(item) if len(item) == 2 else (item[0],) * 2 for item in width)
-    return pairs * rank if len(pairs) == 1 else pairs
-
-
-def _mirrored(b: NumpyBuilder, x: Value, axis: int, before: Any, after: Any, mode: str) -> Value:
-    """One axis padded by taking elements at positions that fold back into it."""
-    if before == 0 and after == 0:
-        return x
-    size = x.shape[axis]
-    places = b.arange(start=0 - before, stop=size + after, step=1, dtype="int64")
-    if mode == "edge":
-        places = b.clip(places, 0, b.array(size - 1, "int64"))
-    elif mode == "wrap":
-        places = b.remainder(places, b.array(size, "int64"))
-    else:
-        period = 2 * size if mode == "symmetric" else apply("max", 2 * size - 2, 1)
-        folded = b.remainder(places, b.array(period, "int64"))
-        last = 2 * size - 1 if mode == "symmetric" else 2 * size - 2
-        places = (
-            b.minimum(folded, b.subtract(b.array(last, "int64"), folded))
-            if hint_of(size) > 1 or mode == "symmetric"
-            else b.multiply(folded, 0)
-        )
-    return b.take(x, places, axis=axis)
-
-
 @rows.row("append")
 def append(b: NumpyBuilder, arr: Any, values: Any, axis: Any = None) -> Any:
     """numpy.append."""
@@ -285,15 +235,17 @@ def append(b: NumpyBuilder, arr: Any, values: Any, axis: Any = None) -> Any:
 
 @rows.row("delete")
 def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
-    """numpy.delete of one element or slice."""
-    if not isinstance(obj, (int, Size)):
-        raise UnsupportedOperation("delete of several elements has no row; use a mask")
+    """numpy.delete of one element, or of several that are all counted from the same end."""
+    gone = sorted(set(obj)) if isinstance(obj, (list, tuple)) and all(isinstance(item, int) for item in obj) else [obj]
+    if not all(isinstance(item, (int, Size)) for item in gone) or (hint_of(gone[0]) < 0) != (hint_of(gone[-1]) < 0):
+        raise UnsupportedOperation("delete of a slice, or of elements that are counted from both ends, has no row; use a mask")
     x = b.array(arr)
     if axis is None:
         x, axis = b.reshape(x, shape=(product(x.shape),)), 0
     place = axis_of(axis, x.ndim)
-    first = obj + x.shape[place] if hint_of(obj) < 0 else obj
-    return b.concat(cut(b, x, place, None, first), cut(b, x, place, first + 1, None), axis=place)
+    ends = [item + x.shape[place] if hint_of(item) < 0 else item for item in gone]
+    starts = [None, *(item + 1 for item in ends)]
+    return b.concat(*(cut(b, x, place, start, stop) for start, stop in zip(starts, (*ends, None))), axis=place)
 
 
 @rows.row("insert")

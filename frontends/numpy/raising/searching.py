@@ -155,6 +155,20 @@ def unique_values(b: NumpyBuilder, x: Any) -> Any:
     return unique(b, x)
 
 
+def _unique_parts(*parts: int) -> Any:
+    def row(b: NumpyBuilder, x: Any) -> Any:
+        """numpy.unique_all and its kin, sorted, which numpy leaves open; each NaN is an element of its own."""
+        found = b.unique_all(x, axis=None, hint=b.recorded[0].shape[0])
+        return tuple(found[part] for part in parts)
+
+    return row
+
+
+rows.row("unique_all")(_unique_parts(0, 1, 2, 3))
+rows.row("unique_inverse")(_unique_parts(0, 2))
+rows.row("unique_counts")(_unique_parts(0, 3))
+
+
 @rows.row("isin")
 def isin(b: NumpyBuilder, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
     """numpy.isin."""
@@ -186,3 +200,12 @@ def _kept(invert: bool) -> Any:
 
 rows.row("intersect1d")(_kept(invert=False))
 rows.row("setdiff1d")(_kept(invert=True))
+
+
+@rows.row("setxor1d")
+def setxor1d(b: NumpyBuilder, ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """numpy.setxor1d: what stands in one of them alone, in order."""
+    hint = b.recorded[0].shape[0]
+    once = [b.unique_values(_flat(b, x), hint=hint) for x in b.promote(ar1, ar2)]
+    values, _, _, counts = b.unique_all(b.concat(*once, axis=0), axis=None, hint=hint)
+    return b.boolean_mask(values, b.equal(counts, 1), hint=hint)

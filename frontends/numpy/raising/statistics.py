@@ -114,6 +114,30 @@ def histogram(b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, densit
     return b.cast(counted, b.recorded_dtype()), b.cast(edges, b.recorded_dtype(1))
 
 
+@rows.row("histogram2d")
+def histogram2d(b: NumpyBuilder, x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """numpy.histogram2d: a product of what says which bin each point is in, along each axis."""
+    if density:
+        raise UnsupportedOperation("density= of histogram2d has no row; divide by the areas and the sum")
+    alone = not isinstance(bins, (list, tuple)) or len(bins) not in (1, 2)
+    edges = [b.cast(_edges(b, _ordered(b, points), *given), "float64") for points, *given in zip(
+        (x, y), (bins, bins) if alone else (bins * 2)[:2], (None, None) if range is None else range)]  # fmt: skip
+    across, along = (_memberships(b, b.cast(b.array(points), "float64"), line) for points, line in zip((x, y), edges))
+    if weights is not None:
+        across = b.multiply(across, b.reshape(b.cast(b.array(weights), "float64"), shape=(across.shape[0], 1)))
+    counted = b.tensordot(across, along, axes=((0,), (0,)))
+    return counted, *(b.cast(line, b.recorded_dtype(place)) for place, line in enumerate(edges, 1))
+
+
+def _memberships(b: NumpyBuilder, points: Value, edges: Value) -> Value:
+    """[points, bins]: 1.0 where a point lies in a bin; the last bin has its upper edge too."""
+    column = b.reshape(points, shape=(points.shape[0], 1))
+    low, high = cut(b, edges, 0, None, -1), cut(b, edges, 0, 1, None)
+    inside = b.logical_and(b.greater_equal(column, low), b.less(column, high))
+    last = b.equal(high, b.max(edges))
+    return b.cast(b.logical_or(inside, b.logical_and(last, b.equal(column, high))), "float64")
+
+
 # ---------------------------------------------------------------------------------------------- integrals and differences
 @rows.row("trapezoid", "trapz")
 def trapezoid(b: NumpyBuilder, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:

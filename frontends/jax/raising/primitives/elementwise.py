@@ -7,6 +7,7 @@ from typing import Any
 
 from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact
+from ....bits import bits_of
 from ..table import JaxBuilder, rows
 
 _UNARY = {
@@ -241,17 +242,11 @@ def known_number(x: Any) -> Any:
 @rows.row("population_count_p")
 def population_count(b: JaxBuilder, x: Any) -> Any:
     """How many bits are 1: each is taken to an axis of its own."""
-    return b.sum(_bits(b, x), axis=(x.ndim,), dtype=x.dtype)
+    return b.sum(bits_of(b, x), axis=(x.ndim,), dtype=x.dtype)
 
 
 @rows.row("clz_p")
 def leading_zeros(b: JaxBuilder, x: Any) -> Any:
     """How many bits before the first 1 are 0."""
-    zeros = b.subtract(b.array(1, x.dtype), b.flip(_bits(b, x), axis=(x.ndim,)))
+    zeros = b.subtract(b.array(1, x.dtype), b.flip(bits_of(b, x), axis=(x.ndim,)))
     return b.sum(b.cumulative_prod(zeros, axis=x.ndim, dtype=x.dtype), axis=(x.ndim,), dtype=x.dtype)
-
-
-def _bits(b: JaxBuilder, x: Any) -> Any:
-    """The bits of integers along a last axis, the lowest first."""
-    places = b.arange(start=0, stop=8 * ITEMSIZE[x.dtype], step=1, dtype=x.dtype)
-    return b.bitwise_and(b.bitwise_right_shift(b.reshape(x, shape=(*x.shape, 1)), places), b.array(1, x.dtype))
