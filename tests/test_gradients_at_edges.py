@@ -36,6 +36,7 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "ctc_loss-no-alignment": (lambda x: _aligned(x, True, (4, 4, 3)), _scores(4, 3, 5)),
     "cumprod": (lambda x: x.cumprod(1), torch.tensor([[2.0, 0.0, 3.0, 0.0, 4.0], [1.0, 5.0, 2.0, 0.0, 3.0], [2.0, 3.0, 4.0, 5.0, 6.0]])),
     "cumprod-of-one": (lambda x: x.cumprod(0), torch.tensor([0.0])),
+    "embedding-scaled-down": (lambda x: F.embedding(torch.tensor([[0, 2], [2, 1]]), x.clone(), max_norm=1.5) ** 2, _scores(4, 3)),
     "power-of-0": (lambda x: x**0 + x, torch.tensor([0.0, 2.0])),
 }
 

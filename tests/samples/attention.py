@@ -119,12 +119,31 @@ _LINEAR = [
     Sample(F.grouped_mm, (array(2, 4, 16), array(16, 8)), {"offs": torch.tensor([4, 8], dtype=torch.int32)}, name="grouped_mm-columns"),
 ]
 
+
+def renormalised(function: Any, indices: Any, weight: Any, **options: Any) -> Any:
+    """What the call gives, and the weight that it has scaled down."""
+    weight = weight.clone()
+    return function(indices, weight, **options), weight
+
+
 _EMBEDDING = [
     Sample(F.embedding, (ints(3, 4, low=0, high=10), array(10, 6)), other=(ints(5, 2, low=0, high=10), array(10, 6))),
     Sample(F.embedding, (ints(low=0, high=10), array(10, 6))),
     Sample(F.embedding, (ints(3, low=0, high=10, dtype="int32"), array(10, 6)), {"padding_idx": 0}),
     Sample(F.embedding, (ints(0, low=0, high=10), array(10, 6)), name="embedding-empty"),
     Sample(torch.embedding, (array(10, 6), ints(3, 4, low=0, high=10))),
+    *(
+        Sample(
+            renormalised,
+            (function, ints(3, 2, low=0, high=5), array(8, 6)),
+            options,
+            other=(function, ints(2, 4, low=2, high=5), array(5, 3)),
+        )
+        for function, options in (
+            (F.embedding, {"max_norm": 1.5}),
+            (F.embedding_bag, {"max_norm": 2.0, "norm_type": 1.0, "mode": "sum"}),
+        )
+    ),
     Sample(F.one_hot, (ints(3, 4, low=0, high=5), 5), other=(ints(2, 7, low=0, high=5), 5)),
     Sample(F.one_hot, (ints(low=0, high=5),), {"num_classes": 6}),
     *(

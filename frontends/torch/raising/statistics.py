@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..basics.reads import statistics_order
+from .nn.embedding import embedding_renorm
 from .nn.normalisation import batch_norm_statistics, instance_norm_statistics
 from .table import TorchBuilder
 
@@ -29,7 +30,20 @@ def _running(key: str, compute: Statistics) -> Written:
     return written
 
 
+def _renormalised(*order: str) -> Written:
+    """The weight of an embedding with ``max_norm``, in a call whose arguments have this order."""
+
+    def written(b: TorchBuilder, args: list[Any], kwargs: dict[str, Any]) -> dict[Any, Any]:
+        given = {"norm_type": 2.0, **dict(zip(order, args)), **kwargs}
+        new = embedding_renorm(b, given["weight"], given["input"], given["max_norm"], given["norm_type"])
+        return {1 if len(args) > 1 else "weight": new}
+
+    return written
+
+
 WRITTEN: dict[str, Written] = {
     key: _running(key, instance_norm_statistics if key == "instance_norm" else batch_norm_statistics)
     for key in ("batch_norm", "instance_norm", "native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update")
 }
+WRITTEN["embedding"] = _renormalised("input", "weight", "padding_idx", "max_norm", "norm_type")
+WRITTEN["embedding_bag"] = _renormalised("input", "weight", "offsets", "max_norm", "norm_type")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .....ir import Guard
+from .....sizes import product
+from ..distances import renorm
 from ..table import TorchBuilder, rows
 from .linear import optional
 
@@ -20,8 +22,8 @@ def functional_embedding(
     scale_grad_by_freq: bool = False,
     sparse: bool = False,
 ) -> Any:
-    """torch.nn.functional.embedding; ``max_norm`` writes to the weight, which no pure call can."""
-    _no_max_norm(max_norm)
+    """torch.nn.functional.embedding; with ``max_norm`` the rows that are taken are scaled down first, in the weight as well."""
+    weight = embedding_renorm(b, weight, input, max_norm, norm_type)
     return embedding(b, weight, input, -1 if padding_idx is None else padding_idx)
 
 
@@ -33,9 +35,16 @@ def embedding(
     return b.embedding(weight, indices)
 
 
-def _no_max_norm(max_norm: float | None) -> None:
-    if max_norm is not None:
-        raise NotImplementedError("embedding with max_norm renormalises its weight in place; renormalise before the call")
+@rows.row("embedding_renorm")
+def embedding_renorm(b: TorchBuilder, weight: Any, indices: Any, max_norm: float | None, norm_type: float = 2.0) -> Any:
+    """aten::embedding_renorm: rows that ``indices`` name, and whose norm is above ``max_norm``, scaled down to it; gradients pass as if they were not."""
+    if max_norm is None:
+        return weight
+    named = b.reshape(indices, shape=(product(indices.shape),))
+    is_named = b.scatter_nd(b.zeros(shape=(weight.shape[0],), dtype="bool"), True, named, axes=(0,), reduce=None, include_self=True)
+    change = b.subtract(renorm(b, weight, norm_type, 0, max_norm), weight)
+    is_named = b.reshape(is_named, shape=(weight.shape[0], *(1,) * (weight.ndim - 1)))
+    return b.add(weight, b.stop_gradient(b.where(is_named, change, b.array(0.0, weight.dtype))))
 
 
 @rows.row("one_hot")
@@ -63,7 +72,7 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Any:
     """torch.nn.functional.embedding_bag."""
-    _no_max_norm(max_norm)
+    weight = embedding_renorm(b, weight, input, max_norm, norm_type)
     if input.ndim == 2 and padding_idx is None:
         return _equal_bags(b, input, weight, mode, per_sample_weights)
     if input.ndim == 2:
