@@ -261,6 +261,7 @@ def _correlation() -> list[Sample]:
         Sample(torch.cov, (ints(3, 8),)),
         Sample(torch.cov, (x,), {"fweights": frequencies, "aweights": array(20, kind="positive")}),
         Sample(torch.cov, (array(3, 9, dtype="complex64"),)),
+        Sample(torch.cov, (array(3, 9),), {"aweights": array(9, kind="positive", dtype="float64")}, name="cov-wider-weights"),
         Sample(torch.corrcoef, (x,), other=(other,)),
         Sample(torch.corrcoef, (array(9),)),
         Sample(torch.corrcoef, (array(1, 9),), other=(array(1, 5),)),

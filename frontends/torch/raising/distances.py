@@ -118,8 +118,8 @@ def pairwise_distance(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: fl
 # ---------------------------------------------------------------------------------------------- correlation
 @rows.row("cov")
 def cov(b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
-    """torch.cov."""
-    return b.cov(b.floating(_variables(b, input)), fweights, aweights, correction=correction)
+    """torch.cov; weights of a wider type widen the result."""
+    return b.cov(b.cast(b.floating(_variables(b, input)), b.recorded[0].dtype), fweights, aweights, correction=correction)
 
 
 @rows.row("corrcoef")
