@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Protocol
 
 from ..ir.graph import Graph, Guard, Node, Value, values_in
@@ -98,6 +98,7 @@ class _Writer:
         self._name_held("parameters", graph.parameters)
         self._name_held("constants", {name: value for name, (value, _) in graph.constants.items()})
         self._read_input_sizes()
+        reads = len(self.lines)
         self._guards_on(graph.sources())
         for node in graph.nodes:
             self._node(node)
@@ -108,7 +109,7 @@ class _Writer:
         inputs = tuple(self.text[value] for value in graph.inputs)
         head = "".join(f"{line}\n" for line in self.dialect.decorators)
         head += f"def {self.function}({', '.join([*leading, *inputs])}):"
-        body = "\n".join(f"    {line}" if line else "" for line in self.lines)
+        body = "\n".join(f"    {line}" if line else "" for line in _needed(self.lines[:reads], self.lines[reads:]))
         source = self._module(header, f"{head}\n{body}\n", result)
         return Program(source, self.function, leading, inputs, {**self.globals, **result.globals}, checks)
 
@@ -251,6 +252,13 @@ class _Writer:
         return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
 
 
+def _needed(reads: list[str], lines: list[str]) -> list[str]:
+    """The lines, with those before them that read sizes which they use after all."""
+    used = set(_identifiers("\n".join(lines)))
+    kept = [line for line in reads if used.intersection(_identifiers(line.partition(" = ")[0]))]
+    return [*kept, *lines] if kept or lines[0] else lines[1:]
+
+
 def _quoted(name: str) -> str:
     """In double quotes, where that takes nothing but these."""
     plain = repr(name)
@@ -289,8 +297,17 @@ def _source_of(helper: FunctionType) -> str:
 
 @functools.cache
 def _used_by(helper: FunctionType) -> tuple[str, ...]:
-    """The names that the source of a helper uses, each once."""
-    return tuple(dict.fromkeys(_identifiers(_source_of(helper))))
+    """The names that the source of a helper uses, each once: not those of its own arguments and variables."""
+    codes = list(_codes_in(helper.__code__))
+    own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {name for code in codes for name in code.co_names}
+    return tuple(name for name in dict.fromkeys(_identifiers(_source_of(helper))) if name not in own)
+
+
+def _codes_in(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes_in(constant)
 
 
 def _symbols(graph: Graph) -> Iterable[Symbol]:

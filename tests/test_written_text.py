@@ -1,0 +1,60 @@
+"""What generated source leaves out: sizes and helpers that nothing uses, and writes that were made already."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import graph_compiler  # noqa: E402
+
+from .support.compare import assert_same  # noqa: E402
+
+
+class Normed(torch.nn.Module):
+    """Its first line belongs to a part; numpy's helper for it has arguments that are called as other helpers are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.norm = torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4)
+
+    def forward(self, x: Any) -> Any:
+        return torch.nn.functional.adaptive_avg_pool2d(self.norm(self.conv(x)), 1).flatten(1)
+
+
+def body(graph: Any) -> str:
+    text: str = graph.source.partition(f"def {graph.name}(")[2]
+    return text
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_sizes_and_helpers_that_nothing_uses_are_left_out(to: str) -> None:
+    pytest.importorskip(to)
+    model = Normed().eval()
+    graph = graph_compiler.compile(model, to=to, args=(torch.randn(2, 3, 8, 8),))
+    assert "_dim" not in body(graph) and "def variance(" not in graph.source and "def vector_norm(" not in graph.source
+    assert body(graph).splitlines()[1].strip() == "# conv"
+    x = torch.randn(3, 3, 6, 7)
+    assert_same(graph(x), model(x))
+
+
+@pytest.mark.parametrize(
+    ("to", "write", "count"),
+    [("jax", ".at[", 3), ("tensorflow", "updated(", 2), ("numpy", "with_items(", 3)],  # TensorFlow has another helper for indices
+)
+def test_what_was_written_in_place_is_not_written_again(to: str, write: str, count: int) -> None:
+    pytest.importorskip(to)
+
+    def function(x: Any, i: Any) -> Any:
+        out = x * 1
+        out[:, 1:] += 1
+        out[i] *= 2
+        out[:, 1:] += 1
+        return out
+
+    graph = graph_compiler.transpile(function, to=to, args=(torch.ones(3, 4), torch.tensor([0, 2])))
+    assert body(graph).count(write) == count
+    call = (torch.randn(5, 3), torch.tensor([3, 1, 1]))
+    assert_same(graph(*call), function(*call))
