@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
+import dis
+import importlib
+from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +13,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
+from graph_compiler.codegen import write  # noqa: E402
+from graph_compiler.ir.graph import Graph, Node, Origin  # noqa: E402
+from graph_compiler.trees import Branch  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
@@ -58,3 +65,30 @@ def test_what_was_written_in_place_is_not_written_again(to: str, write: str, cou
     assert body(graph).count(write) == count
     call = (torch.randn(5, 3), torch.tensor([3, 1, 1]))
     assert_same(graph(*call), function(*call))
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_each_helper_comes_with_all_that_it_needs(to: str) -> None:
+    pytest.importorskip(to)
+    dialect = importlib.import_module(f"graph_compiler.backends.{to}").dialect
+    names = [name for name, item in vars(dialect.prelude).items() if isinstance(item, FunctionType)]
+    assert len(names) > 20
+    for name in names:
+        graph = Graph("f", "canonical")
+        graph.output_tree = Branch(tuple, (), ())
+        graph.nodes = [Node("none", (), {}, Origin("f", 1, "", ""))]
+        own = {key: getattr(dialect, key) for key in dir(dialect) if not key.startswith("__")}
+        only = SimpleNamespace(**{**own, "expression": lambda node, spell, name=name: name})
+        text = write(graph, only, "One helper.").source  # type: ignore[arg-type]
+        space: dict[str, Any] = {}
+        exec(compile(text, name, "exec", dont_inherit=True), space)
+        space["f"]()
+        helpers = [item for item in space.values() if isinstance(item, FunctionType) and item.__globals__ is space]
+        used = set().union(*(globals_of(helper.__code__) for helper in helpers))
+        assert not {one for one in used if one not in space and not hasattr(builtins, one)}, name
+
+
+def globals_of(code: CodeType) -> set[str]:
+    """The global names that code reads, that inside of it included."""
+    inner = (globals_of(part) for part in code.co_consts if isinstance(part, CodeType))
+    return {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}.union(*inner)

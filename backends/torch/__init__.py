@@ -9,6 +9,7 @@ from .native import target as target
 name = "torch"
 imports = {
     "Any": "from typing import Any",
+    "Callable": "from collections.abc import Callable",
     "GradientRefused": "from graph_compiler.errors import GradientRefused",
     "F": "import torch.nn.functional as F",
     "torch": "import torch",
