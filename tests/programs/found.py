@@ -218,6 +218,22 @@ def conjugate_written_to(x: Any) -> Any:
     return x.real
 
 
+def windows_written_to(x: Any) -> Any:
+    """What is written to one element is written to those of other windows."""
+    windows = x.unfold(0, 2, 1)
+    windows.index_fill_(-1, torch.tensor([0]), 7.0)
+    return windows * 1, x * 1
+
+
+def windows_filled(x: Any) -> Any:
+    x[1:].unfold(0, 2, 1).zero_()
+    return x * 2
+
+
+def windows_as_out(x: Any) -> Any:
+    return torch.add(torch.arange(4.0).reshape(2, 2), 1, out=x.as_strided((2, 2), (1, 1))) * 1
+
+
 def copied_then_written(x: Any) -> Any:
     before = x.clone()
     x += 1
@@ -300,6 +316,9 @@ PROGRAMS = [
         (lambda: (torch.zeros(2, 3),), lambda: (torch.full((2, 3), 2.0),), lambda: (torch.tensor([[2.0], [0.0]]),)),
     ),
     Program("conjugate_written_to", lambda: conjugate_written_to, _calls((3, 3), (2, 2), dtype=torch.complex64)),
+    Program("windows_written_to", lambda: windows_written_to, _calls((4,), (5,)), {ELSEWHERE: "a view whose elements share memory"}),
+    Program("windows_filled", lambda: windows_filled, _calls((4,), (6,))),
+    Program("windows_as_out", lambda: windows_as_out, _calls((3, 2), (4, 2)), {ELSEWHERE: "share"}),
     Program("copied_then_written", lambda: copied_then_written, _TWO_AXES),
     Program("counted_before", CountedBefore, _TWO_AXES),
     Program("other_code_when_compiled", lambda: other_code_when_compiled, _TWO_AXES, variants=1),

@@ -1,4 +1,4 @@
-"""Calls that read part of the memory that they write, in place or as ``out=``: what torch computes there depends on the order in which it does either."""
+"""Calls that read part of the memory that they write, or write to it twice, in place or as ``out=``: what torch computes depends on its order there."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from .memory import has_memory
 if TYPE_CHECKING:
     from ..capture.capture import Capture
 
+_UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot matter
+
 
 def refuse_out(capture: Capture, out: Any, operands: list[torch.Tensor]) -> None:
     """``out=`` without elements, to which torch gives the shape of the result; and one that overlaps an operand, which torch reads while it writes."""
@@ -31,6 +33,7 @@ def refuse_out(capture: Capture, out: Any, operands: list[torch.Tensor]) -> None
                 f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the order in which "
                 "torch reads and writes; pass another array"
             )
+        _refuse_repeats(capture, tensor)
 
 
 def refuse_overlap(capture: Capture, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
@@ -38,13 +41,31 @@ def refuse_overlap(capture: Capture, key: str, args: tuple[Any, ...], operands: 
 
     torch refuses most such calls, but not where the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
     """
-    written = _written(capture, key, args) if is_in_place(key) else None
-    if written is None or not has_memory(written) or not any(_overlaps(written, other) for other in operands if other is not args[0]):
+    if not is_in_place(key):
         return
-    problem = (
-        f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result depends on the order in which torch reads and writes; "
-        "read a copy (clone)"
-    )
+    written = _written(capture, key, args)
+    if written is not None and has_memory(written) and any(_overlaps(written, other) for other in operands if other is not args[0]):
+        _refuse(
+            capture,
+            f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result depends on the order in which torch reads and "
+            "writes; read a copy (clone)",
+        )
+    if args and isinstance(args[0], torch.Tensor) and key not in _UNIFORM:
+        _refuse_repeats(capture, args[0])
+
+
+def _refuse_repeats(capture: Capture, written: torch.Tensor) -> None:
+    """``TracingError`` where elements of what is written to share memory (``unfold``, ``as_strided``): a write to one of them is one to others."""
+    if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
+        _refuse(
+            capture,
+            f"{capture.here()}: {capture.call} writes to a view whose elements share memory (unfold, expand, as_strided), so the result depends on the "
+            "order in which torch writes; write to the tensor that it is a view of, or to a copy (clone)",
+        )
+
+
+def _refuse(capture: Capture, problem: str) -> None:
+    """An error outside of torch, which replays its own calls; noted there, for the graph may be written for others later."""
     if not capture.for_torch:
         raise TracingError(problem)
     capture.recorder.graph.notes["source_only"] = problem
