@@ -186,11 +186,18 @@ def puts_attribute(x: Any) -> Any:
     return x * x.scale
 
 
+def marked(x: Any) -> Any:
+    """What caches of transformers tell torch's compiler."""
+    torch._dynamo.mark_static_address(x)
+    return x + 1
+
+
 _SCALES = (lambda: _with(scale=2.0), lambda: _with(scale=3.0), lambda: _with(scale=3))
 _MAYBE = (_with, lambda: _with(scale=3.0, tag=1), lambda: _with(tag=2))
 PROGRAMS += [
     Program("read_by_another", lambda: read_by_another, _SCALES, variants=3),
     *(Program(f.__name__, lambda f=f: f, _MAYBE) for f in (read_where_it_is, read_in_try, is_tagged)),
+    Program("marked", lambda: marked, (_with, lambda: _with(scale=3.0)), variants=1),
     Program("reads_nothing", lambda: lambda x: x * 2, _SCALES, variants=1),
     Program("reads_array", lambda: reads_array, (lambda: _with(mask=torch.ones(3)),), dict.fromkeys(EVERYWHERE, "which holds a Tensor")),
     Program("puts_attribute", lambda: puts_attribute, (_with,), dict.fromkeys(EVERYWHERE, "puts attributes on")),
