@@ -601,7 +601,7 @@ UNWRITABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("number out of range", lambda x: x.astype(np.uint8) < 300, "does not hold it"),
     ("eig", lambda x: np.linalg.eig(x[:3, :3] + x[:3, :3].T), "eigh"),
     ("order", lambda x: x.ravel(order="K"), "order='K'"),
-    ("several at once", lambda x: (np.resize(x, (2, 2)), np.packbits(x > 0)), r"2 call\(s\)(.|\n)*resize(.|\n)*packbits"),
+    ("several at once", lambda x: (np.resize(x, (2, 2)), np.packbits(x > 0)), r"2 calls(.|\n)*resize(.|\n)*packbits"),
 ]
 
 

@@ -395,7 +395,7 @@ def test_state_is_refused() -> None:
         held["calls"] += 1
         return x * held["calls"]
 
-    with pytest.raises(TracingError, match=r"an item of .*held.* changed: a function of JAX keeps no state"):
+    with pytest.raises(TracingError, match=r"an item of the variable held .* changed: a function of JAX keeps no state"):
         graph_compiler.compile(function, args=(X,), to="numpy")
 
 
