@@ -61,7 +61,7 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("options", "error", "words"), REFUSED, ids=lambda item: str(item)[:40])
+@pytest.mark.parametrize(("options", "error", "words"), REFUSED)
 def test_refused(options: dict[str, Any], error: type[GraphCompilerError], words: str) -> None:
     with pytest.raises(error, match=words):
         graph_compiler.compile(scaled, **options)
@@ -77,7 +77,6 @@ def test_refused(options: dict[str, Any], error: type[GraphCompilerError], words
         {"args": (X,), "static_argnums": (1,), "static_argnames": ()},
         {"function": all_scaled, "args": (X, X), "static_argnums": 5, "static_argnames": "n"},
     ],
-    ids=str,
 )
 def test_taken(options: dict[str, Any]) -> None:
     function: Callable[..., Any] = options.pop("function", scaled)
