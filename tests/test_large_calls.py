@@ -52,6 +52,12 @@ def test_another_call_is_made(name: str) -> None:
     torch.testing.assert_close(found, OTHER[name](), rtol=0, atol=0)
 
 
+def test_conjugates_in_the_same_memory_are_others() -> None:
+    x, w = torch.tensor([[1 + 2j]]), torch.ones(1, 1, dtype=torch.complex64)
+    with TakingOver(noted((torch.matmul, x, w), result=KNOWN)):
+        assert torch.matmul(x.conj(), w).item() == 1 - 2j
+
+
 def test_numbers_are_compared() -> None:
     image, kernel = torch.ones(1, 1, 4, 4), torch.ones(1, 1, 1, 1)
     with TakingOver(noted((F.conv2d, image, kernel, None, 2))):

@@ -23,6 +23,7 @@ FUNCTIONS = frozenset(
     | {torch.Tensor.matmul, torch.Tensor.__matmul__, torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.addmm}
 )
 _MOST_BYTES = 1 << 26  # that are kept for the second run; a run with more is made twice
+_FACTS = ("shape", "dtype", "layout", "device", "requires_grad")
 _ROUNDING = 16  # units in the last place of the largest element: another kernel, not other code
 
 
@@ -96,7 +97,11 @@ def _is_same(found: Any, known: Any) -> bool:
         return True
     if not isinstance(found, torch.Tensor) or not isinstance(known, torch.Tensor):
         return type(found) is type(known) and bool(found == known)
-    if found.shape != known.shape or found.dtype != known.dtype or found.requires_grad != known.requires_grad:
+    if (
+        any(getattr(found, fact) != getattr(known, fact) for fact in _FACTS)
+        or found.is_conj() != known.is_conj()
+        or found.is_neg() != known.is_neg()
+    ):
         return False
     if found.data_ptr() == known.data_ptr() and found.stride() == known.stride() or torch.equal(found, known):
         return True
