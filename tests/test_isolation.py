@@ -30,6 +30,7 @@ from graph_compiler.errors import NotSerialisable, TracingError  # noqa: E402
 from graph_compiler.tracing import active  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
+from .support.processes import holds_in_child  # noqa: E402
 
 TARGETS = ("torch", "jax")
 
@@ -391,20 +392,7 @@ def test_everything_goes_with_the_graph(to: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:")
 def test_graphs_work_after_a_fork() -> None:
     whole, lazy = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),)), graph_compiler.compile(lambda x: x * 2)
-    child = os.fork()
-    if child == 0:
-        try:
-            right = whole(torch.ones(2, 3)).shape == (2, 2) and lazy(torch.ones(2)).tolist() == [2, 2]
-            os._exit(0 if right else 1)
-        finally:
-            os._exit(2)
-    deadline = time.monotonic() + 60
-    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    if ended[0] == 0:
-        os.kill(child, 9)
-        os.waitpid(child, 0)
-    assert ended == (child, 0)
+    assert holds_in_child(lambda: whole(torch.ones(2, 3)).shape == (2, 2) and lazy(torch.ones(2)).tolist() == [2, 2])
 
 
 @pytest.mark.parametrize("copied", [pickle.dumps, copy.copy, copy.deepcopy])

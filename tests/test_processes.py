@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ jnp = pytest.importorskip("jax.numpy")
 import graph_compiler  # noqa: E402
 
 from .support.compare import to_numpy  # noqa: E402
+from .support.processes import holds_in_child  # noqa: E402
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -34,22 +34,14 @@ def test_a_fork_waits_for_the_recording_of_another_thread(name: str) -> None:
     recording.start()
     assert begun.wait(60)
     threading.Timer(0.2, go_on.set).start()
-    child = os.fork()
-    if child == 0:
-        try:
-            graph = graph_compiler.compile(lambda x: x * 3, source=name, args=(array(2),))
-            os._exit(0 if to_numpy(graph(array(4))).tolist() == [3] * 4 else 1)
-        finally:
-            os._exit(2)
-    go_on.set()
-    deadline = time.monotonic() + 60
-    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    if ended[0] == 0:
-        os.kill(child, 9)
-        os.waitpid(child, 0)
+
+    def records() -> bool:
+        graph = graph_compiler.compile(lambda x: x * 3, source=name, args=(array(2),))
+        return bool(to_numpy(graph(array(4))).tolist() == [3] * 4)
+
+    ended = holds_in_child(records, meanwhile=go_on.set)
     recording.join()
-    assert ended == (child, 0)
+    assert ended
 
 
 def test_two_frameworks_that_record_each_other_do_not_wait_for_ever() -> None:
