@@ -22,7 +22,7 @@ from graph_compiler.trees import iterate_structure, map_structure  # noqa: E402
 
 from .limits import TARGETS, unsupported_dtypes  # noqa: E402
 from .support.canonical import through_canonical  # noqa: E402
-from .support.compare import arrays, assert_no_further, assert_same, dtype_name  # noqa: E402
+from .support.compare import arrays, assert_no_further, assert_same, dtype_name, to_numpy  # noqa: E402
 from .support.contexts import wide_types  # noqa: E402
 from .support.samples import Array, Sample, made, quietly  # noqa: E402
 from .test_samples import SAMPLES  # noqa: E402
@@ -150,3 +150,17 @@ def test_all_types_are_tried() -> None:
     tried = {dtype for name in list(SLICE)[:60] for dtype, _, _ in itertools.islice(taken(name), 2)}
     assert tried == set(DTYPES)
     assert all(any(isinstance(item, Array) for item in iterate_structure(sample.args)) for sample in SLICE.values())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_steps_between_narrow_tensors_are_of_the_wide_type(target: str) -> None:
+    """Digits that float32 has not count here; the table of tolerances does not see them."""
+
+    def function(start: Any, end: Any) -> Any:
+        return torch.linspace(start, end, 7, dtype=torch.float64)
+
+    ends = torch.tensor(0.1), torch.tensor(0.7)
+    with in_full_width(target):
+        found = next(iter(arrays(through_canonical(function, target, ends)(*ends)).values()))
+        assert dtype_name(found) == "float64"
+        assert float(abs(to_numpy(found) - function(*ends).numpy()).max()) < 1e-14

@@ -147,7 +147,6 @@ SAMPLES: list[Sample] = [
     Sample(counted, (X,), other=(array(7, 3),)),
     Sample(spaced, (X,), other=(array(7, 3),)),
     Sample(filled, (X,), other=(OTHER,)),
-    Sample(torch.linspace, (array(), array(), 7), {"dtype": torch.float64}),
     Sample(triangles, (X,), other=(array(5, 4),)),
     Sample(listed, (X,), other=(OTHER,)),
     Sample(literals, ()),
