@@ -79,6 +79,8 @@ _MODEL: dict[str, Callable[[Any], Any]] = {
     "rate of dropout": lambda m: setattr(m.drop, "p", 1.0),
     "forward": lambda m: setattr(m.linear, "forward", lambda x: x * 100),
     "mode": lambda m: m.eval(),
+    "weight transposed": lambda m: setattr(m.linear.weight, "data", m.linear.weight.data.t()),
+    "weight negated": lambda m: setattr(m.linear.weight, "data", torch._neg_view(m.linear.weight.data)),
 }
 _WEIGHTS: dict[str, Callable[[Any], Any]] = {  # those of a graph for another framework are converted once
     "weight": lambda m: setattr(m.linear, "weight", nn.Parameter(torch.full((4, 4), 0.5))),

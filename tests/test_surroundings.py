@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
+from graph_compiler.frontends.torch.memory import words  # noqa: E402
 from graph_compiler.frontends.torch.state.versions import versions_of  # noqa: E402
 from graph_compiler.tracing.conjunction import Fact, conjunction  # noqa: E402
 from graph_compiler.tracing.versions import VersionsOf, counted, gathered, is_readable, tell, tells, told  # noqa: E402
@@ -97,10 +99,59 @@ def test_what_is_looked_at_stays_alive() -> None:
 
 
 def test_versions_that_tell_only_of_dicts_are_not_trusted() -> None:
-    def of_dicts(dicts: Any, objects: Any) -> Any:
+    def of_dicts(dicts: Any, objects: Any, words: Any = ()) -> Any:
         return told(lambda: [dict(one) for one in dicts])
 
     assert not tell(of_dicts)
+
+
+def _put(tensor: Any, data: Any) -> None:
+    tensor.data = data
+
+
+_TO_TENSORS: dict[str, Any] = {
+    "in place": lambda t: t.mul_(2),
+    "through a view": lambda t: t[1:].zero_(),
+    "through data": lambda t: t.data.zero_(),
+    "transposed": lambda t: t.t_(),
+    "other data": lambda t: _put(t, torch.full((3, 3), 5.0)),
+    "other strides": lambda t: _put(t, t.data.t()),
+    "pending sign": lambda t: _put(t, torch._neg_view(t.data)),
+    "other dtype": lambda t: _put(t, t.data.view(torch.int32)),
+    "other memory": lambda t: t.set_(torch.eye(3)),
+}
+
+
+@pytest.mark.parametrize("readable", [True, False], ids=["words", "calls"])
+@pytest.mark.parametrize("change", _TO_TENSORS)
+def test_changes_of_captured_tensors_are_seen(change: str, readable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where this torch has no words of memory to be read; before and after another change, as the words are held anew then."""
+    monkeypatch.setattr(words, "is_readable", words.is_readable and readable)
+    layer, table, x = torch.nn.Linear(3, 3), torch.arange(9.0).reshape(3, 3), torch.ones(3)
+
+    def function(x: Any) -> Any:
+        return layer(x) + table @ x.to(table.dtype)
+
+    graph = graph_compiler.compile(function, args=(x,), to="numpy")
+    with torch.no_grad():
+        layer.requires_grad_(False)
+        for tensor in (table, layer.weight):
+            assert np.allclose(graph(x), function(x), atol=1e-5)
+            tensor.requires_grad_(tensor.is_floating_point()).requires_grad_(False)
+            assert np.allclose(graph(x), function(x), atol=1e-5)
+            _TO_TENSORS[change](tensor)
+            if tensor is table or tensor.is_floating_point():
+                assert np.allclose(graph(x), function(x), atol=1e-5)
+
+
+def test_tensors_that_trade_places_are_seen() -> None:
+    table, x = torch.arange(3.0), torch.ones(3)
+    seen = words.words_of(table)
+    assert seen is None or seen.stand()
+    torch.utils.swap_tensors(table, torch.full((3,), 7.0))
+    assert seen is None or not seen.stand()
+    graph = graph_compiler.compile(lambda x: x + table, args=(x,))
+    assert torch.equal(graph(x), x + 7)
 
 
 _LOOKS = itertools.count()

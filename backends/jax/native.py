@@ -53,7 +53,7 @@ class JaxTarget:
         """A weight as a JAX array that shares its memory (DLPack) where dtype and device allow."""
         if isinstance(array, jax.Array) or not hasattr(array, "__dlpack__"):
             return self.convert(array)
-        plain = array.detach() if hasattr(array, "detach") else array
+        plain = array.detach().resolve_conj().resolve_neg() if hasattr(array, "detach") else array  # DLPack says nothing of a pending sign
         if jax_dtype(str(plain.dtype).rpartition(".")[2]) != str(plain.dtype).rpartition(".")[2]:
             return self.convert(plain)
         try:

@@ -44,7 +44,7 @@ class TensorFlowTarget:
         """A weight as a tensor that shares its memory (DLPack) where layout, place in memory and device allow."""
         if not hasattr(array, "data_ptr"):
             return self.convert(array)
-        plain = array.detach().contiguous()
+        plain = array.detach().resolve_conj().resolve_neg().contiguous()  # DLPack says nothing of a pending sign
         if plain.data_ptr() % _ALIGNED:
             return self.convert(plain)
         try:

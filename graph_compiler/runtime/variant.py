@@ -91,12 +91,13 @@ class Variant:
         self.is_random = "key" in self.graph.notes
         self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
-        if not (self.is_random or self._draws or self._changes or self._saves or self.state or self._returns_more or self._numbers):
+        if not (self.is_random or self._draws or self._changes or self._saves or self.state or self._numbers):
             self.attempt = self._plain_attempt()  # type: ignore[assignment,method-assign]
 
     def _plain_attempt(self) -> Callable[[tuple[Any, ...], Mapping[str, Any]], Any]:
         """:meth:`attempt` of a graph that only computes: without a look at what it has not, and few objects to fetch."""
         holds, match, function, leading, failed = self.holds, self.match, self.function, self._leading, self._failed
+        elements, check, expected = self.target.elements, self._check, [wanted for wanted, _ in self._expected]
 
         def attempt(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
             if not holds():
@@ -105,7 +106,15 @@ class Variant:
             if leaves is None:
                 return NO_FIT
             try:
-                return function(*leading(), *leaves)
+                outcome = function(*leading(), *leaves)
+                if not expected:
+                    return outcome
+                result, _, checks = outcome
+                for wanted, value in zip(expected, checks):
+                    if elements(value) is not wanted:
+                        check(checks)
+                        break
+                return result
             except Exception as problem:
                 return failed(problem)
 

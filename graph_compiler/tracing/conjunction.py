@@ -8,7 +8,7 @@ from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
 from ..errors import GuardFailed
-from .versions import VersionsOf
+from .versions import VersionsOf, Words
 
 _GONE = (KeyError, AttributeError, ValueError, GuardFailed)
 
@@ -16,8 +16,8 @@ _GONE = (KeyError, AttributeError, ValueError, GuardFailed)
 class Fact(NamedTuple):
     """An expression that is true, and the objects that stand in its braces; ``what`` it tells of, in words.
 
-    ``of`` is the dict whose entries are all that it depends on, where there is one, ``class_of`` the object whose class is. The expression
-    must be written by graph_compiler itself: it is run.
+    ``of`` is the dict whose entries are all that it depends on, where there is one, ``class_of`` the object whose class is, ``words`` the
+    words of memory of which one is another after each change to it. The expression must be written by graph_compiler itself: it is run.
     """
 
     text: str
@@ -25,6 +25,12 @@ class Fact(NamedTuple):
     what: str = ""
     of: dict[Any, Any] | None = None
     class_of: Any = None
+    words: Words | None = None
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether something tells that what it depends on has not changed."""
+        return self.of is not None or self.class_of is not None or self.words is not None
 
 
 class Follower(Protocol):
@@ -50,8 +56,8 @@ def conjunction(facts: Iterable[Fact], versions_of: VersionsOf | None = None, fo
     known = list(facts)
     if versions_of is None:
         return _straight([*known, *(Fact("{}() is None", (follower.refresh,)) for follower in followers)])
-    seen = [fact for fact in known if fact.of is not None or fact.class_of is not None]
-    return _straight([*_seen_by(versions_of, seen, followers), *(fact for fact in known if fact.of is None and fact.class_of is None)])
+    seen = [fact for fact in known if fact.has_versions]
+    return _straight([*_seen_by(versions_of, seen, followers), *(fact for fact in known if not fact.has_versions)])
 
 
 def first_broken(facts: Iterable[Fact]) -> str:
@@ -80,12 +86,15 @@ def _seen_by(versions_of: VersionsOf, facts: list[Fact], followers: Sequence[Fol
     """One fact for all of these: nothing has changed since they held, and the followers were refreshed."""
     dicts = _distinct([*(fact.of for fact in facts if fact.of is not None), *(held for follower in followers for held in follower.dicts)])
     objects = _distinct([fact.class_of for fact in facts if fact.class_of is not None])
-    if not dicts and not objects:
+    words = _distinct([fact.words for fact in facts if fact.words is not None])
+    if not dicts and not objects and not words:
         return []
-    entries, versions = _straight(facts), versions_of(dicts, objects)
+    entries, versions = _straight(facts), versions_of(dicts, objects, words)
     held: list[Any] = [None]
 
     def hold_still() -> bool:
+        if not all(one.stand() for one in words):
+            return False
         seen = versions.copy()  # before the entries are read: what changes meanwhile shows at the next call
         if not entries():
             return False

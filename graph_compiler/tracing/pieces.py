@@ -26,9 +26,10 @@ class Pieces:
     __slots__ = ("before", "now")
 
     def __init__(self, owner: Any, address: int, size: int, whole: bool = False) -> None:
-        self.now: list[Any] = [(ctypes.c_char * length).from_address(address + start) for start, length in _pieces(size, whole)]
-        for piece in self.now:
+        pieces: list[Any] = [(ctypes.c_char * length).from_address(address + start) for start, length in _pieces(size, whole)]
+        for piece in pieces:
             piece.owner = owner
+        self.now = [memoryview(piece) for piece in pieces]  # read in fewer steps
         self.before: list[Any] = [bytearray(piece) for piece in self.now]
 
     def same(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from .scattered import WORD, Scattered
 
@@ -24,12 +24,26 @@ class Versions(NamedTuple):
     copy: Callable[[], Any]
 
 
-VersionsOf = Callable[[Dicts, Sequence[Any]], Versions]
+class Words(NamedTuple):
+    """Addresses of words of memory, in this order: a word that tells where others lie stands before them.
+
+    They may be read only while ``stand()`` is true; once it is not, a word before those that are gone is another than it was.
+    """
+
+    addresses: tuple[int, ...]
+    stand: Callable[[], bool]
+
+
+class VersionsOf(Protocol):
+    """Gives the versions of dicts, of the classes of objects, and of other words of memory."""
+
+    def __call__(self, dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = (), /) -> Versions: ...
+
 
 _CLASS, _VERSION = 1 * WORD, 3 * WORD  # where they stand in an object and a dict (CPython's PyObject and PyDictObject)
 
 
-def gathered(dicts: Dicts, objects: Sequence[Any]) -> Versions:
+def gathered(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
     """Versions that are words of memory; only where ``is_readable``.
 
     >>> held = {"step": 1}
@@ -38,9 +52,18 @@ def gathered(dicts: Dicts, objects: Sequence[Any]) -> Versions:
     >>> versions.now == before, held.update(step=2), versions.now == before
     (True, None, False)
     """
-    words = Scattered([id(one) + _VERSION for one in dicts] + [id(one) + _CLASS for one in objects])
+    own = [id(one) + _VERSION for one in dicts] + [id(one) + _CLASS for one in objects]
+    return _scattered(own + _addresses(words), (*dicts, *objects, words))
 
-    def copy(alive: Any = (*dicts, *objects)) -> memoryview:  # what is looked at lives as long as this
+
+def _addresses(words: Sequence[Words]) -> list[int]:
+    return [address for one in words for address in one.addresses]
+
+
+def _scattered(addresses: Sequence[int], owners: Any) -> Versions:
+    words = Scattered(addresses)
+
+    def copy(alive: Any = owners) -> memoryview:  # what is looked at lives as long as this
         return words.copy()
 
     return Versions(words.view, copy)
@@ -66,8 +89,9 @@ def told(read: Callable[[], Any]) -> Versions:
 def counted(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
     """Versions by a function that tells the version of one dict."""
 
-    def versions_of(dicts: Dicts, objects: Sequence[Any]) -> Versions:
-        return told(lambda: ([version(one) for one in dicts], [type(one) for one in objects]))
+    def versions_of(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
+        other = _scattered(_addresses(words), words).copy if words else tuple
+        return told(lambda: ([version(one) for one in dicts], [type(one) for one in objects], other()))
 
     return versions_of
 

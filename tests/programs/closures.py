@@ -427,6 +427,11 @@ PROGRAMS = [
     changed("tensor_changed", closure_of(lambda: torch.ones(4)), _mutate(lambda t: t.mul_(3))),
     changed("tensor_data_changed", closure_of(lambda: torch.ones(4)), _mutate(lambda t: t.data.mul_(3))),
     changed("tensor_data_replaced", closure_of(lambda: torch.ones(4)), _mutate(lambda t: setattr(t, "data", torch.full((4,), 3.0)))),
+    changed(
+        "tensor_strided", closure_of(lambda: torch.arange(4.0)), _mutate(lambda t: setattr(t, "data", t.data.as_strided((4,), (0,), 0)))
+    ),
+    changed("tensor_negated", closure_of(lambda: torch.arange(4.0)), _mutate(lambda t: setattr(t, "data", torch._neg_view(t.data)))),
+    changed("tensor_read_as_integers", closure_of(lambda: torch.ones(4)), _mutate(lambda t: setattr(t, "data", t.data.view(torch.int32)))),
     changed("tensor_changed_by_numpy", closure_of(lambda: torch.ones(4)), _mutate(lambda t: t.numpy().fill(3))),
     changed(
         "tensor_of_numpy_changed", closure_of(lambda: torch.from_numpy(np.ones(4, dtype=np.float32))), _mutate(lambda t: t.numpy().fill(3))

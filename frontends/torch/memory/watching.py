@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import torch
 
 from ....tracing.pieces import Pieces
+from ....tracing.versions import gathered
 from ..basics.tensors import version
 from .memory import has_memory
+from .words import words_of
 
 
 class Stamp:
-    """What a tensor is: its address, torch's count of writes to it, and what its memory holds (:class:`Pieces`).
+    """What a tensor is: its layout, torch's count of writes to it, and what its memory holds (:class:`Pieces`).
 
     ``module.double()`` and ``parameter.data = ...`` give a tensor other memory; writes through ``.data``, and those of numpy to memory
     that it shares, are counted nowhere.
@@ -23,15 +26,15 @@ class Stamp:
     (True, tensor([1., 1.]), False)
     """
 
-    __slots__ = ("address", "pieces", "version")
+    __slots__ = ("layout", "pieces", "version")
 
     def __init__(self, tensor: torch.Tensor) -> None:
-        self.address, self.version = tensor.data_ptr(), version(tensor)
+        self.layout, self.version = layout_of(tensor), version(tensor)
         self.pieces = pieces_of(tensor)
 
     def fits(self, tensor: torch.Tensor) -> bool:
         """Whether the tensor, the one that it was made of, is as it was."""
-        same = tensor.data_ptr() == self.address and version(tensor) == self.version
+        same = layout_of(tensor) == self.layout and version(tensor) == self.version
         return same and (self.pieces is None or self.pieces.same())
 
 
@@ -45,21 +48,27 @@ class Watch:
     """
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
-        self._tensors = list(tensors)
-        self._counted = [tensor for tensor in self._tensors if not tensor.is_inference()]
-        self._addresses, self._versions = self._addresses_now(), self._versions_now()
-        pieces = [found for tensor in self._tensors if (found := pieces_of(tensor)) is not None]
+        found = [(tensor, words_of(tensor)) for tensor in tensors]
+        self._others = [tensor for tensor, words in found if words is None]
+        self._layouts = self._layouts_now()
+        self._words = gathered([], [], [words for _, words in found if words is not None])
+        self._noted = self._words.copy()
+        pieces = [one for tensor, _ in found if (one := pieces_of(tensor)) is not None]
         self._before, self._now = [piece for one in pieces for piece in one.before], [piece for one in pieces for piece in one.now]
 
-    def _addresses_now(self) -> list[int]:
-        return list(map(torch.Tensor.data_ptr, self._tensors))
-
-    def _versions_now(self) -> list[int]:
-        return [tensor._version for tensor in self._counted]
+    def _layouts_now(self) -> list[tuple[Any, ...]]:
+        return [(version(tensor), *layout_of(tensor)) for tensor in self._others]
 
     def changed(self) -> bool:
         """Whether one has other memory, or holds something else. Memory is read last: only at addresses that are the tensors' own."""
-        return self._addresses_now() != self._addresses or self._versions_now() != self._versions or self._before != self._now
+        return self._words.now != self._noted or self._layouts_now() != self._layouts or self._before != self._now
+
+
+def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Which memory a tensor is, and how it looks at it: ``.data`` may be given another view of the same elements, which torch counts nowhere."""
+    with torch._C.DisableTorchFunction():
+        looks = (tensor.dtype, tensor.shape, tensor.stride(), tensor.is_conj(), tensor.is_neg())
+        return tensor.data_ptr(), *looks
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:

@@ -104,4 +104,5 @@ class Hooks:
         """Checked before each call."""
         what = "a hook of a module"
         number = Fact("({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what)
-        return [number, *(Fact("list({}.values()) == {}", pair, what) for pair in self._filled)]
+        numbers = [number._replace(of=held) for held in dicts_of_attribute(RemovableHandle, "next_id")] or [number]
+        return [*numbers, *(Fact("list({}.values()) == {}", pair, what) for pair in self._filled)]

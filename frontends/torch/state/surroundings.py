@@ -10,7 +10,8 @@ from ....tracing.conjunction import Fact
 from ....tracing.pieces import WHOLE
 from ..memory.memory import has_memory, is_shared
 from ..memory.snapshots import Snapshot
-from ..memory.watching import pieces_of
+from ..memory.watching import layout_of, pieces_of
+from ..memory.words import words_of
 from .parameters import Weights
 from .training import reads_unseen
 
@@ -49,13 +50,14 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[Fact]:
     """Nobody has put the tensor upon other memory, nor written to it: with torch, which counts it, or in another way."""
-    what = f"the captured tensor {name}"
-    address = [Fact("{}.data_ptr() == {}", (tensor, tensor.data_ptr()), what)] if has_memory(tensor) else []
-    count = [] if tensor.is_inference() else [Fact("{}._version == {}", (tensor, tensor._version), what)]
+    what, words = f"the captured tensor {name}", words_of(tensor)
+    noted = [Fact("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)] if has_memory(tensor) else []
+    if not tensor.is_inference():
+        noted.append(Fact("{}._version == {}", (tensor, tensor._version), what, words=words))
     shared = is_shared(tensor)
     pieces = pieces_of(tensor, whole=shared)
-    if pieces is not None:  # read after the address was compared; the count tells of other shapes, too (t_)
-        return [*address, *count, Fact("{} == {}", (pieces.before, pieces.now), what)]
+    if pieces is not None:  # read after the address was compared
+        return [*noted, Fact("{} == {}", (pieces.before, pieces.now), what)]
     is_small = has_memory(tensor) and tensor.numel() * tensor.itemsize <= WHOLE
     snapshot = [Fact("{}({})", (Snapshot(tensor).is_of, tensor), what)] if is_small or shared else []
-    return [*address, *count, *snapshot]
+    return [*noted, *snapshot]

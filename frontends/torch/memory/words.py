@@ -1,0 +1,119 @@
+"""Words of memory that tell of changes to tensors: what torch itself notes of them, read without a call of torch.
+
+After a model has run, a call of torch waits for its code to come from memory: one of ``data_ptr`` and one of ``_version`` take some
+two microseconds each, twenty words of memory that are compared beside many others a tenth of one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ....tracing.scattered import WORD
+from ....tracing.versions import Words, gathered
+from .memory import has_memory
+
+# Numbers of words, in torch's objects as they lie in memory (torch/csrc/autograd/python_variable.h, c10/core/TensorImpl.h,
+# StorageImpl.h and VariableVersion in TensorImpl.h). Where they are others, `_is_known` tells, and nobody reads them.
+_TENSOR = 2  # in a tensor of Python: the tensor of C++
+_STORAGE, _COUNTER = 2, 5  # in that one: what holds its memory, and what counts its writes
+_SHAPE = range(7, 22)  # and its shape, strides, offset, dtype and whether it is conjugated or negated
+_ADDRESS = 2  # in what holds memory: where it lies
+_COUNT = 2  # in what counts writes: their number
+
+
+def words_of(tensor: torch.Tensor) -> Words | None:
+    """Words of which one is another after each change that torch counts or notes: writes, other shapes, dtypes or memory, ``swap_tensors``.
+
+    Not those of writes through ``.data`` or numpy. None where the tensor, or this torch, has no such words.
+
+    >>> weight = torch.zeros(2)
+    >>> words = words_of(weight)
+    >>> before = words and gathered([], [], [words]).copy()
+    >>> _ = weight.add_(1)
+    >>> words is None or gathered([], [], [words]).now != before
+    True
+    """
+    return _words(tensor) if is_readable and not tensor.is_inference() and has_memory(tensor) else None
+
+
+def _words(tensor: torch.Tensor) -> Words:
+    with torch._C.DisableTorchFunction():
+        alias, storage = tensor.detach(), tensor.untyped_storage()._cdata  # the alias keeps what holds the memory and counts the writes
+    inner = tensor._cdata
+    counter = _read(inner, _COUNTER)
+
+    def stand(alive: Any = alias) -> bool:
+        return tensor._cdata == inner and (_read(inner, _STORAGE), _read(inner, _COUNTER)) == (storage, counter)
+
+    noted = (inner + place * WORD for place in (_STORAGE, _COUNTER, *_SHAPE))
+    return Words((id(tensor) + _TENSOR * WORD, *noted, storage + _ADDRESS * WORD, counter + _COUNT * WORD), stand)
+
+
+def _read(address: int, place: int) -> int:
+    return ctypes.c_uint64.from_address(address + place * WORD).value
+
+
+# ------------------------------------------------------------------------------------- whether this torch is as it is known
+def _is_known() -> bool:
+    """Whether the words stand where they are looked for; follows no pointer before it is known to be one."""
+    tensor, other = torch.zeros(2, 3, device="cpu"), torch.zeros(2, 3, device="cpu")
+    alias, storage = tensor.detach(), tensor.untyped_storage()
+    one, same, apart = (each._cdata for each in (tensor, alias, other))
+    return (
+        _read(id(tensor), _TENSOR) == one
+        and _read(one, _STORAGE) == storage._cdata
+        and _read(storage._cdata, _ADDRESS) == tensor.data_ptr()
+        and _read(one, _COUNTER) == _read(same, _COUNTER) != _read(apart, _COUNTER)
+    )
+
+
+def _assign(tensor: torch.Tensor, data: torch.Tensor) -> None:
+    tensor.data = data
+
+
+_CHANGES: tuple[Callable[[torch.Tensor], Any], ...] = (
+    lambda tensor: tensor.add_(1),
+    lambda tensor: tensor[0].mul_(2),
+    lambda tensor: tensor.t_(),
+    lambda tensor: tensor.unsqueeze_(0),
+    lambda tensor: tensor.resize_(7),
+    lambda tensor: tensor.set_(torch.zeros(3, device="cpu")),
+    lambda tensor: _assign(tensor, torch.zeros_like(tensor)),
+    lambda tensor: _assign(tensor, tensor.data.t()),
+    lambda tensor: _assign(tensor, tensor.data[..., :1]),
+    lambda tensor: _assign(tensor, tensor.data.view(torch.int32)),
+    lambda tensor: _assign(tensor, torch._neg_view(tensor.data)),
+    lambda tensor: tensor.untyped_storage().resize_(1024),
+    lambda tensor: torch.utils.swap_tensors(tensor, torch.ones(2, device="cpu")),
+)
+
+
+def _told(tensor: torch.Tensor, change: Callable[[torch.Tensor], Any]) -> bool:
+    words = _words(tensor)
+    versions, seen = gathered([], [], [words]), words.stand()
+    before = versions.copy()
+    held = versions.now == before
+    change(tensor)
+    return seen and held and versions.now != before
+
+
+def _is_readable() -> bool:
+    if platform.python_implementation() != "CPython" or ctypes.sizeof(ctypes.c_void_p) != WORD:
+        return False
+    try:
+        with torch.inference_mode(False), torch.no_grad():
+            return _is_known() and all(
+                _told(tensor, change)
+                for change in _CHANGES
+                for tensor in (torch.zeros(2, 2, device="cpu"), torch.zeros(1, 6, device="cpu")[:, 1:])
+            )
+    except RuntimeError:  # of tensors that a mode of torch's has made without memory
+        return False
+
+
+is_readable = _is_readable()
