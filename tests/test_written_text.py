@@ -47,6 +47,17 @@ def test_sizes_and_helpers_that_nothing_uses_are_left_out(to: str) -> None:
     assert_same(graph(x), model(x))
 
 
+def test_each_module_is_imported_from_once() -> None:
+    caches = pytest.importorskip("transformers.cache_utils")
+
+    def function(x: Any, cache: Any) -> Any:
+        return cache.update(x, x, 0), cache
+
+    graph = graph_compiler.compile(function, args=(torch.ones(1, 2, 3, 4), caches.DynamicCache()), to="numpy")
+    imports = [line.partition(" import ")[0] for line in graph.source.splitlines() if line.startswith("from ")]
+    assert len(imports) == len(set(imports)) >= 2 and "DynamicLayer" in graph.source
+
+
 @pytest.mark.parametrize(
     ("to", "write", "count"),
     [("jax", ".at[", 3), ("tensorflow", "updated(", 2), ("numpy", "with_items(", 3)],  # TensorFlow has another helper for indices

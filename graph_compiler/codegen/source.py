@@ -247,9 +247,22 @@ class _Writer:
             imports.insert(0, "import math")
         if "GuardFailed" in used:
             imports.append("from graph_compiler.errors import GuardFailed")
-        imports += [line for line in result.imports if line not in imports]
+        imports = _merged([*imports, *result.imports])
         blocks = [f'"""{header.strip()}\n"""', "\n".join(imports), *(_source_of(helper).strip("\n") for helper in helpers), function]
         return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
+
+
+def _merged(imports: Iterable[str]) -> list[str]:
+    """Import lines, with one line for all that comes from a module.
+
+    >>> _merged(["import math", "from jax import lax", "from jax import nn", "from jax import lax"])
+    ['import math', 'from jax import lax, nn']
+    """
+    names: dict[str, dict[str, None]] = {}
+    for line in imports:
+        start, _, name = line.rpartition(" import ")
+        names.setdefault(start or line, {}).update({name: None} if start else {})
+    return [f"{start} import {', '.join(found)}" if found else start for start, found in names.items()]
 
 
 def _needed(reads: list[str], lines: list[str]) -> list[str]:
