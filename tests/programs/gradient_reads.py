@@ -84,7 +84,41 @@ def takes_gradient_away(held: torch.Tensor, x: Any) -> Any:
     return gradient
 
 
+class Freezing(nn.Module):
+    """Freezes a layer by a call and a weight by assignment, after it was seen whether they were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x: Any) -> Any:
+        trained = [p.numel() for p in self.parameters() if p.requires_grad]
+        self.first.requires_grad_(False)
+        self.second.weight.requires_grad = False
+        asked = [p.requires_grad for p in self.parameters()]
+        return self.second(self.first(x)) * sum(trained), asked
+
+
+def alternates(held: torch.Tensor, x: Any) -> Any:
+    held.requires_grad_(not held.requires_grad)
+    return x * (2 if held.requires_grad else 3), held.requires_grad
+
+
+def freezes_argument(x: Any) -> Any:
+    was = x.requires_grad
+    x.requires_grad_(False)
+    return x * (2 if was else 3), x.requires_grad
+
+
+def _thaw(model: Any) -> None:
+    model.requires_grad_(True)
+
+
 PROGRAMS = [
+    Program("freezing", Freezing, (*_ROWS, *_ROWS), changes={3: _thaw}, variants=2),
+    Program("alternates", _holding(alternates), (*_ROWS, *_ROWS), variants=2),
+    Program("freezes_argument", lambda: freezes_argument, _ARRAYS[:2], variants=2),
     *(Program(f.__name__, lambda f=f: f, _ARRAYS) for f in (asks_leaf, asks_history)),
     Program(
         "asks_gradient",

@@ -148,6 +148,10 @@ def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
         )
     if is_captured(capture, args[0]):
         capture.gradients.add(args[0])
+    if capture.call == "torch.Tensor.requires_grad.__set__":
+        with capture:
+            args[0].requires_grad_(args[1])
+        return None
     return capture.run(function, args, kwargs)
 
 

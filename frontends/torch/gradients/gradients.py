@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -17,12 +17,30 @@ from ..state.parameters import Weights
 from .gradient_reads import fact_of_captured
 
 
+class _Found(NamedTuple):
+    """What autograd kept on a tensor before the recording."""
+
+    tensor: torch.Tensor
+    grad: torch.Tensor | None
+    wanted: bool
+
+    @classmethod
+    def of(cls, tensor: torch.Tensor) -> _Found:
+        return cls(tensor, tensor.grad, tensor.requires_grad)
+
+    def restore(self) -> None:
+        if _grad(self.tensor) is not self.grad:
+            self.tensor.grad = self.grad
+        if self.tensor.is_leaf and self.tensor.requires_grad is not self.wanted:
+            self.tensor.requires_grad_(self.wanted)
+
+
 class Gradients:
     """What every ``.grad`` within reach was before the recording."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
-        self._before = {id(tensor): (tensor, tensor.grad) for tensor in weights.trained()}
+        self._before = {id(tensor): _Found.of(tensor) for tensor in weights.trained()}
         self.last: Origin | None = None  # where a backward pass was begun
         self._asked: dict[tuple[int, str], Fact] = {}
         self._followed: set[int] = set()  # tensors whose gradients are looked after as state,
@@ -40,20 +58,24 @@ class Gradients:
     def fact(self, given: Any, fact: str) -> Any:
         """A fact of an input, as the function has found it: its gradient may be another one by now."""
         before = self._before.get(id(given))
-        return before[1] is not None if fact == "has_grad" and before is not None else fact_of(given, fact)
+        if before is None or fact not in ("has_grad", "requires_grad"):
+            return fact_of(given, fact)
+        return before.wanted if fact == "requires_grad" else before.grad is not None
 
     def add(self, tensor: torch.Tensor) -> None:
         """A tensor from outside, before anything can have been done with it."""
         with torch._C.DisableTorchFunction():
             if tensor.is_leaf:
-                self._before.setdefault(id(tensor), (tensor, tensor.grad))
+                self._before.setdefault(id(tensor), _Found.of(tensor))
 
     def asked(self, tensor: torch.Tensor, key: str) -> None:
         """The function has asked this of a captured tensor."""
-        name = self._weights.name_of(tensor)
-        held = None if name is None else self._weights.holder_of(name)
+        path = self._weights.name_of(tensor)
+        held = None if path is None else self._weights.holder_of(path)
         with torch._C.DisableTorchFunction():
-            found = self._before.get(id(tensor), (tensor, tensor.grad))[1] if key.strip("_") == "grad" else getattr(tensor, key)
+            before = self._before.get(id(tensor)) or _Found.of(tensor)
+            known = {"grad": before.grad, "requires_grad": before.wanted}
+            found = known[name] if (name := key.strip("_")) in known else getattr(tensor, key)
             self._asked.setdefault((id(tensor), key), fact_of_captured(tensor, held, key, found))
 
     def facts(self) -> list[Fact]:
@@ -62,17 +84,18 @@ class Gradients:
 
     def came_with(self, tensor: torch.Tensor, gradient: torch.Tensor) -> bool:
         """Whether this is the gradient that an argument had before the recording."""
-        return any(one is tensor and before is gradient for one, before in self._before.values())
+        return any(found.tensor is tensor and found.grad is gradient for found in self._before.values())
 
     def restore(self) -> None:
         """Puts all back."""
-        for tensor, before in self._before.values():
-            if id(tensor) not in self._followed and _grad(tensor) is not before:
-                tensor.grad = before
+        for found in self._before.values():
+            if id(found.tensor) not in self._followed:
+                found.restore()
 
     def check(self, name: str) -> None:
         """``TracingError`` where one has changed: the graph would not do the same at its calls."""
-        if any(_grad(tensor) is not before for tensor, before in self._before.values() if id(tensor) not in self._followed):
+        free = (found for found in self._before.values() if id(found.tensor) not in self._followed)
+        if any(_grad(found.tensor) is not found.grad for found in free):
             raise TracingError(
                 f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds (by backward), which a graph cannot do; "
                 "compute them with torch.autograd.grad and return them"

@@ -1,4 +1,4 @@
-"""Gradients that stay on weights after a call (``backward``, an optimiser's step): places of state, as attributes are."""
+"""What autograd keeps on weights after a call, as places of state, as attributes are: a gradient, and whether one is wanted (``requires_grad_``)."""
 
 from __future__ import annotations
 
@@ -7,49 +7,57 @@ from typing import Any
 
 import torch
 
+from ....ops.dtypes import is_inexact
 from ....tracing.world import MISSING, Held, Kind, World
+from ..basics.dtypes import dtype_name
 from .parameters import Weights
 
-_KEY = "grad"
+_KEY, _WANTED = "grad", "requires_grad"
 
 
 def _pairs(tensor: torch.Tensor) -> dict[Any, Any]:
+    """An array that a write has given a history is put back by others: of its own it wants no gradient."""
     held = tensor.grad if tensor.is_leaf else None
-    return {} if held is None else {_KEY: held}
+    wanted = {_WANTED: tensor.is_leaf and tensor.requires_grad}
+    return wanted if held is None else {_KEY: held, **wanted}
 
 
 def _put(tensor: torch.Tensor, key: Any, value: Any) -> None:
-    tensor.grad = None if value is MISSING else value
+    if key == _KEY:
+        tensor.grad = None if value is MISSING else value
+    elif tensor.is_leaf:
+        tensor.requires_grad_(value)
 
 
 def _refill(tensor: torch.Tensor, before: dict[Any, Any]) -> None:
-    _put(tensor, _KEY, before.get(_KEY, MISSING))
+    for key in (_KEY, _WANTED):
+        _put(tensor, key, before.get(key, MISSING))
 
 
 GRADIENT = Kind(_pairs, _put, _refill, dotted=True)
 
 
 def gradients_in(world: World, weights: Weights) -> list[Held]:
-    """The gradients of all weights, and of other tensors in the world that need one, as something that holds them.
+    """The gradients of all weights, and of other tensors in the world that may need one, as something that holds them.
 
     >>> weight = torch.ones(2, requires_grad=True)
     >>> [held] = gradients_in(World([("kept", {"weight": weight})]), Weights(abs))
     >>> held.name_of("grad"), held.kind.pairs(weight)
-    ("kept['weight'].grad", {})
+    ("kept['weight'].grad", {'requires_grad': True})
     """
     found: dict[int, Held] = {}
     for held in world.held:
         for key, item in held.before.items():
-            for tensor in _trained(item):
+            for tensor in _trainable(item):
                 name = weights.name_of(tensor) or held.name_of(key)
                 found.setdefault(id(tensor), Held(name, tensor, GRADIENT, _pairs(tensor)))
     return list(found.values())
 
 
-def _trained(item: Any) -> Iterator[torch.Tensor]:
-    """A leaf that needs a gradient, also where it stands in a tuple, which is no container of its own."""
+def _trainable(item: Any) -> Iterator[torch.Tensor]:
+    """A leaf of a type that has gradients, also where it stands in a tuple, which is no container of its own."""
     if isinstance(item, tuple):
         for part in item:
-            yield from _trained(part)
-    elif isinstance(item, torch.Tensor) and item.requires_grad and item.is_leaf:
+            yield from _trainable(part)
+    elif isinstance(item, torch.Tensor) and item.is_leaf and is_inexact(dtype_name(item.dtype)):
         yield item
