@@ -14,7 +14,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import GuardFailed  # noqa: E402
+from graph_compiler.errors import CallMismatch, GuardFailed  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
@@ -150,6 +150,27 @@ def test_compiled_functions_give_results_of_the_same_form(name: str) -> None:
     for size in (2, 3, 2):
         assert_same(graph(torch.ones(size)), FORMS[name](torch.ones(size)))
     assert len(graph.variants) == 1
+
+
+def test_compiled_functions_round_as_uncompiled_ones() -> None:
+    """By itself XLA leaves out casts to half precision between two operations; and options of the compiler are refused inside of a compiled function."""
+
+    def function(x: Any) -> Any:
+        half = x.to(torch.bfloat16)
+        return (half * half + half * 3).float()
+
+    graph = graph_compiler.transpile(function, args=(torch.ones(2),), return_backend_compiled_fn=True)
+    x = torch.linspace(-3, 3, 101)
+    assert graph(x).tolist() == function(x).tolist()
+    np.testing.assert_allclose(jax.jit(graph)(jnp.asarray(x.numpy())), function(x), rtol=0.02, atol=0.02)
+
+
+def test_a_traced_call_that_fits_nothing_is_refused() -> None:
+    graph = graph_compiler.transpile(lambda x: x * 2, args=(torch.ones(2),))
+    with pytest.raises(CallMismatch, match="jax traces this call, which fits no recorded variant"):
+        jax.jit(graph)(jnp.ones((2, 3)))
+    graph.add_variant((torch.ones(2, 2),), {})
+    assert jax.jit(graph)(jnp.ones((2, 3))).shape == (2, 3)
 
 
 def test_sizes_that_are_broadcast_are_assumed_to_be_equal() -> None:

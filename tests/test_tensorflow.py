@@ -17,7 +17,7 @@ tf = pytest.importorskip("tensorflow")
 pytest.importorskip("transformers")
 
 import graph_compiler as gc  # noqa: E402
-from graph_compiler.errors import GuardFailed  # noqa: E402
+from graph_compiler.errors import CallMismatch, GuardFailed  # noqa: E402
 
 from .models import small  # noqa: E402
 from .support.compare import arrays, assert_no_further, assert_same  # noqa: E402
@@ -222,6 +222,17 @@ def test_nan_is_neither_above_nor_below_in_a_tf_function(function: Any) -> None:
     graph = gc.compile(function, to="tensorflow", return_backend_compiled_fn=True)
     for numbers in ([1.0, -1.0, 2.0], [1.0, float("nan"), 0.5], [-1.0, -2.0, 3.0]):
         assert_same(graph(torch.tensor(numbers)), function(torch.tensor(numbers)))
+
+
+def test_a_tf_function_calls_a_graph_as_it_is() -> None:
+    """AutoGraph, which rewrites the code of what is called, knows to leave a graph alone; it would warn, and see Python's own terms as TensorFlow's."""
+    graph = gc.transpile(torch.nn.Linear(3, 2), to="tensorflow", args=(torch.ones(1, 3),))
+    with logged(name="tensorflow") as messages:
+        found = tf.function(lambda x: graph(x) + 1)(tf.ones([4, 3]))
+        with pytest.raises(CallMismatch, match="tensorflow traces this call, which fits no recorded variant"):
+            tf.function(graph)(tf.ones([2, 2, 3]))
+    assert_same(found, graph(torch.ones(4, 3)) + 1)
+    assert not messages
 
 
 def test_saved_model(tmp_path: Path) -> None:

@@ -77,6 +77,10 @@ class JaxTarget:
         """The memory of an array on the CPU; None of one that is traced."""
         return None if isinstance(array, jax.core.Tracer) or array.platform() != "cpu" else np.asarray(array)
 
+    def is_traced(self, item: Any) -> bool:
+        """While JAX transforms a function."""
+        return isinstance(item, jax.core.Tracer)
+
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32."""
         return np.asarray(array.astype(jnp.float32) if array.dtype == jnp.bfloat16 else array)
@@ -109,13 +113,15 @@ class JaxTarget:
     def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
         """``jax.jit``; a function whose sizes depend on elements, which XLA cannot compile, runs as it is, and a log line says so.
 
-        It is compiled anew for each value of the ``static`` arguments.
+        It is compiled anew for each value of the ``static`` arguments. Every operation rounds to its own type, as it does uncompiled: by
+        itself XLA would leave out casts to half precision between two operations.
         """
 
         @functools.wraps(function)
         def packed(*args: Any) -> _Packed:
             return _Packed.of(function(*args))
 
+        options = {**options, "compiler_options": {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})}}
         compiled = jax.jit(packed, **({"static_argnums": static} if static else {}), **options)
         chosen: list[Callable[..., Any]] = [lambda *args: compiled(*args).unpacked()]
 
@@ -131,6 +137,8 @@ class JaxTarget:
                     str(problem).splitlines()[0],
                 )
                 chosen[0] = function
+                return function(*args)
+            except ValueError:  # options of the compiler are refused inside of a function that is compiled itself
                 return function(*args)
 
         return call

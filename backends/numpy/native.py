@@ -48,6 +48,10 @@ class NumpyTarget:
         """The array itself."""
         return array
 
+    def is_traced(self, item: Any) -> bool:
+        """Never: numpy computes at once."""
+        return False
+
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy itself lacks, as float32."""
         array = np.asarray(array)  # Python's numbers too, which generators give

@@ -68,6 +68,10 @@ class TensorFlowTarget:
         """The memory of an eager tensor on the CPU."""
         return array.numpy() if hasattr(array, "numpy") and "GPU" not in array.device else None
 
+    def is_traced(self, item: Any) -> bool:
+        """Inside of a ``tf.function``."""
+        return isinstance(item, tf.Tensor) and not hasattr(item, "numpy")
+
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32."""
         return np.asarray((tf.cast(array, tf.float32) if array.dtype == tf.bfloat16 else array).numpy())

@@ -57,6 +57,10 @@ class TorchTarget:
         is_plain = type(array) in self.array_types and array.is_cpu and not torch.compiler.is_compiling()
         return array.detach().numpy() if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(array) else None
 
+    def is_traced(self, item: Any) -> bool:
+        """torch records what it traces with tensors that have elements, or says so by itself."""
+        return False
+
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32."""
         plain = array.detach().cpu()

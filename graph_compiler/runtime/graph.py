@@ -41,6 +41,7 @@ class Graph:
     """
 
     method: LazyMethod | None = None  # of a function: what it is as a method
+    autograph_info__ = None  # by this name TensorFlow's AutoGraph knows what it is to call without rewriting its code
 
     def __init__(self, pipeline: Pipeline, name: str, on_miss: str = "retrace", max_variants: int = 16) -> None:
         self.pipeline, self.name = pipeline, name

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from ..codegen import load, write
-from ..errors import FrameworkNotInstalled, TracingError, UnsupportedOperation
+from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, layout, pointwise, prune, repeat_draws, share
@@ -76,12 +76,22 @@ class Pipeline:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         with telling_place(self.function):
             refuse_attributed((args, kwargs))
+            self._refuse_traced(args, kwargs, why)
             try:
                 return self._recorded(args, kwargs, why, numbers=True)
             except Exception:
                 if not (self._places or self._opened):
                     raise
             return self._recorded(args, kwargs, why, numbers=False)  # numbers, as symbols, may have been what failed
+
+    def _refuse_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
+        """``CallMismatch`` where the target traces the call: with arrays that have no elements another framework's function cannot be recorded."""
+        target = self.target.target
+        if not self.same_framework and any(map(target.is_traced, iterate_structure((args, kwargs)))):
+            raise CallMismatch(
+                f"{self.name}: {target.name} traces this call, which fits no recorded variant ({why}), and the original cannot be recorded with "
+                "arrays that have no elements. Record a variant for such arguments before, with add_variant(args, kwargs)"
+            )
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
         self._opened = False

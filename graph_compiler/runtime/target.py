@@ -37,6 +37,9 @@ class Target(Protocol):
     def on_host(self, array: Any) -> Any:
         """The elements as a numpy array where nobody has to wait for them; None on another device, and while the framework traces a function."""
 
+    def is_traced(self, item: Any) -> bool:
+        """Whether this stands for an array while the framework traces a function: there are no elements."""
+
     def to_numpy(self, array: Any) -> Any:
         """The elements as a numpy array, those of a dtype that numpy lacks as the nearest wider one."""
 
