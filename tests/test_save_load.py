@@ -57,6 +57,11 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
         ({"x": torch.ones(2), "y": [torch.ones(2)]},),
         ({"x": torch.ones(3), "y": [torch.ones(3)]},),
     ),
+    "a device and a type": (
+        lambda x: {"device": x.device, "type": x.dtype, "made": torch.arange(x.shape[0], device=x.device, dtype=torch.float16)},
+        (torch.ones(2),),
+        (torch.ones(3),),
+    ),
     "nothing in": (lambda: torch.eye(3), (), ()),
 }
 

@@ -256,8 +256,15 @@ _READERS: dict[str, Callable[[Decoder, Any], Any]] = {
     "ellipsis": lambda decoder, data: Ellipsis,
     "float": lambda decoder, data: float(_one_of(data, ("inf", "-inf", "nan"))),
     "complex": lambda decoder, data: complex(*map(decoder.item, data)),
-    "object": lambda decoder, data: decoder.read(matching(LINE, data)),
+    "object": lambda decoder, data: decoder.read(_spelled(data)),
 }
+
+
+def _spelled(text: Any) -> str:
+    """The text of an object, which may hold quotes: the framework's reader takes none but those that it writes itself."""
+    if not isinstance(text, str):
+        raise InvalidFile(f"{text!r:.80} is no text")
+    return text
 
 
 def _number(item: Any) -> Any:
