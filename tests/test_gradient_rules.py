@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -401,6 +402,23 @@ def test_other_rules_are_refused_where_a_gradient_is_taken(name: str, to: str) -
     with pytest.raises(GradientRefused, match=words):
         run(OTHER)
     assert not Counting.calls
+
+
+@pytest.mark.parametrize("to", ["jax", "tensorflow", "torch"])
+def test_a_refusal_is_kept_in_a_file(to: str, tmp_path: Path) -> None:
+    function, words = REFUSED["mixed"]
+    graph, _ = graph_of(function, to)
+    graph.save(tmp_path / "graph.zip")
+    run = {"jax": by_jax, "tensorflow": by_tensorflow, "torch": by_torch}[to](graph_compiler.load(tmp_path / "graph.zip"))
+    with pytest.raises(GradientRefused, match=words):
+        run(FIRST)
+
+
+def test_a_rule_is_kept_in_a_file(tmp_path: Path) -> None:
+    graph, run = graph_of(RIGHT["square"], "torch")
+    graph.save(tmp_path / "graph.zip")
+    for found, expected in zip(by_torch(graph_compiler.load(tmp_path / "graph.zip"))(FIRST), run(FIRST)):
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_a_backward_hook_of_a_module_is_refused() -> None:

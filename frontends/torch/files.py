@@ -14,8 +14,9 @@ from ...ir.graph import Graph, Node
 from .basics import reads
 from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls
+from .gradients.ruled import REFUSE_GRADIENT, WITH_GRADIENT
 
-_NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.(aten|graph_compiler)))?(\.\w+){1,2}", re.ASCII)
+_NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII)
 _OBJECT = re.compile(r"torch\.(\w+)")
 _DEVICE = re.compile(r'torch\.device\("(cpu|cuda|mps|meta)(:\d+)?"\)')
 _CREATES = frozenset({
@@ -75,6 +76,8 @@ def _check_form(node: Node) -> None:
 @functools.cache
 def _allowed(op: str) -> bool:
     key = row_key(op)
+    if op in (WITH_GRADIENT, REFUSE_GRADIENT):
+        return True
     if not _NAME.fullmatch(op.removesuffix(".__get__")) or key in _REFUSED:
         return False
     try:

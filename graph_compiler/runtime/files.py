@@ -20,7 +20,7 @@ from ..errors import GraphCompilerError, GuardFailed, InvalidFile
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Value, values_in
-from ..ir.serialisation import KEY, NAME, Decoder, Encoder, matching, named
+from ..ir.serialisation import KEY, LINE, NAME, Decoder, Encoder, matching, named
 from ..ops.dtypes import ITEMSIZE, NARROWED, dtype_name
 from ..sizes import Size
 from ..tracing import Surroundings
@@ -35,6 +35,7 @@ VERSION = 1
 _FORMAT = "graph_compiler"
 _FILES = ("graph.json", "arrays.safetensors", "digest.json")
 _WORDS = re.compile(r"[\w ,.>+*/\-]*", re.ASCII)  # what a parameter of an operation may say: nothing that could call
+_TEXTS = {"message": LINE}  # parameters that are sentences, and stand in the source in quotes
 _ENCODED = {
     "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
     "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
@@ -375,13 +376,13 @@ def _check_words(graph: IRGraph) -> None:
         for name, item in node.params.items():
             if name.endswith("dtype") and item is not None and item not in ITEMSIZE:
                 raise InvalidFile(f"{item!r:.80} is no data type")
-            _words(item)
+            _words(item, _TEXTS.get(name, _WORDS))
         _words(node.inputs)
 
 
-def _words(item: Any) -> None:
+def _words(item: Any, pattern: re.Pattern[str] = _WORDS) -> None:
     for part in iterate_structure((item,)):
         if isinstance(part, str):
-            matching(_WORDS, part)
+            matching(pattern, part)
         elif not (part is None or part is Ellipsis or isinstance(part, (Value, Size, bool, int, float, complex))):
             raise InvalidFile(f"{part!r:.80} has no place in a canonical graph")
