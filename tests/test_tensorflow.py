@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import copy
 import dataclasses
 import math
@@ -308,20 +307,6 @@ def test_random_numbers_follow_the_seed() -> None:
     first, second = graph(torch.zeros(4)).numpy(), graph(torch.zeros(4)).numpy()
     target.seed(3)
     assert (graph(torch.zeros(4)).numpy() == first).all() and (first != second).any()
-
-
-def test_every_helper_can_be_copied() -> None:
-    """The writer finds helpers in the prelude's own names: one that is not among them would be a NameError in the generated source."""
-    from graph_compiler.backends.tensorflow import prelude
-
-    folder = Path(str(prelude.__file__)).parent
-    functions = {
-        node.name
-        for file in folder.glob("[!_]*.py")
-        for node in ast.parse(file.read_text("utf-8")).body
-        if isinstance(node, ast.FunctionDef)
-    }
-    assert functions <= vars(prelude).keys()
 
 
 def test_rows_of_small_models_are_known() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import dis
 import importlib
+import inspect
+from pathlib import Path
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
 
@@ -76,6 +79,16 @@ def test_what_was_written_in_place_is_not_written_again(to: str, write: str, cou
     assert body(graph).count(write) == count
     call = (torch.randn(5, 3), torch.tensor([3, 1, 1]))
     assert_same(graph(*call), function(*call))
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_each_helper_is_handed_out(to: str) -> None:
+    """A helper that the prelude does not hand out is not copied into sources, or hidden by a variable of its name."""
+    pytest.importorskip(to)
+    room = importlib.import_module(f"graph_compiler.backends.{to}.prelude")
+    files = Path(inspect.getfile(room)).parent.glob("*.py")
+    helpers = {node.name for file in files for node in ast.parse(file.read_text("utf-8")).body if isinstance(node, ast.FunctionDef)}
+    assert helpers and not helpers - vars(room).keys()
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])

@@ -109,6 +109,20 @@ def solve_triangular(
 
 
 @declare(_SECTION)
+def tridiagonal_solve(lower: ArraySpec, diagonal: ArraySpec, upper: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
+    """The solution of ``A @ x == x2`` for matrices with three diagonals of equal length: ``A[i, i - 1] == lower[i]``, ``A[i, i + 1] == upper[i]``."""
+    return ArraySpec(x2.shape, dtype_of(lower, diagonal, upper, x2))
+
+
+@decomposition("tridiagonal_solve")
+def _tridiagonal_solve(b: Any, lower: Any, diagonal: Any, upper: Any, x2: Any) -> Any:
+    rest = ((None, None, 1),) * (diagonal.ndim - 1)
+    below = b.diag_embed(b.getitem(lower, key=(*rest, (1, None, 1))), offset=-1)
+    above = b.diag_embed(b.getitem(upper, key=(*rest, (None, -1, 1))), offset=1)
+    return b.solve(b.add(b.add(below, b.diag_embed(diagonal)), above), x2)
+
+
+@declare(_SECTION)
 def cholesky_solve(x1: ArraySpec, x2: ArraySpec, /, *, upper: bool = False) -> ArraySpec:
     """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A; leading axes broadcast."""
     return ArraySpec(broadcast(x1.shape[:-2], x2.shape[:-2]) + x2.shape[-2:], dtype_of(x1, x2))

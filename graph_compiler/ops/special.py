@@ -78,6 +78,12 @@ def angle(x: Input, /) -> ArraySpec:
     return ArraySpec(spec.shape, real_of(spec.dtype))
 
 
+@declare(_SECTION)
+def betainc(a: Input, b: Input, x: Input, /) -> ArraySpec:
+    """Regularised incomplete beta function of ``x`` in [0, 1], with parameters ``a`` and ``b``."""
+    return elementwise(a, b, x)
+
+
 @declare(_SECTION, name="complex")
 def complex_(real: Input, imag: Input, /) -> ArraySpec:
     """Complex numbers of two real parts."""

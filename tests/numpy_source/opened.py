@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import Array, Sample, b, c, d, sample
+from .arrays import Array, Sample, b, c, d, i, sample
 
 
 def _mean_of(line: Any, weight: float = 1.0) -> Any:
@@ -21,6 +21,8 @@ SAMPLES: list[Sample] = [
     sample("fromfunction", lambda x: x + np.fromfunction(lambda row, column: row * 10 - column, (3, 4)), d(3, 4), grows=False),
     sample("polyfit", lambda x, y: np.polyfit(x, y, 2), d(8, kind="unit"), d(8)),
     sample("polyfit weighted", lambda x, y, w: np.polyfit(x, y, 1, w=w), d(8, kind="unit"), d(8, 2), d(8, kind="positive")),
+    sample("polyadd", lambda p, q: (np.polyadd(p, q), np.polysub(q, p), np.polyadd(p, 2.0), np.polysub([1, 2], p)), d(6), i(3)),
+    sample("polyadd, then of a longer first one", np.polyadd, d(8), d(12)),
     sample("polyder", lambda p: (np.polyder(p), np.polyder(p, 2), np.polyint(p)), d(6)),
     sample("kaiser", lambda x: x * np.kaiser(x.shape[0], 3.0), d(6)),
     sample("sort of complex", lambda z: (np.sort(z, axis=1), np.argsort(z.round(0), axis=0)), c(3, 4)),

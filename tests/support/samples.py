@@ -14,7 +14,7 @@ from graph_compiler.trees import map_structure
 
 @dataclass(frozen=True)
 class Array:
-    """A random array: ``kind`` is normal, positive (0.5 to 2), unit (-0.9 to 0.9), integers (``low`` to ``high``), bools, or distinct."""
+    """A random array: ``kind`` is normal, positive (0.5 to 2), unit (-0.9 to 0.9), fraction (0.05 to 0.95), integers (``low`` to ``high``), bools, or distinct."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"
@@ -38,6 +38,8 @@ class Array:
             return (torch.rand(self.shape, generator=generator) * 1.5 + 0.5).to(dtype)
         if self.kind == "unit":
             return (torch.rand(self.shape, generator=generator) * 1.8 - 0.9).to(dtype)
+        if self.kind == "fraction":
+            return (torch.rand(self.shape, generator=generator) * 0.9 + 0.05).to(dtype)
         return torch.randn(self.shape, generator=generator, dtype=dtype if dtype.is_complex else torch.float32).to(dtype)
 
 

@@ -29,6 +29,7 @@ rows.table(
         "eig": "jnp.linalg.eig({x})",
         "eigvals": "jnp.linalg.eigvals({x})",
         "householder_product": "lax.linalg.householder_product({x}, {tau})",
+        "tridiagonal_solve": "lax.linalg.tridiagonal_solve({lower}, {diagonal}, {upper}, {x2})",
         "tensorinv": "jnp.linalg.tensorinv({x}, {ind=})",
     }
 )

@@ -18,6 +18,8 @@ rows.table(
         "stack": "jnp.stack([{*arrays}], {axis=})",
         "tile": "jnp.tile({x}, {repetitions})",
         "sliding_window": "sliding_window({x}, {axis=}, {size=}, {step=})",
+        "packbits": "jnp.packbits({x}, {axis=}, {bitorder=})",
+        "unpackbits": "jnp.unpackbits({x}, {axis=}, {bitorder=})",
         "as_strided": "as_strided({x}, {shape}, {strides}, {offset=})",
     }
 )

@@ -16,6 +16,8 @@ rows.table(
         "stack": "np.stack([{*arrays}], {axis=})",
         "tile": "np.tile({x}, {repetitions})",
         "sliding_window": "sliding_window({x}, {axis=}, {size=}, {step=})",
+        "packbits": "np.packbits({x}, {axis=}, {bitorder=})",
+        "unpackbits": "np.unpackbits({x}, {axis=}, {bitorder=})",
         "as_strided": "as_strided({x}, {shape}, {strides}, {offset=})",
     }
 )

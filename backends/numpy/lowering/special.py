@@ -38,16 +38,16 @@ rows.table({
 })  # fmt: skip
 
 
-def _of_two(name: str) -> None:
+def _of_several(name: str) -> None:
     @rows.row(name)
-    def row(x1: Operand, x2: Operand) -> str:
+    def row(*operands: Operand) -> str:
         """scipy takes a number for float64, so it is given the type of the array beside it."""
-        dtype = x1.dtype or x2.dtype
-        return f"special.{name}({', '.join(x if x.dtype else f'np.{dtype}({x})' for x in (x1, x2))})"
+        dtype = next(x.dtype for x in operands if x.dtype)
+        return f"special.{name}({', '.join(x if x.dtype else f'np.{dtype}({x})' for x in operands)})"
 
 
-for _name in ("xlog1py", "xlogy"):
-    _of_two(_name)
+for _name in ("betainc", "xlog1py", "xlogy"):
+    _of_several(_name)
 
 
 @rows.row("angle")

@@ -25,6 +25,7 @@ rows.table(
         "eig": "tf.linalg.eig({x})",
         "eigvals": "tf.linalg.eigvals({x})",
         "householder_product": "householder_product({x}, {tau})",
+        "tridiagonal_solve": 'tf.linalg.tridiagonal_solve(({upper}, {diagonal}, {lower}), {x2}, "sequence")',
         "tensorinv": "tensor_inverse({x}, {ind})",
         "matrix_exp": "tf.linalg.expm({x})",
     }

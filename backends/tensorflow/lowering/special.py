@@ -27,6 +27,7 @@ rows.table({name: f"tf.math.{name}({{x}})" for name in _MATH})
 rows.table({name: f"{name}({{x}})" for name in _HELPERS})
 rows.table({name: f"{name}({{x1}}, {{x2}})" for name in _HELPERS_OF_TWO})
 rows.table({
+    "betainc": "betainc({a}, {b}, {x})",
     "complex": "tf.complex({real}, {imag})",
     "exp2": "tf.pow(tf.ones_like({x}) * 2, {x})",
     "fmod": "fmod({x1}, {x2})",

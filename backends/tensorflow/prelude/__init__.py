@@ -219,6 +219,7 @@ from .searching import sort_with_indices as sort_with_indices
 from .searching import top_k as top_k
 from .searching import unique_all as unique_all
 from .searching import unique_consecutive as unique_consecutive
+from .special import betainc as betainc
 from .special import digamma as digamma
 from .special import entr as entr
 from .special import erfcx as erfcx

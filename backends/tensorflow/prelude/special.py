@@ -17,6 +17,20 @@ def like(number: float, x: tf.Tensor) -> tf.Tensor:
     return tf.constant(number, x.dtype)
 
 
+def betainc(*arguments: Any) -> tf.Tensor:
+    """Regularised incomplete beta function of ``(a, b, x)``, broadcast, with its limits for parameters at 0 and at infinity."""
+    dtype = next(item.dtype for item in arguments if isinstance(item, tf.Tensor))
+    a, b, x = (tf.convert_to_tensor(item, dtype) for item in arguments)
+    shape = tf.broadcast_dynamic_shape(tf.broadcast_dynamic_shape(tf.shape(a), tf.shape(b)), tf.shape(x))
+    a, b, x = (tf.broadcast_to(item, shape) for item in (a, b, x))
+    starts, ends = (a == 0) | (b == math.inf), (b == 0) | (a == math.inf)  # all of its mass lies at 0, or at 1
+    wrong = ~((a >= 0) & (b >= 0) & (x >= 0) & (x <= 1)) | (starts & ends)
+    limit = tf.where(wrong, like(math.nan, x), tf.cast((starts & (x > 0)) | (x == 1), dtype))
+    at_limit = wrong | starts | ends
+    near_a, near_b, near_x = (tf.where(at_limit, like(0.5, x), item) for item in (a, b, x))
+    return tf.where(at_limit, limit, tf.math.betainc(near_a, near_b, near_x))
+
+
 def digamma(x: tf.Tensor) -> tf.Tensor:
     """Logarithmic derivative of the gamma function; -inf at 0.0, inf at -0.0."""
     return tf.where(x == 0, tf.where(signbit(x), like(math.inf, x), like(-math.inf, x)), tf.math.digamma(x))

@@ -34,6 +34,12 @@ binary_functions({name: f"torch.special.{name}" for name in _SPECIAL_BINARY})
 binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "gcd", "lcm", "logaddexp2")})
 
 
+@rows.row("betainc")
+def betainc(a: Operand, b: Operand, x: Operand) -> str:
+    """A helper."""
+    return f"betainc({', '.join(tensors(a, b, x))})"
+
+
 @rows.row("complex")
 def complex_(real: Operand, imag: Operand) -> str:
     """torch.complex."""

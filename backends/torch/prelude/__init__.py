@@ -25,3 +25,5 @@ from .recurrent import rnn as rnn
 from .recurrent import step_through as step_through
 from .recurrent import whole_layer as whole_layer
 from .searching import unique_with_first as unique_with_first
+from .special import beta_fraction as beta_fraction
+from .special import betainc as betainc

@@ -1,5 +1,6 @@
 """numpy call -> canonical operations: one row a function, one file a section of numpy's API."""
 
+from . import bits as bits
 from . import creation as creation
 from . import elementwise as elementwise
 from . import fft as fft

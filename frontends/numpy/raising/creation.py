@@ -183,6 +183,18 @@ def triu_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
     return b.unstack(b.triu_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
 
 
+@rows.row("tril_indices_from")
+def tril_indices_from(b: NumpyBuilder, arr: Any, k: int = 0) -> Any:
+    """numpy.tril_indices_from."""
+    return tril_indices(b, arr.shape[-2], k, arr.shape[-1])
+
+
+@rows.row("triu_indices_from")
+def triu_indices_from(b: NumpyBuilder, arr: Any, k: int = 0) -> Any:
+    """numpy.triu_indices_from."""
+    return triu_indices(b, arr.shape[-2], k, arr.shape[-1])
+
+
 @rows.row("indices")
 def indices(b: NumpyBuilder, dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """numpy.indices."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
-from ....sizes import hint_of
+from ....sizes import apply, hint_of
+from ...slicing import holds
 from .table import NumpyBuilder, rows
 
 
@@ -31,6 +33,20 @@ def polyfit(b: NumpyBuilder, x: Any, y: Any, deg: Any, rcond: Any = None, full: 
     solution = b.lstsq(b.divide(columns, scale), right, rcond=least)[0]
     solution = b.divide(solution, b.reshape(scale, shape=(deg + 1, 1)))
     return b.reshape(solution, shape=(deg + 1,)) if y.ndim == 1 else solution
+
+
+def _sum_of_two(name: str) -> Callable[..., Any]:
+    def row(b: NumpyBuilder, a1: Any, a2: Any) -> Any:
+        """numpy.polyadd, numpy.polysub: zeros are put before the shorter one."""
+        x, y = (item if item.ndim else b.reshape(item, shape=(1,)) for item in b.promote(a1, a2))
+        length = x.shape[0] if holds(b, y.shape[0], x.shape[0]) else apply("max", x.shape[0], y.shape[0])
+        return getattr(b, name)(*(b.pad(item, padding=((length - item.shape[0], 0),), value=b.operand(0, item.dtype)) for item in (x, y)))
+
+    return row
+
+
+rows.row("polyadd")(_sum_of_two("add"))
+rows.row("polysub")(_sum_of_two("subtract"))
 
 
 @rows.row("polyder")

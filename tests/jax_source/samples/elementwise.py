@@ -61,6 +61,12 @@ SAMPLES = [
     *each(special, "erf erfc gammaln digamma expit log_ndtr ndtr i0 i0e i1 i1e entr", (POSITIVE,), (OTHER_POSITIVE,)),
     *each(special, "xlogy xlog1py gammainc gammaincc", (POSITIVE, POSITIVE), (OTHER_POSITIVE, OTHER_POSITIVE)),
     *each(
+        special,
+        "betainc",
+        (POSITIVE, array(4, kind="positive"), array(3, 1, kind="fraction")),
+        (OTHER_POSITIVE, array(2, kind="positive"), array(5, 1, kind="fraction")),
+    ),
+    *each(
         nn,
         "relu relu6 sigmoid silu swish soft_sign hard_tanh hard_sigmoid hard_silu selu mish log_sigmoid gelu elu celu leaky_relu softplus softmax "
         "log_softmax logsumexp standardize squareplus glu sparse_plus",
@@ -148,6 +154,18 @@ SAMPLES = [
                 (ints(8, low=0, high=2**30, dtype="uint32"), ints(8, low=1, high=9, dtype="uint32")),
             ),
             ("polyval", lambda p, x: jnp.polyval(p, x), (array(3), X), (array(3), Y)),
+            (
+                "betainc at the ends",
+                lambda a, x: [special.betainc(p, q, x) for p, q in ((0.0, a), (a, 0.0), (jnp.inf, a), (a, jnp.inf), (a, jnp.nan), (-a, a))],
+                (array(2, 1, kind="positive"), ints(5, low=-1, high=3)),
+                (array(3, 1, kind="positive"), ints(9, low=-1, high=3)),
+            ),
+            (
+                "betainc of large parameters, and its slope",
+                lambda a, x: (special.betainc(100 * a, 30 * a, x), jax.grad(lambda y: special.betainc(a, 2 * a, y).sum())(x)),
+                (array(4, kind="positive"), array(4, kind="fraction")),
+                (array(7, kind="positive"), array(7, kind="fraction")),
+            ),
             ("gelu exact", lambda x: nn.gelu(x, approximate=False), (X,), (Y,)),
             ("custom_jvp", lambda x: jax.nn.relu(jax.nn.silu(x)), (X,), (Y,)),
             ("jit inside", lambda x: jax.jit(lambda y: jnp.sin(y) * 2)(x), (X,), (Y,)),

@@ -101,6 +101,13 @@ SAMPLES = [
                 (_A, array(3)),
                 (_OTHER_A, array(5)),
             ),
+            ("tridiagonal_solve", lax.linalg.tridiagonal_solve, (*(array(5),) * 3, array(5, 2)), (*(array(7),) * 3, array(7, 4))),
+            (
+                "tridiagonal_solve of several matrices",
+                lambda side, middle, y: lax.linalg.tridiagonal_solve(side, 3 * middle, 2 * side, y),
+                (array(2, 4), array(2, 4, kind="positive"), array(2, 4, 1)),
+                (array(3, 6), array(3, 6, kind="positive"), array(3, 6, 2)),
+            ),
             ("qr", lambda x: (lambda q, r: (q @ r, jnp.abs(r)))(*jnp.linalg.qr(x)), (array(5, 3),), (array(6, 4),)),
             ("svd", lambda x: (lambda u, s, v: ((u * s) @ v, s))(*jnp.linalg.svd(x, full_matrices=False)), (array(5, 3),), (array(4, 6),)),
             ("eigh", lambda x: (lambda w, v: (w, v @ jnp.diag(w) @ v.T))(*jnp.linalg.eigh(x + x.T)), (_A,), (_OTHER_A,)),

@@ -64,6 +64,12 @@ for _primitive, _name in _BINARY.items():
         rows.row(f"{_primitive}_p")(_binary(_name))
 
 
+@rows.row("regularized_incomplete_beta_p")
+def betainc(b: JaxBuilder, a: Any, c: Any, x: Any) -> Any:
+    """Both parameters, then the argument."""
+    return b.betainc(*together(b, a, c, x))
+
+
 def _logical(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         kind = "logical" if "bool" in (getattr(x, "dtype", None), getattr(y, "dtype", None)) else "bitwise"

@@ -110,6 +110,14 @@ def triangular_solve(
     return b.solve_triangular(a, y, upper=not lower, left=bool(left_side), transpose=bool(transpose_a), unit_diagonal=bool(unit_diagonal))
 
 
+@rows.row("tridiagonal_solve_p")
+def tridiagonal_solve(b: JaxBuilder, lower: Any, diagonal: Any, upper: Any, y: Any, *, perturb_singular: bool = False) -> Any:
+    """By three diagonals of one length; the first of the lower and the last of the upper one are not read."""
+    if perturb_singular:
+        raise NotImplementedError("tridiagonal_solve with perturb_singular")
+    return b.tridiagonal_solve(lower, diagonal, upper, y)
+
+
 @rows.row("householder_product_p")
 def householder_product(b: JaxBuilder, x: Any, tau: Any) -> Any:
     """Q out of its reflections."""
