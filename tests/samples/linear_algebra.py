@@ -34,6 +34,7 @@ def _products() -> list[Sample]:
         Sample(torch.dot, (array(4, dtype="complex64"), array(4, dtype="complex64"))),
         Sample(torch.vdot, (array(4, dtype="complex64"), array(4, dtype="complex64"))),
         Sample(_LINALG.vecdot, (array(2, 1, 4), array(3, 4)), other=(array(5, 1, 2), array(6, 2))),
+        Sample(_LINALG.vecdot, (array(3, 4), array(3, 1)), other=(array(2, 5), array(2, 1))),
         Sample(_LINALG.vecdot, (array(2, 4, dtype="complex64"), array(2, 4, dtype="complex64")), {"dim": 0}),
         Sample(torch.inner, (x, array(5, 4)), other=(other_x, array(3, 6))),
         Sample(torch.inner, (array(2, 3, 4), v), other=(array(3, 5, 6), w)),

@@ -5,6 +5,7 @@ They are told by the canonical operations that a call becomes. A demand is ``(re
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -26,27 +27,39 @@ def _of_pooling(node: Node) -> Demands:
         yield "ge", size, _least(width, pads, step) - (stride - 1 if params.get("ceil_mode") else 0)
         yield from (("le", 2 * pad, step * (width - 1) + 1) for pad in pads if node.op != "lp_pool")
         yield "gt", stride, 0
+    if rank == 3 and node.op == "avg_pool":  # without its padding, in three dimensions alone
+        yield from (("ge", size, width) for size, width in zip(x.shape[-rank:], kernel))
     if x.ndim > rank:
         yield "ge", x.shape[-rank - 1], 1
+
+
+def _of_fractional_pooling(node: Node) -> Demands:
+    """Windows that begin at places by chance fit; in three dimensions torch wants one element more than they take."""
+    kernel = node.params["kernel"]
+    for size, width, count in zip(node.inputs[0].shape[-len(kernel) :], kernel, node.params["size"]):
+        yield "gt" if len(kernel) == 3 else "ge", size, count + width - 1
 
 
 def _of_convolution(node: Node) -> Demands:
     x, weight, params = node.inputs[0], node.inputs[1], node.params
     yield "eq", x.shape[1], weight.shape[1] * params["groups"]
-    yield from _fits(x.shape[2:], weight.shape[2:], params)
+    yield from _fits(x.shape[2:], weight.shape[2:], params, fewest=1)
 
 
 def _of_transposed_convolution(node: Node) -> Demands:
-    yield "eq", node.inputs[0].shape[1], node.inputs[1].shape[0]
+    x, weight, *bias = node.inputs
+    yield "eq", x.shape[1], weight.shape[0]
+    yield from (("eq", one.shape[0], weight.shape[1] * node.params["groups"]) for one in bias)
 
 
 def _of_columns(node: Node) -> Demands:
     yield from _fits(node.inputs[0].shape[2:], node.params["kernel"], node.params)
 
 
-def _fits(space: tuple[Any, ...], kernel: tuple[Any, ...], params: dict[str, Any]) -> Demands:
+def _fits(space: tuple[Any, ...], kernel: tuple[Any, ...], params: dict[str, Any], fewest: int = 0) -> Demands:
     for size, width, pads, step in zip(space, kernel, params["padding"], params["dilation"]):
-        yield "ge", size, _least(width, pads, step)
+        least = _least(width, pads, step)
+        yield "ge", size, apply("max", least, fewest) if fewest else least
 
 
 def _least(width: Any, pads: tuple[Any, Any], step: Any) -> Any:
@@ -92,7 +105,9 @@ def _of_stft(node: Node) -> Demands:
 
 
 def _of_istft(node: Node) -> Demands:
-    yield "ge", node.inputs[0].shape[-1], 1
+    spectrum, points = node.inputs[0], node.params["n_fft"]
+    yield "ge", spectrum.shape[-1], 1
+    yield "eq", spectrum.shape[-2], points // 2 + 1 if node.params["onesided"] else points
 
 
 # ---------------------------------------------------------------------------------------------- one axis
@@ -108,6 +123,32 @@ def _of_cross(node: Node) -> Demands:
         yield "eq", x.shape[node.params["axis"]], 3
 
 
+def _of_reflections(node: Node) -> Demands:
+    """No more columns than rows, and no more factors than columns."""
+    *_, rows, columns = node.inputs[0].shape
+    yield "ge", rows, columns
+    yield "ge", columns, node.inputs[1].shape[-1]
+
+
+def _of_whole_reflections(node: Node) -> Demands:
+    """A factor for each column, but for those beyond the rows."""
+    *_, rows, columns = node.inputs[0].shape
+    yield "eq", node.inputs[1].shape[-1], apply("min", rows, columns)
+
+
+def _of_triangle(node: Node) -> Demands:
+    """As many unknowns as equations, and as many of both as the other side has."""
+    matrix, sides = node.inputs
+    yield "eq", matrix.shape[-1], matrix.shape[-2]
+    yield "eq", matrix.shape[-1], sides.shape[-2 if node.params["left"] else -1]
+
+
+def _of_norm(node: Node) -> Demands:
+    """Extremes, and what is divided by 0, have no value for nothing."""
+    order = node.params["ord"]
+    yield from _of_extremum(node) if order < 0 or order == math.inf else ()
+
+
 def _of_samples(node: Node) -> Demands:
     """The positions are those of the samples, or one for each sample and all else."""
     for place in node.inputs[1:]:
@@ -115,19 +156,22 @@ def _of_samples(node: Node) -> Demands:
 
 
 def _of_resampling(node: Node) -> Demands:
-    """Nothing is empty, before and after: a factor below 1 can leave nothing."""
+    """Nothing but the batch is empty, before and after: a factor below 1 can leave nothing."""
     space = node.params["size"]
-    for size in (*node.inputs[0].shape[2:], *space):
+    for size in (*node.inputs[0].shape[1:], *space):
         yield "ge", size, 1
     yield from (("gt", size, 0) for size, factor in zip(space, node.params["scales"] or ()) if isinstance(factor, float) and factor < 1)
 
 
 def _of_grid(node: Node) -> Demands:
-    yield "eq", node.inputs[1].shape[-1], node.inputs[0].ndim - 2
+    x, grid = node.inputs
+    yield "eq", grid.shape[-1], x.ndim - 2
+    yield from (("ge", size, 1) for size in x.shape[2:])
 
 
 DEMANDS: dict[str, Callable[[Node], Demands]] = {
     **dict.fromkeys(("max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"), _of_pooling),
+    "fractional_max_pool": _of_fractional_pooling,
     "conv": _of_convolution,
     "conv_transpose": _of_transposed_convolution,
     "im2col": _of_columns,
@@ -138,6 +182,10 @@ DEMANDS: dict[str, Callable[[Node], Demands]] = {
     "istft": _of_istft,
     **dict.fromkeys(("max", "min", "argmax", "argmin", "lower_median", "mode", "quantile"), _of_extremum),
     "cross": _of_cross,
+    "vector_norm": _of_norm,
+    "householder_product": _of_reflections,
+    "ormqr": _of_whole_reflections,
+    "solve_triangular": _of_triangle,
     "grid_sample": _of_grid,
     "interpolate": _of_resampling,
     **dict.fromkeys(("trapezoid", "cumulative_trapezoid"), _of_samples),

@@ -41,6 +41,12 @@ def _repetitions(b: TorchBuilder, node: Node) -> Any:
     return b.all(given[0]) if len(given) == 1 else b.logical_and(*map(b.all, given)) if given else None
 
 
+def _repeated_whole(b: TorchBuilder, node: Node) -> Any:
+    """As many elements as were said."""
+    total = node.params.get("total")
+    return None if total is None or len(node.inputs) == 1 else b.equal(b.sum(node.inputs[1]), total)
+
+
 def _divisor(b: TorchBuilder, node: Node) -> Any:
     divisor = node.inputs[1]
     is_array = isinstance(divisor, Value) and not (divisor.node and divisor.node.op == "full")
@@ -68,6 +74,10 @@ def _is_positive_definite(b: TorchBuilder, node: Node) -> Any:
     return b.logical_not(b.any(b.isnan(node.outputs[0])))
 
 
+def _has_no_zero_on_diagonal(b: TorchBuilder, node: Node) -> Any:
+    return b.not_equal(b.diagonal(node.inputs[0]), 0)
+
+
 def _converges(b: TorchBuilder, node: Node) -> Any:
     """Singular values are those of finite numbers."""
     return None if node.params.get("hermitian") else _are_finite(b, node.inputs[0])
@@ -85,6 +95,8 @@ CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
     "quantile": _quantiles,
     "cov": _repetitions,
     "masked_scatter": _enough,
+    "repeat": _repeated_whole,
+    "cholesky_inverse": _has_no_zero_on_diagonal,
     **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), _inverse_exists),
     "matrix_power": _power,
     "cholesky": _is_positive_definite,

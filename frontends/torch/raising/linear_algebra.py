@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ....sizes import hint_of
+from .demands import assume
+from .manipulation import broadcast_all
 from .table import TorchBuilder, axes, rows
 
 
@@ -49,7 +51,11 @@ def vdot(b: TorchBuilder, input: Any, other: Any) -> Any:
 @rows.row("linalg_vecdot")
 def linalg_vecdot(b: TorchBuilder, x: Any, y: Any, *, dim: int = -1) -> Any:
     """torch.linalg.vecdot: ``x`` is conjugated."""
-    return b.vecdot(x, y, axis=_from_the_back(dim, max(x.ndim, y.ndim)))
+    axis = _from_the_back(dim, max(x.ndim, y.ndim))
+    if hint_of(x.shape[axis]) != hint_of(y.shape[axis]):  # one element goes with all others
+        x, y = broadcast_all(b, x, y)
+    assume(b, "eq", x.shape[axis], y.shape[axis])
+    return b.vecdot(x, y, axis=axis)
 
 
 def _from_the_back(dim: int, rank: int) -> int:

@@ -62,7 +62,7 @@ def reshape(b: TorchBuilder, input: Any, *sizes: Any, shape: Any = None) -> Any:
 @rows.row("view_as", "reshape_as")
 def view_as(b: TorchBuilder, input: Any, other: Any) -> Any:
     """torch.Tensor.view_as."""
-    return b.reshape(input, shape=other.shape)
+    return reshaped(b, input, other.shape)
 
 
 @rows.row("flatten")

@@ -112,13 +112,14 @@ def indexed(b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: 
 @rows.row("index_add")
 def index_add(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
     """torch.index_add."""
+    source = vector(b, source)
     return indexed(b, input, dim, index, source if alpha == 1 else b.multiply(source, b.operand(alpha, source.dtype)), "sum")
 
 
 @rows.row("index_copy")
 def index_copy(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any) -> Any:
     """torch.index_copy."""
-    return indexed(b, input, dim, index, source, None)
+    return indexed(b, input, dim, index, vector(b, source), None)
 
 
 @rows.row("index_fill")
@@ -130,7 +131,7 @@ def index_fill(b: TorchBuilder, input: Any, dim: int, index: Any, value: Any) ->
 @rows.row("index_reduce")
 def index_reduce(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """torch.index_reduce."""
-    return indexed(b, input, dim, index, source, reduce, include_self)
+    return indexed(b, input, dim, index, vector(b, source), reduce, include_self)
 
 
 @rows.row("put")

@@ -8,6 +8,7 @@ from typing import Any
 
 from ....ir import Value
 from ....sizes import product
+from .manipulation import reshaped
 from .table import TorchBuilder, rows
 
 _ALL = (None, None, 1)
@@ -31,6 +32,9 @@ def segment_reduce(
     if reduce not in _NEUTRAL:
         raise NotImplementedError(f"segment_reduce with {reduce!r}")
     starts, ends = _bounds(b, lengths, offsets, axis)
+    b.expect(b.all(b.less_equal(starts, ends)), True)
+    if lengths is not None and not unsafe:
+        b.expect(b.all(b.equal(b.sum(lengths, axis=axis), data.shape[axis])), True)
     place = b.arange(start=0, stop=data.shape[axis], step=1, dtype=starts.dtype)
     inside = b.logical_and(b.less_equal(_with_axis(b, starts, starts.ndim), place), b.less(place, _with_axis(b, ends, ends.ndim)))
     inner = data.shape[axis + 1 :]
@@ -72,9 +76,7 @@ def histogramdd(b: TorchBuilder, input: Any, bins: Any, *, range: Any = None, we
     edges = _edges(b, points, count, bins, None if range is None else tuple(range))
     sizes = tuple(edge.shape[0] - 1 for edge in edges)
     whole = (
-        b.ones(shape=points.shape[:1], dtype=input.dtype)
-        if weight is None
-        else b.reshape(b.cast(weight, input.dtype), shape=points.shape[:1])
+        b.ones(shape=points.shape[:1], dtype=input.dtype) if weight is None else reshaped(b, b.cast(weight, input.dtype), points.shape[:1])
     )
     places = []
     for number, (edge, size) in enumerate(zip(edges, sizes)):

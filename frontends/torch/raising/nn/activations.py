@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..manipulation import reshaped
 from ..table import TorchBuilder, axis, rows
 
 # torch's names without parameters -> the vocabulary's
@@ -56,8 +57,8 @@ def prelu(b: TorchBuilder, input: Any, weight: Any) -> Any:
     """torch.nn.functional.prelu: one slope, or one for each channel (axis 1)."""
     if weight.ndim != 1:
         return b.prelu(input, weight)
-    shape = (1, weight.shape[0], *(1,) * (input.ndim - 2)) if input.ndim > 1 else weight.shape if input.ndim == 1 else ()
-    return b.prelu(input, b.reshape(weight, shape=shape))
+    shape = (1, weight.shape[0], *(1,) * (input.ndim - 2)) if input.ndim > 1 else (1,) * input.ndim
+    return b.prelu(input, reshaped(b, weight, shape))
 
 
 @rows.row("elu")

@@ -79,6 +79,8 @@ def embedding_bag(
         count, length = input.shape
         offsets = b.multiply(b.arange(stop=count, dtype=input.dtype), length)
         input, per_sample_weights = (x if x is None else b.reshape(x, shape=(count * length,)) for x in (input, per_sample_weights))
+    else:  # the first bag begins with the first index
+        b.expect(b.all(b.equal(b.getitem(offsets, key=((None, 1, 1),)), 0)), True)
     if padding_idx is not None and padding_idx < 0:
         padding_idx = padding_idx + b.fix(weight.shape[0])
     inputs = optional(weight, input, b.cast(offsets, input.dtype), per_sample_weights)

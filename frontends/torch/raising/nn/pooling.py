@@ -160,10 +160,15 @@ def _unpool(rank: int) -> None:
     ) -> Any:
         """torch.nn.functional.max_unpool1d, max_unpool2d, max_unpool3d."""
         kernel = spread(kernel_size, rank)
-        if output_size is not None:
-            return b.max_unpool(input, indices, size=tuple(output_size)[-rank:])
-        covered = zip(input.shape[-rank:], kernel, strides_or(stride, kernel), spread(padding, rank))
-        return b.max_unpool(input, indices, size=tuple((n - 1) * s + k - 2 * p for n, k, s, p in covered))
+        strides = strides_or(stride, kernel)
+        covered = tuple((n - 1) * s + k - 2 * p for n, k, s, p in zip(input.shape[-rank:], kernel, strides, spread(padding, rank)))
+        if output_size is None:
+            return b.max_unpool(input, indices, size=covered)
+        wanted = tuple(output_size)[-rank:]
+        for size, whole, step in zip(wanted, covered, strides):
+            assume(b, "gt", size, whole - step)
+            assume(b, "lt", size, whole + step)
+        return b.max_unpool(input, indices, size=wanted)
 
 
 @rows.row("max_unpool2d", "max_unpool3d")

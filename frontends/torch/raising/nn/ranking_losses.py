@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from ..demands import assume
+from ..manipulation import reshaped
 from ..table import TorchBuilder, rows
 from .losses import _ATEN, reduced, reduction_of
 
@@ -75,7 +77,7 @@ def multi_margin_loss(
     """torch.nn.functional.multi_margin_loss: ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``."""
     single = input.ndim < 2
     classes = input.shape[-1] if input.ndim else 1
-    rows_, labels = (b.reshape(input, shape=(1, classes)), b.reshape(target, shape=(1,))) if single else (input, target)
+    rows_, labels = (b.reshape(input, shape=(1, classes)), reshaped(b, target, (1,))) if single else (input, target)
     picked = b.take_along_axis(rows_, b.reshape(labels, shape=(rows_.shape[0], 1)), axis=1)
     short = _above(b, b.add(b.subtract(rows_, picked), float(margin)))
     short = b.square(short) if b.fix(p) == 2 else short
@@ -257,6 +259,9 @@ def ctc_loss(
         log_probs = b.reshape(log_probs, shape=(log_probs.shape[0], 1, log_probs.shape[1]))
     batch = log_probs.shape[1]
     longest = max(target_lengths, default=0) if isinstance(target_lengths, (tuple, list)) else None
+    _assume_room(b, log_probs.shape[0], input_lengths)
+    if targets.ndim == 2:
+        _assume_room(b, targets.shape[1], target_lengths)
     steps, lengths = (_lengths(b, item, batch) for item in (input_lengths, target_lengths))
     if targets.ndim == 1:
         targets = b.reshape(targets, shape=(1, *targets.shape)) if single else _rows_of(b, targets, lengths, batch, longest)
@@ -267,6 +272,12 @@ def ctc_loss(
     if how == "mean":
         losses = b.divide(losses, b.astype(b.maximum(lengths, 1), dtype=losses.dtype))
     return b.reshape(losses, shape=()) if single and how == "none" else reduced(b, losses, how)
+
+
+def _assume_room(b: TorchBuilder, size: Any, lengths: Any) -> None:
+    """Lengths that are numbers lie inside of an axis; those in arrays are looked at where they come in."""
+    if isinstance(lengths, (tuple, list)):
+        assume(b, "ge", size, max(lengths, default=0))
 
 
 def _lengths(b: TorchBuilder, lengths: Any, batch: Any) -> Any:

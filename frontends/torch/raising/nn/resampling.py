@@ -7,6 +7,7 @@ from typing import Any
 
 from .....errors import UnsupportedOperation
 from .....sizes import Size, apply
+from ..demands import assume
 from ..table import TorchBuilder, rows
 from .pooling import adaptive_avg
 from .windows import spread
@@ -146,6 +147,7 @@ def grid_sampler(
 @rows.row("affine_grid", "affine_grid_generator")
 def affine_grid(b: TorchBuilder, theta: Any, size: Any, align_corners: bool | None = None) -> Any:
     """torch.nn.functional.affine_grid."""
+    assume(b, "eq", theta.shape[0], size[0])
     return b.affine_grid(theta, size=tuple(size)[2:], align_corners=bool(align_corners))
 
 
