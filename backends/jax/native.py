@@ -121,8 +121,10 @@ class JaxTarget:
         def packed(*args: Any) -> _Packed:
             return _Packed.of(function(*args))
 
-        options = {**options, "compiler_options": {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})}}
-        compiled = jax.jit(packed, **({"static_argnums": static} if static else {}), **options)
+        options = {**options, **({"static_argnums": static} if static else {})}
+        exact = {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})}
+        compiled = jax.jit(packed, **{**options, "compiler_options": exact})
+        inside = jax.jit(packed, **options)
         chosen: list[Callable[..., Any]] = [lambda *args: compiled(*args).unpacked()]
 
         def call(*args: Any) -> Any:
@@ -138,8 +140,10 @@ class JaxTarget:
                 )
                 chosen[0] = function
                 return function(*args)
-            except ValueError:  # options of the compiler are refused inside of a function that is compiled itself
-                return function(*args)
+            except ValueError as problem:
+                if "top-level" not in str(problem):
+                    raise
+                return inside(*args).unpacked()  # options of the compiler are those of the function around it
 
         return call
 
