@@ -88,6 +88,20 @@ def test_a_guard_of_a_comparison_names_the_line() -> None:
         graph.functional(graph.parameters, np.array([0.5, 0.25], np.float32))
 
 
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+@pytest.mark.parametrize("ask", [lambda x: not x, torch.is_nonzero, lambda x: 1 if x else 2], ids=["not", "is_nonzero", "if"])
+def test_a_branch_on_a_number_holds_for_all_that_are_not_zero(ask: Any, to: str) -> None:
+    def function(x: Any) -> Any:
+        return x * 2 if ask(x.sum()) else x - 1
+
+    graph = gc.compile(function, to=to, args=(torch.ones(3),))
+    for numbers in ([1.0, 2.0, 4.0], [0.5, -0.25, 0.0], [float("nan")]):
+        assert_same(graph(torch.tensor(numbers)), function(torch.tensor(numbers)))
+    assert len(graph.variants) == 1
+    assert_same(graph(torch.tensor([-2.0, 2.0])), function(torch.tensor([-2.0, 2.0])))
+    assert len(graph.variants) == 2
+
+
 def test_names_of_conversions_are_pythons_own_after_a_recording() -> None:
     gc.compile(lambda x: x * float(x.max()), args=(torch.ones(2),))
     assert "float" not in vars(sys.modules[__name__])

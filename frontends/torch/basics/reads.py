@@ -20,6 +20,9 @@ FACTS = frozenset({
 
 VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "_local_scalar_dense"})
 
+# Those of them that ask whether an element is 0, and nothing else of it.
+TRUTHS = frozenset({"__bool__", "is_nonzero"})
+
 # Those of them whose numbers may be symbols.
 NUMBERS = frozenset({"item", "tolist"})
 

@@ -85,6 +85,15 @@ def _read(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return elements(capture, function, args, kwargs) if symbols is None else symbols
 
 
+def _truth(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``if x.sum()`` depends on whether the sum is 0, not on the sum."""
+    tensor = args[0]
+    if tensor.dtype == torch.bool or tensor.numel() != 1 or not capture.recorder.varies(capture.value(tensor)):
+        return elements(capture, function, args, kwargs)
+    with capture:
+        return bool(tensor != 0)
+
+
 def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.equal`` and ``torch.allclose`` answer with a Python bool: recorded as the tensor of the answer, and guarded."""
     seen = capture.run(function, args, kwargs)
@@ -222,6 +231,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
     **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),
     **dict.fromkeys(reads.VALUES, elements),
+    **dict.fromkeys(reads.TRUTHS, _truth),
     **dict.fromkeys(reads.NUMBERS, _read),
     **dict.fromkeys(reads.SYMBOLIC, _arithmetic),
     **dict.fromkeys(reads.QUESTIONS, _question),

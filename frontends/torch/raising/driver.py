@@ -22,7 +22,12 @@ from .opening import open_call
 from .statistics import WRITTEN
 from .table import TorchBuilder, rows
 
-_RENAMED = {"axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input"}
+# The name of a keyword -> what the rows call it that do not know it; "input" is the first argument, whatever its name.
+_RENAMED = {
+    "axis": "dim", "keepdims": "keepdim", "x1": "input", "x2": "other", "x": "input", "a": "input", "exponent": "other", "mat2": "mat_b",
+    "element": "elements", "test_element": "test_elements", "input2": "tau", "input3": "other",
+    **dict.fromkeys(("indices", "sections"), "indices_or_sections"),
+}  # fmt: skip
 
 
 def raise_graph(graph: Graph) -> Graph:
@@ -83,7 +88,7 @@ class _TorchRaiser(Raiser):
         return result
 
     def _by_row(self, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
-        kwargs = _renamed(row, kwargs)
+        kwargs = own_keywords(row, kwargs)
         assume_agreement(self.b, key, row, args, kwargs)
         nodes, guards = len(self.result.nodes), len(self.result.guards)
         try:
@@ -110,12 +115,15 @@ def _fresh(node: Node, result: Any) -> list[Any]:
     return flat if not is_in_place(row_key(node.op)) else flat[:1]
 
 
-def _renamed(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """numpy's spellings of keywords (``axis``) as torch's (``dim``), where the row knows only those."""
+def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Other spellings of keywords, numpy's (``axis`` for ``dim``) and those of one overload, as the row's."""
     if not kwargs:  # of most calls, and a signature takes 30 microseconds
         return kwargs
     known = inspect.signature(row).parameters
     kwargs.pop("inplace", None) if "inplace" not in known else None
-    if not kwargs.keys() & _RENAMED.keys():
-        return kwargs
-    return {name if name in known else _RENAMED.get(name, name): value for name, value in kwargs.items()}
+    names = {**_RENAMED, "input": list(known)[1]}
+
+    def own(name: str) -> str:
+        return name if name in known or name not in names else own(names[name])
+
+    return {own(name): value for name, value in kwargs.items()}

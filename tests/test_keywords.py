@@ -1,0 +1,76 @@
+"""Every keyword that a function of torch takes is one that its row takes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.frontends.torch.raising.driver import own_keywords  # noqa: E402
+from graph_compiler.frontends.torch.raising.table import rows  # noqa: E402
+
+_STUBS = Path(torch.__file__).parent / "_C"
+_DEALT_WITH = {"self", "out"}  # before a row is called
+_SAYS_NOTHING = {  # of the elements: rows that make arrays take these, others never meet them
+    "device", "generator", "layout", "memory_format", "names", "non_blocking", "pin_memory", "requires_grad",
+}  # fmt: skip
+_LEFT_OUT = {
+    "out_dtype": "only CUDA's products take it",
+    "tensor_indices_or_sections": "an array of places is handed on as a list, which has no such name",
+}
+_OF_MANY = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+
+
+def _signatures() -> Iterator[tuple[str, set[str]]]:
+    """Names of torch's functions and methods, and keywords of one overload each."""
+    functions: list[Any] = ast.parse((_STUBS / "_VariableFunctions.pyi").read_text()).body
+    classes = ast.parse((_STUBS / "__init__.pyi").read_text()).body
+    functions += next(item.body for item in classes if isinstance(item, ast.ClassDef) and item.name == "TensorBase")
+    for item in functions:
+        if isinstance(item, ast.FunctionDef) and not item.name.startswith("_"):
+            yield item.name, {argument.arg for argument in (*item.args.args, *item.args.kwonlyargs)}
+
+
+def _refused() -> Iterator[str]:
+    for name, keywords in _signatures():
+        row = rows.get(name)
+        if row is None or any(parameter.kind in _OF_MANY for parameter in inspect.signature(row).parameters.values()):
+            continue
+        given = own_keywords(row, dict.fromkeys(keywords - _DEALT_WITH - _SAYS_NOTHING - _LEFT_OUT.keys()))
+        yield from (f"{name}({keyword}=)" for keyword in given if keyword not in inspect.signature(row).parameters)
+
+
+@pytest.mark.skipif(not (_STUBS / "_VariableFunctions.pyi").exists(), reason="this torch comes without stubs")
+def test_rows_take_every_keyword() -> None:
+    assert not sorted(set(_refused()))
+
+
+X = torch.arange(1.0, 17.0).reshape(4, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "keywords"),
+    [
+        (torch.pow, "input", {"exponent": 2.5}),
+        (torch.det, "input", {}),
+        (torch.linalg.inv, "A", {}),
+        (torch.hsplit, "input", {"sections": 2}),
+        (torch.vsplit, "input", {"indices": [1, 3]}),
+        (torch.isin, "elements", {"test_element": 3.0}),
+        (torch.sum, "x", {"axis": 1, "keepdims": True}),
+    ],
+)
+def test_keywords_of_overloads(function: Any, name: str, keywords: dict[str, Any]) -> None:
+    graph = graph_compiler.compile(lambda x: function(**{name: x}, **keywords), args=(X,), to="numpy")
+    for x in (X, X.flip(0) * 0.5):
+        found, expected = graph(x), function(x, **keywords)
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected):
+            torch.testing.assert_close(torch.as_tensor(one), other)
