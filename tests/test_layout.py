@@ -368,6 +368,22 @@ def test_a_network_is_permuted_at_its_edges(network: Network, to: str, expected:
     }
 
 
+def test_sizes_of_arrays_that_were_moved_are_read_where_they_are() -> None:
+    """A batch of one is broadcast, so that its sizes are those of the results: of one that is there with the channels last only."""
+    pytest.importorskip("tensorflow")
+    weight = torch.ones(1, 1, 3, 3) / 9
+
+    def function(x: Any, y: Any) -> Any:
+        first, second = torch.conv2d(x, weight), torch.conv2d(y, weight)
+        difference, product, is_small = second - first, first * second, first < 0.5
+        difference[is_small] = second[is_small]
+        return (product * first / (difference + 2.0)).sum(dim=[1, 2, 3])
+
+    graph = graph_compiler.compile(function, args=(torch.rand(1, 1, 5, 6), torch.rand(1, 1, 5, 6)), to="tensorflow")
+    x, y = torch.rand(1, 1, 6, 4), torch.rand(1, 1, 6, 4)
+    np.testing.assert_allclose(graph(x, y), function(x, y), rtol=1e-5)
+
+
 def test_gradients_are_those_of_the_source(network: Network) -> None:
     jax = pytest.importorskip("jax")
     graph = graph_compiler.transpile(network, source="torch", to="jax", args=(IMAGES,))

@@ -160,7 +160,7 @@ class _Mover(Rewriter):
         if value in self.last or not is_broadcast:
             return self.channels_last(value)
         plain = self.value(value)
-        padded = (1,) * (rank - plain.ndim) + plain.shape
+        padded = (1,) * (rank - plain.ndim) + self.mapped(plain.shape)  # sizes of arrays that are moved are read where they are
         if not _is_spread(plain, rank):
             return self.build(
                 "permute_dims", (self.build("reshape", (plain,), {"shape": padded}, value.name),), {"axes": to_last(rank)}, value.name
