@@ -7,6 +7,7 @@ import pytest
 from graph_compiler.errors import GraphCompilerError
 
 from .programs import (
+    asked_types,
     captured,
     changes,
     closures,
@@ -38,6 +39,7 @@ from .programs import (
 from .programs.table import RAISED, Program, check
 
 TABLES = {
+    "asked_types": asked_types,
     "signatures": signatures,
     "guards": guards,
     "gradient_reads": gradient_reads,
@@ -75,7 +77,7 @@ CASES = [
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
-    "gradient_reads": ("torch",), "inner_gradients": (), "given": ("torch",),
+    "gradient_reads": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

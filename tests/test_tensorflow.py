@@ -189,6 +189,15 @@ def test_loops_and_writes_with_gaps_are_compiled(jit_compile: bool) -> None:
         assert_same(graph(x), interleaved(x))
 
 
+def test_a_convolution_of_no_rows_is_compiled() -> None:
+    """Where padding stands before a convolution, TensorFlow makes one kernel of both, which gives the sizes of what comes in."""
+    convolution = torch.nn.Conv2d(2, 3, 2)
+    graph = gc.compile(convolution, to="tensorflow", return_backend_compiled_fn=True)
+    for rows in (2, 0):
+        x = torch.ones(rows, 2, 4, 3)
+        assert_same(graph(x), convolution(x))
+
+
 def test_decisions_on_sizes_of_elements_run_uncompiled() -> None:
     def function(x: Any) -> Any:
         return [part * 2 for part in x[x > 0]]

@@ -190,7 +190,7 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
             containers = Containers(
                 (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
             )
-            watched, spaces = active.looking_after(state.world), spaces_of(weights) if reading.symbolic else []
+            watched, spaces = active.looking_after(state.world), spaces_of(weights)
             with (
                 refusing(request.name),
                 watched,
@@ -198,7 +198,7 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
                 taken_for_arrays(),
                 TrainingReads() as asked,
                 AttributeReads(capture, tensors) as attributes,
-                math_seen(capture, spaces),
+                math_seen(capture, spaces if reading.symbolic else []),
                 conversions_seen(capture, spaces),
                 compiling(compiled) as claim,
             ):

@@ -14,6 +14,7 @@ from typing import Any
 from ..codegen.loading import load
 from ..codegen.source import Program
 from ..ir.graph import Graph
+from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol
 from ..tracing.attributes import attribute_of
 from ..tracing.overlap import NO_ARRAY, fact_of, overlap
@@ -28,12 +29,13 @@ _EQUAL = (int, str)
 _SPELLED = (bool, int, str, type(None))
 
 
-def matcher(graph: Graph, target: Target, held: Callable[[Any], Any] | None = None) -> Match:
+def matcher(graph: Graph, target: Target, held: Callable[[Any], Any] | None = None, is_own: Callable[[Any], bool] | None = None) -> Match:
     """``match(args, kwargs, state)``: the arrays of a call and of the state, native, and its numbers, in order; None where it does not fit.
 
-    ``held`` converts the arrays of the state, where they are others than the target's.
+    ``held`` converts the arrays of the state, where they are others than the target's. ``is_own`` tells arrays of the source framework:
+    those have the very data type that was recorded, also where the target has one type for several (JAX without 64-bit types).
     """
-    return _Matcher(graph, target, held).function()
+    return _Matcher(graph, target, held, is_own).function()
 
 
 def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
@@ -45,8 +47,15 @@ def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
 
 
 class _Matcher:
-    def __init__(self, graph: Graph, target: Target, held: Callable[[Any], Any] | None = None) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        held: Callable[[Any], Any] | None = None,
+        is_own: Callable[[Any], bool] | None = None,
+    ) -> None:
         self.graph, self.target, self.convert = graph, target, "convert"
+        self.narrows = is_own is not None and target.dtype_text("float64") == target.dtype_text("float32")
         self.lines: list[str] = []
         self.names: list[str] = []
         self.bound: dict[str, Any] = {
@@ -55,6 +64,8 @@ class _Matcher:
             "dtypes": target.dtypes(),
             "same_static": same_static,
             "math": math,
+            "is_own": is_own,
+            "dtype_name": dtype_name,
         }
         for number, cls in enumerate(target.array_types):
             self.bound[f"array_type_{number}"] = cls
@@ -121,6 +132,8 @@ class _Matcher:
             f"    {name} = {self.convert}({name})",
             f"    if {name} is None: return None",
         ]
+        if self.narrows:
+            self.lines.append(f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return None")
         self._require(f"{name}.dtype == {self.target.dtype_text(spec.dtype)} and {name}.ndim == {spec.ndim}")
 
     def _item(self, cls: type, access: str) -> None:

@@ -169,8 +169,9 @@ class Pipeline:
         leaving = None if as_recorded or "state" not in graph.notes else Leaving(graph, self.frontend.keeping, native, self._copied)
         saved = getattr(self.frontend.checking, "saved", None)  # of a framework whose arrays can be written to
         return Variant(
-            graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store, leaving
-        )
+            graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store, leaving,
+            None if self.same_framework else self.frontend.keeping.is_own,
+        )  # fmt: skip
 
     def for_framework(self, framework: str) -> Pipeline:
         """The same callable, written for another framework."""

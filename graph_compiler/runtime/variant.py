@@ -72,6 +72,7 @@ class Variant:
     store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
 
     leaving: Leaving | None = None  # of state in the user's objects, which hold arrays of another framework
+    is_own: Callable[[Any], bool] | None = None  # tells arrays of the source framework; None of a graph that was loaded
 
     def __post_init__(self) -> None:
         flat = load(self.program)
@@ -127,7 +128,7 @@ class Variant:
 
     def _matcher(self) -> Any:
         held = None if self.leaving is None else self.leaving.convert
-        match, state = matcher(self.graph, self.target, held), self.state
+        match, state = matcher(self.graph, self.target, held, self.is_own), self.state
         if state is None:
             return match
         return self._drawing(match, state) if state.draws else lambda args, kwargs, held=None: match(args, kwargs, held or state.read())

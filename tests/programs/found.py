@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional
 
 from .table import ELSEWHERE, Program
 
@@ -274,6 +275,16 @@ def written_through_einsum(x: Any) -> Any:
 
 _TWO_AXES = _calls((2, 3), (4, 2), (2, 3))
 _EVERYWHERE = ("torch", ELSEWHERE)
+
+
+def of_nothing(x: Any) -> Any:
+    """What torch makes of arrays without elements."""
+    images = x[:, None, None] * torch.ones(3, 4)
+    mirrored = functional.pad(images, (1, 2), mode="reflect")
+    windows = functional.conv2d(images[:, None], torch.ones(2, 1, 2, 2))
+    return x.median(), torch.nanmedian(x), mirrored, windows
+
+
 PROGRAMS = [
     Program("written_through_two_views", lambda: written_through_two_views, _TWO_AXES),
     Program(
@@ -341,5 +352,6 @@ PROGRAMS = [
     Program(
         "written_with_a_part_of_itself", lambda: written_with_a_part_of_itself, (lambda: (torch.tensor([2, 1], dtype=torch.int8)[::2],),)
     ),
+    Program("of_nothing", lambda: of_nothing, _calls((2,), (0,), (3,))),
     Program("chunks_of_nothing", lambda: chunks_of_nothing, _calls((4,), (5,), (2,))),
 ]

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from .table import ELSEWHERE, TARGETS, Program
+from .table import ELSEWHERE, Program
 
 
 def one(*rows: Any) -> Any:
@@ -464,7 +464,6 @@ _TWO_AXES = {"contiguous_branch", "stride_branch", "same_object"}
 _FOREIGN = dict.fromkeys(("torch", ELSEWHERE), "hands the memory of a tensor")
 _ERRORS = {"data_pointer": _FOREIGN, "stride_branch": {ELSEWHERE: "not contiguous"}}
 LIMITATIONS = {
-    **{("size_type", to): "a size passes for an int with isinstance while recording, but type(size) is another" for to in TARGETS},
     ("tries_index_of_elements", "jax"): "jax takes the last element where an index is too large and torch raises",
 }
 PROGRAMS = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....sizes import hint_of
 from ...rows import Operand
 from ...shapes import added_axes
 from .table import rows
@@ -97,13 +98,13 @@ def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """``tf.pad``, or the helper where an amount may be negative and for the modes that TensorFlow lacks."""
+    """``tf.pad``, or the helper where an amount may be negative, for the modes that TensorFlow lacks, and where it refuses to reflect for an empty axis."""
     amounts = [list(pair) for pair in padding]
     grows = all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair)
     if grows and mode == "constant":
         constant = "" if value == 0 else f", constant_values={_typed(value, x)}"
         return f"tf.pad({x}, {amounts}{constant})"
-    if grows and mode == "reflect":
+    if grows and mode == "reflect" and all(map(hint_of, x.shape)):
         return f'tf.pad({x}, {amounts}, "REFLECT")'
     options = "" if mode == "constant" and value == 0 else f", {_typed(value, x)}" if mode == "constant" else f", mode={mode!r}"
     return f"{'resized' if mode == 'constant' else 'pad_with_elements'}({x}, {amounts}{options})"

@@ -54,8 +54,9 @@ def conv_channels_last(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], 
         ac, bd, ad, bc = (conv_channels_last(u, v, strides, dilation, groups) for u, v in ((a, c), (b, d), (a, d), (b, c)))
         return tf.complex(ac - bd, ad + bc)
     rank = len(x.shape) - 2
-    if x.shape[0] == 0:  # for which the kernels of some CPUs give the sizes of x
-        return conv_channels_last(tf.pad(x, [[0, 1], *[[0, 0]] * (rank + 1)]), kernel, strides, dilation, groups)[:0]
+    if x.shape[0] == 0:  # for which the kernels of some CPUs give the sizes of x; padding would become one kernel with the convolution
+        one = tf.concat([x, tf.zeros([1, *sizes(x)[1:]], x.dtype)], axis=0)
+        return conv_channels_last(one, kernel, strides, dilation, groups)[:0]
     if rank == 3 and set(dilation) != {1}:
         kernel, dilation = dilated(kernel, dilation), (1, 1, 1)
     if groups == 1:

@@ -1,4 +1,4 @@
-"""``float(x)`` and ``int(x)`` of tensors and of symbolic numbers: Python wants numbers of these very classes, symbols are none.
+"""``float(x)``, ``int(x)`` and ``type(x)`` of tensors and of symbolic numbers: Python wants numbers of these very classes, symbols are none.
 
 While recording, the modules of the user's functions find stand-ins under these names, which give symbols. Only where their code does nothing with
 the names but call them and ask ``isinstance``: where a class is handed on (``dtype=float``) its name is left as it is, and a conversion then guards the number.
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
 
 _FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
-_NAMES = tuple(cls.__name__ for cls in _FUNCTIONS)
 
 
 class _Conversion:
@@ -56,13 +55,25 @@ class _Conversion:
         return other | self.cls
 
 
+class _Asked(_Conversion):
+    """Stands for ``type``: the class of a symbol is that of the number."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return args[0].__class__ if len(args) == 1 and is_symbolic(args[0]) else self.cls(*args, **kwargs)
+
+
+_STAND_INS: dict[type, type[_Conversion]] = {**dict.fromkeys(_FUNCTIONS, _Conversion), type: _Asked}
+_NAMES = tuple(cls.__name__ for cls in _STAND_INS)
+
+
 @contextmanager
 def conversions_seen(capture: Capture, spaces: Iterable[Space]) -> Iterator[None]:
-    """Inside of the block the conversions in the code of these modules give symbols."""
-    pairs = [(space, cls) for space in spaces for cls in _FUNCTIONS if _only_called(space, cls.__name__)]
+    """Inside of the block the conversions in the code of these modules give symbols, where an attempt has some, and symbols are of Python's classes."""
+    classes = [cls for cls in _STAND_INS if capture.reading.symbolic or cls not in _FUNCTIONS]
+    pairs = [(space, cls) for space in spaces for cls in classes if _only_called(space, cls.__name__)]
     swapped = [(space.held, cls, space.held.get(cls.__name__)) for space, cls in pairs]
     for space, cls, _ in swapped:
-        space[cls.__name__] = _Conversion(capture, cls)
+        space[cls.__name__] = _STAND_INS[cls](capture, cls)
     try:
         yield
     finally:

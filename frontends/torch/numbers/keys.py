@@ -1,4 +1,4 @@
-"""Sizes that the user's code takes as keys: of a dictionary, of a cache. What is stored under them outlives the recording, so symbols must not."""
+"""Sizes that have to be plain numbers: keys of a dictionary or a cache, which outlive the recording, and what code in C takes for a ``long``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Any
 
 from ....ir.graph import Graph, Origin, Value
 from ....sizes import Size, Symbol
+from .sizes import SizeFloat, SizeInt
+
+_SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 
 
 class UnhashableSize(TypeError):
@@ -21,15 +24,22 @@ class KeySizes:
     """The sizes that were keys in this attempt at a recording (``asked``), and those that have to be plain numbers in the next (``fixed``).
 
     A size of an input stands there as (input, axis) and is a plain number from the beginning; for one that depends on something else
-    stands the place in the user's code, where it then has the hash of its number.
+    stands the place in the user's code, where it then has the hash of its number. ``plain``: whether all sizes of inputs are plain numbers.
     """
 
     def __init__(self) -> None:
         self.fixed: frozenset[Any] = frozenset()
+        self.plain = False
         self.asked: set[Any] = set()
 
     def next_attempt(self, problem: Exception) -> bool:
-        """From here on what ended this attempt is fixed, or all that was asked for where that cannot be seen. Whether that is anything new."""
+        """From here on what ended this attempt is fixed, or all that was asked for where that cannot be seen. Whether that is anything new.
+
+        Code in C that refuses a symbol (``Generator.manual_seed``) says its class, but not which one it was.
+        """
+        if not self.plain and any(name in str(problem) for name in _SYMBOLS):
+            self.plain = True
+            return True
         needed = next((cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), frozenset(self.asked))
         new = not needed <= self.fixed
         self.fixed |= needed
@@ -42,7 +52,9 @@ class KeySizes:
     def of(self, graph: Graph, value: Value) -> list[Size]:
         """The sizes to be fixed of a value that has just become an input."""
         position = graph.inputs.index(value)
-        return [Size.of(Symbol(value, axis, size)) for axis, size in enumerate(value.spec.shape) if (position, axis) in self.fixed]
+        return [
+            Size.of(Symbol(value, axis, size)) for axis, size in enumerate(value.spec.shape) if self.plain or (position, axis) in self.fixed
+        ]
 
     def refuse(self, graph: Graph, size: Size, origin: Origin) -> None:
         """``UnhashableSize`` for a size that can be fixed in the next attempt."""

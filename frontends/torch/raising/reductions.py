@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from ....ops.array_api.statistical import accumulated
-from ....sizes import product
+from ....ops.dtypes import is_inexact
+from ....sizes import apply, hint_of, product
 from ..basics.dtypes import dtype_name
 from .table import TorchBuilder, axes, axis, rows
 
@@ -167,9 +169,18 @@ def count_nonzero(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- order statistics
+def _is_empty(b: TorchBuilder, size: Any) -> bool:
+    """Whether an array has no elements, as a guard."""
+    empty = hint_of(size) == 0
+    b.guard(apply("eq" if empty else "ne", size, 0))
+    return empty
+
+
 def _median(skip_nan: bool) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         x, place = (flat(b, input), 0) if dim is None else along(b, input, dim)
+        if dim is None and is_inexact(x.dtype) and _is_empty(b, x.shape[0]):
+            return b.full(shape=(), fill_value=math.nan, dtype=x.dtype)
         values, indices = b.lower_median(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0, skip_nan=skip_nan)
         return values if dim is None else (values, indices)
 
