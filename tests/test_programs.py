@@ -8,6 +8,7 @@ from graph_compiler.errors import GraphCompilerError
 
 from .programs import (
     asked_types,
+    batching,
     captured,
     changes,
     closures,
@@ -57,6 +58,7 @@ TABLES = {
     "foreign": foreign,
     "wrappers": wrappers,
     "transforms": transforms,
+    "batching": batching,
     "control_flow": control_flow,
     "found": found,
     "given": given,
@@ -78,7 +80,7 @@ CASES = [
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
     "gradient_reads": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",),
-    "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",),
+    "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]
 # JAX compiles each operation of a call: each second program always, all with -m slow.

@@ -62,6 +62,11 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
         (torch.ones(2),),
         (torch.ones(3),),
     ),
+    "calls that torch's list of overridable functions lacks": (
+        lambda x: [x.new_ones(x.shape[0]), torch.nn.functional.hardswish(x), x.unflatten(0, (-1, 1)), torch.vander(x)],
+        (torch.ones(2),),
+        (torch.ones(3),),
+    ),
     "nothing in": (lambda: torch.eye(3), (), ()),
 }
 

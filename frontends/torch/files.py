@@ -15,6 +15,7 @@ from .basics import reads
 from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls
 from .gradients.ruled import REFUSE_GRADIENT, WITH_GRADIENT
+from .raising.table import rows
 
 _NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII)
 _OBJECT = re.compile(r"torch\.(\w+)")
@@ -34,6 +35,10 @@ _REFUSED = reads.FOREIGN | {
     "__reduce_ex__",
     "__setstate__",
     "requires_grad_",
+    "manual_seed",
+    "Generator",
+    "get_rng_state",
+    "set_rng_state",
 }
 
 
@@ -87,7 +92,9 @@ def _allowed(op: str) -> bool:
     overridable = torch.overrides.get_testing_overrides()
     if op.startswith("torch.ops."):
         return isinstance(function, torch._ops.OpOverload) and key in {getattr(known, "__name__", "") for known in overridable}
-    return function in overridable or (key in _CREATES and not op.startswith("torch.Tensor.") and name_of(function) == op)
+    if function in overridable or (not key.startswith("_") and rows.get(key) is not None and callable(function)):
+        return True  # torch knows it for a call that modes see, or there is a row of what it computes
+    return key in _CREATES and not op.startswith("torch.Tensor.") and name_of(function) == op
 
 
 def spell(item: Any) -> str | None:

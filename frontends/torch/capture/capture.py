@@ -33,6 +33,7 @@ from ..gradients.gradients import Gradients
 from ..gradients.history import History
 from ..gradients.kernel_by_kernel import KernelByKernel, in_kernels
 from ..gradients.rules import Rules
+from ..memory import reshaping
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
 from ..memory.overlapping import refuse_out, refuse_overlap
@@ -96,7 +97,7 @@ class Capture(TorchFunctionMode):
         self.count_call_inputs = 0
         self.count_decided = 0  # calls whose numbers are what they are
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
-        self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped()
+        self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped(self)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
@@ -167,7 +168,7 @@ class Capture(TorchFunctionMode):
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
-        for part in (self.unseen, self.host_draws, self.generators, self.history, self.written, self.rules, self.layouts):
+        for part in (self.unseen, self.host_draws, self.generators, self.history, self.written, self.rules, self.layouts, self.vmapped):
             part.capture = None
 
     def add_number(self, name: str, number: Any) -> Value:
@@ -196,10 +197,7 @@ class Capture(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if torch._C._functorch.peek_interpreter_stack() is not None:
-            numbers.decide_all(self, (args, kwargs))
-            if row_key(name_of(function)) in reads.SIZES:
-                self.fix_all_sizes()
-            return self.vmapped.run(function, hints(args), hints(kwargs))
+            return self.vmapped.run(function, args, kwargs)
         check_classes(types, self.here)
         name = name_of(function)
         key = row_key(name)
@@ -234,6 +232,8 @@ class Capture(TorchFunctionMode):
             return self.run(function, args, kwargs)
         if row_key(name) in reads.VALUES:
             return elements(self, function, args, kwargs)
+        if row_key(name) in reshaping.VIEWS:
+            return reshaping.reshape_in_place(self, function, args, kwargs)
         return self.record_call(function, name, row_key(name), args, kwargs)
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:

@@ -7,9 +7,7 @@ call (inside of ``torch.vmap`` and ``torch.func`` transforms, in a backward pass
 
 from __future__ import annotations
 
-import sys
 import weakref
-from types import FrameType
 from typing import Any
 
 import torch
@@ -18,27 +16,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ....trees import iterate_structure
 from ..basics.refusals import refuse_operator
 from ..basics.tensors import storage
-
-# ATen operations that take sizes or positions as numbers: inside of a transform these were computed from sizes by code that
-# cannot be seen, so the recording holds only for the sizes it has.
-_SIZED = frozenset(
-    {
-        "view",
-        "_unsafe_view",
-        "reshape",
-        "expand",
-        "slice",
-        "select",
-        "narrow",
-        "as_strided",
-        "repeat",
-        "unfold",
-        "split",
-        "split_with_sizes",
-    }
-)
-_COMPUTING_WITH_SIZES = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch.eager_transforms"})
-_SIZED_PREFIXES = ("new_", "zeros", "ones", "full", "empty", "arange", "slice_", "select_", "rand")
 
 
 class Unseen(TorchDispatchMode):
@@ -76,8 +53,11 @@ class Unseen(TorchDispatchMode):
         if isinstance(function, torch._ops.HigherOrderOperator):
             refuse_operator(function, self.capture.here)
         if not self.inside_call and self._computes(function, args):
-            sized = is_sized(function) or not (_only_vmapped() and self.capture.vmapped.explains(function, args, kwargs))
-            return self.capture.record_kernel(function, args, kwargs, sized)
+            told = self.capture.vmapped.told(function, args)
+            if told is None:
+                return self.capture.record_kernel(function, args, kwargs, not self.capture.vmapped.explains(function, args, kwargs))
+            with torch._C.DisableTorchFunction():  # the call itself would come to the mode above once more, without the sizes
+                return self.capture.record_kernel(function, told, kwargs, sized=False)
         result = function(*args, **kwargs)
         own = {storage(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)}
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
@@ -85,22 +65,3 @@ class Unseen(TorchDispatchMode):
                 self._hidden[id(item)] = (weakref.ref(item), self.capture.call)
                 self._memory.update({storage(item)} - own)
         return result
-
-
-def _only_vmapped() -> bool:
-    """Whether the kernel was started by ``torch.vmap`` alone. Backward passes, other transforms and scripted code compute with sizes unseen."""
-    frame: FrameType | None = sys._getframe(2)
-    vmapped = False
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module in _COMPUTING_WITH_SIZES:
-            return False
-        vmapped = vmapped or module == "torch._functorch.vmap"
-        frame = frame.f_back
-    return vmapped
-
-
-def is_sized(function: Any) -> bool:
-    """Whether the operation has sizes among its arguments."""
-    name = function._schema.name.partition("::")[2]
-    return name in _SIZED or name.startswith(_SIZED_PREFIXES)

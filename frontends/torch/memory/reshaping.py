@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import TracingError
-from ..basics.names import pure_key
+from ..basics.names import pure_key, row_key
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -25,7 +25,7 @@ def reshape_in_place(capture: Capture, function: Any, args: Any, kwargs: Any) ->
             f"{capture.here()}: {capture.call} changes the shape of an array that was not made by this function, which a graph cannot do; "
             f"use the call without the underscore and its result"
         )
-    pure = pure_key(capture.call.rpartition(".")[2])
+    pure = pure_key(row_key(capture.call))
     capture.call = f"torch.Tensor.{pure}"
     with capture:
         view = getattr(tensor, pure)(*args[1:], **kwargs)
