@@ -96,6 +96,19 @@ def test_a_torch_graph_is_written_for_jax_when_loaded(name: str, tmp_path: Path)
     assert_same(again(*others), graph_compiler.transpile(function, args=args)(*others))
 
 
+@pytest.mark.parametrize("form", ["graph.zip", "folder"])
+def test_what_was_saved_stays_where_saving_fails(form: str, tmp_path: Path) -> None:
+    """An array of JAX that was given away has no elements any more, which shows when they are written."""
+    graph = graph_compiler.transpile(Small().eval(), args=(torch.ones(2, 4),))
+    expected = graph(torch.ones(3, 4))
+    saved(graph, tmp_path / form)
+    array = graph.parameters["linear.weight"]
+    array.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        graph.save(tmp_path / form)
+    assert_same(graph_compiler.load(tmp_path / form)(torch.ones(3, 4)), expected)
+
+
 def test_a_call_that_fits_nothing(tmp_path: Path) -> None:
     again = graph_compiler.load(saved(graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),)), tmp_path / "graph.zip"))
     with pytest.raises(GuardFailed, match=r"loaded from a file.*3 axes and was recorded with 2"):

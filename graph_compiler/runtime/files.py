@@ -7,7 +7,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -21,26 +21,21 @@ from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Value, values_in
 from ..ir.serialisation import KEY, LINE, NAME, Decoder, Encoder, matching, named
-from ..ops.dtypes import ITEMSIZE, NARROWED, dtype_name
+from ..ops.dtypes import ITEMSIZE, NARROWED
 from ..sizes import Size
 from ..tracing import Surroundings
 from ..tracing.overlap import NO_ARRAY
 from ..trees import Branch, count_leaves, iterate_structure
 from .graph import Graph
+from .piecewise import FILES, safetensors_of, write
 from .pipeline import Options, Pipeline
 from .target import Target
 from .variant import Recorded, Variant
 
 VERSION = 1
 _FORMAT = "graph_compiler"
-_FILES = ("graph.json", "arrays.safetensors", "digest.json")
 _WORDS = re.compile(r"[\w ,.>+*/\-]*", re.ASCII)  # what a parameter of an operation may say: nothing that could call
 _TEXTS = {"message": LINE}  # parameters that are sentences, and stand in the source in quotes
-_ENCODED = {
-    "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
-    "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
-    "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "F32", "complex128": "F64",
-}  # fmt: skip
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, GraphCompilerError,
            zipfile.BadZipFile, safetensors.SafetensorError, EOFError, NotImplementedError, SyntaxError, StopIteration)  # fmt: skip
 
@@ -55,7 +50,6 @@ def save(graph: Graph, path: str | os.PathLike[str]) -> None:
         bodies.append(Encoder(variant.graph, graph.pipeline.frontend.files.spell).graph_json())
         arrays.update((f"constants/{number}/{name}", array) for name, array in variant.constants.items())
     target = graph.variants[0].target
-    stored = _arrays_to_bytes(arrays, target.to_bytes)
     about = {
         "format": _FORMAT,
         "version": VERSION,
@@ -66,35 +60,7 @@ def save(graph: Graph, path: str | os.PathLike[str]) -> None:
     text = json.dumps(
         {**about, "array_shapes": {name: list(a.shape) for name, a in arrays.items()}, "variants": bodies}, allow_nan=False
     ).encode()
-    digest = json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in zip(_FILES, (text, stored))}).encode()
-    _write(Path(path), dict(zip(_FILES, (text, stored, digest))))
-
-
-def _arrays_to_bytes(arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes]) -> bytes:
-    """A safetensors file, written here: the library's own writer takes other arguments in every second release."""
-    header, blocks, place = {}, [], 0
-    for name, array in arrays.items():
-        block, dtype = to_bytes(array), dtype_name(array)
-        shape = [*array.shape, 2] if dtype.startswith("complex") else list(array.shape)
-        header[name] = {"dtype": _ENCODED[dtype], "shape": shape, "data_offsets": [place, place + len(block)]}
-        blocks.append(block)
-        place += len(block)
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    return b"".join([len(text).to_bytes(8, "little"), text, *blocks])
-
-
-def _write(path: Path, files: dict[str, bytes]) -> None:
-    if not path.suffix:
-        path.mkdir(parents=True, exist_ok=True)
-        for name, data in files.items():
-            (path / name).write_bytes(data)
-        return
-    partial = path.with_name(f"{path.name}.partial")
-    with zipfile.ZipFile(partial, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    partial.replace(path)
+    write(Path(path), dict(zip(FILES, ([text], safetensors_of(arrays, target.to_bytes)))))
 
 
 # ------------------------------------------------------------------------------------- reading
@@ -192,10 +158,10 @@ def _nothing(*args: Any, **kwargs: Any) -> Any:
 
 def _read(path: Path) -> dict[str, bytes]:
     if path.is_dir():
-        missing = [name for name in _FILES if not (path / name).is_file()]
+        missing = [name for name in FILES if not (path / name).is_file()]
         if missing:
             raise InvalidFile(f"{path} is no saved graph: {', '.join(missing)} is missing")
-        return {name: (path / name).read_bytes() for name in _FILES}
+        return {name: (path / name).read_bytes() for name in FILES}
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if not path.is_file():  # a pipe would be waited for
@@ -203,9 +169,9 @@ def _read(path: Path) -> dict[str, bytes]:
     try:
         with zipfile.ZipFile(path) as archive:
             infos = {info.filename: info for info in archive.infolist()}
-            if sorted(archive.namelist()) != sorted(_FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
+            if sorted(archive.namelist()) != sorted(FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
                 raise InvalidFile(f"{path} is no saved graph: it holds {', '.join(infos) or 'nothing'}")
-            return {name: archive.read(name) for name in _FILES}
+            return {name: archive.read(name) for name in FILES}
     except (*_DAMAGE, OSError) as problem:
         raise (
             problem if isinstance(problem, InvalidFile) else InvalidFile(f"{path} is no saved graph, or a damaged one: {problem}")
@@ -235,7 +201,7 @@ def _checked_json(files: dict[str, bytes]) -> Any:
     if data.get("version") != VERSION:
         raise InvalidFile(f"it has the format version {data.get('version')!r}, and this release reads {VERSION}")
     digest = _json(files["digest.json"])
-    for name in _FILES[:2]:
+    for name in FILES[:2]:
         if digest.get(name) != hashlib.sha256(files[name]).hexdigest():
             raise InvalidFile(f"{name} was altered or damaged since it was saved")
     if not data["variants"]:

@@ -1,0 +1,63 @@
+"""The files of a saved graph, written piece by piece: memory then holds one weight twice, and not all of them three times."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from ..ops.dtypes import ITEMSIZE, dtype_name
+
+FILES = ("graph.json", "arrays.safetensors", "digest.json")
+ENCODED = {
+    "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
+    "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
+    "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "F32", "complex128": "F64",
+}  # fmt: skip
+
+
+def safetensors_of(arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes]) -> Iterator[bytes]:
+    """A safetensors file, written here: the library's own writer takes other arguments in every second release."""
+    header, place = {}, 0
+    for name, array in arrays.items():
+        dtype, end = dtype_name(array), place + math.prod(array.shape) * ITEMSIZE[dtype_name(array)]
+        shape = [*array.shape, 2] if dtype.startswith("complex") else list(array.shape)
+        header[name] = {"dtype": ENCODED[dtype], "shape": shape, "data_offsets": [place, end]}
+        place = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    yield from map(to_bytes, arrays.values())
+
+
+def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
+    """Each file piece by piece, then the digests of all; what stood there stays until all are written."""
+    partial = path.with_name(f"{path.name}.partial")
+    if path.suffix:
+        with zipfile.ZipFile(partial, "w") as archive:
+            _put(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
+        partial.replace(path)
+        return
+    for folder in (partial, path):
+        folder.mkdir(parents=True, exist_ok=True)
+    _put(lambda name: (partial / name).open("wb"), files)
+    for name in FILES:
+        (partial / name).replace(path / name)
+    partial.rmdir()
+
+
+def _put(opened: Callable[[str], IO[bytes]], files: Mapping[str, Iterable[bytes]]) -> None:
+    digests = {}
+    for name, pieces in files.items():
+        digest = hashlib.sha256()
+        with opened(name) as file:
+            for piece in pieces:
+                file.write(piece)
+                digest.update(piece)
+        digests[name] = digest.hexdigest()
+    with opened(FILES[-1]) as file:
+        file.write(json.dumps(digests).encode())
