@@ -69,6 +69,64 @@ def test_a_torch_module_with_a_part_named_graph() -> None:
     assert_same(module.eval()(torch.from_numpy(batch(5))), source.eval()(torch.from_numpy(batch(5))))
 
 
+def test_copies_of_a_torch_module_have_tensors_of_their_own() -> None:
+    source = Net().eval()
+    module = graph_compiler.compile(source, args=(torch.randn(4, 3),)).as_module().eval()
+    module.get_parameter("graph.bias").requires_grad_(False)
+    average = torch.optim.swa_utils.AveragedModel(module, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5))
+    twin, x = copy.deepcopy(average.module), torch.from_numpy(batch(5))
+    assert [weight.requires_grad for weight in twin.parameters()] == [weight.requires_grad for weight in source.parameters()]
+    before = source(x)
+    with torch.no_grad():
+        for weight in module.parameters():
+            weight.mul_(2)
+    average.update_parameters(module), average.update_parameters(module)
+    assert_same(average(x), source(x)), assert_same(twin(x), before)
+    assert not torch.equal(source(x), before)
+
+
+def test_a_torch_module_of_a_model_that_is_not_written_in_torch() -> None:
+    """It has parameters and statistics of its own, and is trained; the original stays as it is."""
+    nnx = pytest.importorskip("flax.nnx")
+
+    class Source(nnx.Module):
+        def __init__(self) -> None:
+            self.linear, self.norm = nnx.Linear(3, 2, rngs=nnx.Rngs(0)), nnx.BatchNorm(2, rngs=nnx.Rngs(0))
+
+        def __call__(self, x: Any) -> Any:
+            return self.norm(self.linear(x))
+
+    source, x = Source(), batch(5)
+    module = graph_compiler.transpile(source, to="torch", args=(jax.numpy.ones((4, 3)),)).as_module()
+    assert {name for name, _ in module.named_parameters()} == {"linear.kernel", "linear.bias", "norm.scale", "norm.bias"}
+    assert {name for name, _ in module.named_buffers()} == {"norm.mean", "norm.var"}
+    twin, optimizer = nnx.clone(source), torch.optim.SGD(module.parameters(), 0.1)
+    for _ in range(3):
+        loss = lambda model: ((model(x) - 1) ** 2).mean()  # noqa: E731
+        gradients = nnx.grad(loss)(twin)
+        nnx.update(twin, jax.tree.map(lambda weight, slope: weight - 0.1 * slope, nnx.state(twin, nnx.Param), gradients))
+        optimizer.zero_grad()
+        ((module(torch.from_numpy(x)) - 1) ** 2).mean().backward()
+        optimizer.step()
+    assert_same(module.eval()(batch(6)), (twin.eval(), twin(batch(6)))[1])
+    assert_same(module.norm.mean, twin.norm.mean[...])
+    assert_same(source.norm.mean[...], np.zeros(2, np.float32)), assert_same(source.linear.bias[...], np.zeros(2, np.float32))
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+def test_a_module_of_a_loaded_graph_trains_what_the_original_does(to: str, tmp_path: Any) -> None:
+    source = Net().eval()
+    graph_compiler.compile(source, to=to, args=(torch.randn(4, 3),)).save(tmp_path / "net.zip")
+    graph = graph_compiler.load(tmp_path / "net.zip")
+    assert graph.trained == {name for name, _ in source.named_parameters()}
+    module, x = graph.as_module(), batch(5)
+    if to == "torch":
+        assert {name for name, _ in module.named_parameters()} == graph.trained
+        (module(torch.from_numpy(x)) ** 2).sum().backward(), (source(torch.from_numpy(x)) ** 2).sum().backward()
+        assert all(torch.allclose(weight.grad, source.get_parameter(name).grad) for name, weight in module.named_parameters())
+    assert_same(module(x), source(torch.from_numpy(x)))
+
+
 # ------------------------------------------------------------------------------------- nnx
 def test_an_nnx_module_in_its_own_compiler() -> None:
     nnx, optax = pytest.importorskip("flax.nnx"), pytest.importorskip("optax")

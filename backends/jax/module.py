@@ -31,12 +31,12 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     def _hold_all(self) -> None:
         """Holds the weights of variants that are new, too."""
         graph = self._graph.value
-        written = set(graph.state)
+        trained = graph.trained
         for name, array in graph.parameters.items():
             if name not in self._names:
                 *path, last = name.split(".")
-                trained = name not in written and jnp.issubdtype(array.dtype, jnp.floating) and not _is_buffer(graph, name)
-                setattr(self._holder(path, make=True), last, (nnx.Param if trained else nnx.BatchStat)(array))
+                kind = nnx.Param if name in trained and jnp.issubdtype(array.dtype, jnp.floating) else nnx.BatchStat
+                setattr(self._holder(path, make=True), last, kind(array))
                 self._names = (*self._names, name)
 
     def _holder(self, path: list[str], make: bool = False) -> Any:
@@ -90,11 +90,6 @@ class _Static:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Static) and other.value is self.value
-
-
-def _is_buffer(graph: Any, name: str) -> bool:
-    recording = graph.variants[0].recording
-    return recording is not None and not recording.weights.is_trained(name)
 
 
 def as_module(graph: Any) -> nnx.Module:

@@ -27,11 +27,11 @@ class GraphModule(keras.Model):
     def _hold_all(self) -> None:
         """Holds the weights of variants that are new, too."""
         graph = self._graph
-        written = set(graph.state)
+        trained = graph.trained
         for name, array in graph.parameters.items():
             if name not in self._held:
-                trained = name not in written and array.dtype.is_floating and not _is_buffer(graph, name)
-                made = self.add_weight(shape=array.shape, dtype=array.dtype.name, name=name, trainable=trained, initializer="zeros")
+                is_trained = name in trained and array.dtype.is_floating
+                made = self.add_weight(shape=array.shape, dtype=array.dtype.name, name=name, trainable=is_trained, initializer="zeros")
                 made.assign(array)
                 self._held[name] = made
 
@@ -65,11 +65,6 @@ def _seed(graph: Any) -> int:
 
 def _legal(name: str) -> str:
     return name.replace(".", "_").replace("/", "_")
-
-
-def _is_buffer(graph: Any, name: str) -> bool:
-    recording = graph.variants[0].recording
-    return recording is not None and not recording.weights.is_trained(name)
 
 
 def as_module(graph: Any) -> keras.Model:

@@ -1,4 +1,4 @@
-"""A graph as a ``torch.nn.Module``."""
+"""A graph as a ``torch.nn.Module``: around the original's own tensors, or with tensors that it holds itself."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ from typing import Any
 import torch
 
 
-class GraphModule(torch.nn.Module):
-    """Calls a graph; its parameters and buffers are the graph's own tensors, under the original names."""
+class _Named(torch.nn.Module):
+    """Tensors under names with dots, and a graph that is no part of it."""
 
     def __init__(self, graph: Any) -> None:
         super().__init__()
         self.__dict__["_graph"] = graph
-        self._changing: tuple[int, tuple[str, ...]] = (0, ())  # number of variants, names of the buffers that these write to
-        for name, tensor in graph.parameters.items():
-            holder, last = self._place(name)
-            if isinstance(tensor, torch.nn.Parameter):
-                holder.register_parameter(last, tensor)
-            else:
-                holder.register_buffer(last, tensor)
 
     def _place(self, name: str) -> tuple[torch.nn.Module, str]:
         *path, last = name.split(".")
@@ -30,6 +23,35 @@ class GraphModule(torch.nn.Module):
             holder = holder.get_submodule(part)
         return holder, last
 
+    def _hold(self, name: str, tensor: torch.Tensor) -> None:
+        holder, last = self._place(name)
+        if isinstance(tensor, torch.nn.Parameter):
+            holder.register_parameter(last, tensor)
+        else:
+            holder.register_buffer(last, tensor)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> HoldingModule:
+        """A module of the same graph with copies of these tensors, as averages of weights want one."""
+        made = memo[id(self)] = HoldingModule(self._graph)
+        made.load_state_dict(self.state_dict())
+        for name, weight in made.named_parameters():
+            weight.requires_grad_(self.get_parameter(name).requires_grad)
+        return made.train(self.training)
+
+    def _replace(self, name: str, buffer: torch.Tensor) -> None:
+        holder, last = self._place(name)
+        holder._buffers[last] = buffer
+
+
+class GraphModule(_Named):
+    """Calls a graph; its parameters and buffers are the graph's own tensors, under the original names."""
+
+    def __init__(self, graph: Any) -> None:
+        super().__init__(graph)
+        self._changing: tuple[int, tuple[str, ...]] = (0, ())  # number of variants, names of the buffers that these write to
+        for name, tensor in graph.parameters.items():
+            self._hold(name, tensor)
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The graph's result; the buffers are then those that the call has made."""
         result = self._graph(*args, **kwargs)
@@ -38,8 +60,7 @@ class GraphModule(torch.nn.Module):
         if self._changing[1]:
             held = self._graph.parameters
             for name in self._changing[1]:
-                holder, last = self._place(name)
-                holder._buffers[last] = held[name]
+                self._replace(name, held[name])
         return result
 
     def _apply(self, function: Any, recurse: bool = True) -> GraphModule:
@@ -56,6 +77,45 @@ class GraphModule(torch.nn.Module):
         return super().train(mode)
 
 
+class HoldingModule(_Named):
+    """Calls a graph with tensors of its own, where no modules of torch hold any: the original is written in another framework, or is not there.
+
+    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, where it has some; before, it is the one they are in.
+    """
+
+    def __init__(self, graph: Any) -> None:
+        super().__init__(graph)
+        self._names: tuple[str, ...] = ()
+        self._seen, self._mode = 0, None
+        self._held()
+
+    def _held(self) -> dict[str, torch.Tensor]:
+        """The tensors by their names; those of variants that are new are copied."""
+        graph = self._graph
+        if self._seen != len(graph.variants):
+            self._seen, trained = len(graph.variants), graph.trained
+            for name, tensor in graph.parameters.items():
+                if name not in self._names:
+                    own = tensor.detach().clone()
+                    self._hold(name, torch.nn.Parameter(own) if name in trained and own.dtype.is_floating_point else own)
+                    self._names = (*self._names, name)
+        places = {name: self._place(name) for name in self._names}
+        return {name: getattr(holder, last) for name, (holder, last) in places.items()}
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The graph's result; buffers that it writes to are kept."""
+        result, state = self._graph.step(self._held, args, kwargs, key=lambda: None, training=self._mode, is_traced=False)
+        for name, buffer in state.items():
+            self._replace(name, buffer.detach())
+        return result
+
+    def train(self, mode: bool = True) -> HoldingModule:
+        """Calls are those of the original in this mode."""
+        self.__dict__["_mode"] = mode
+        return super().train(mode)
+
+
 def as_module(graph: Any) -> torch.nn.Module:
     """See :meth:`graph_compiler.Graph.as_module`."""
-    return GraphModule(graph)
+    is_live = graph.pipeline.has_original and graph.pipeline.frontend.name == "torch"
+    return (GraphModule if is_live else HoldingModule)(graph)

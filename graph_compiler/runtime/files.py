@@ -58,7 +58,13 @@ def save(graph: Graph, path: str | os.PathLike[str]) -> None:
         "target": target.name,
     }
     text = json.dumps(
-        {**about, "array_shapes": {name: list(a.shape) for name, a in arrays.items()}, "variants": bodies}, allow_nan=False
+        {
+            **about,
+            "trained": sorted(graph.trained),
+            "array_shapes": {name: list(a.shape) for name, a in arrays.items()},
+            "variants": bodies,
+        },
+        allow_nan=False,
     ).encode()
     write(Path(path), dict(zip(FILES, ([text], safetensors_of(arrays, target.to_bytes)))))
 
@@ -108,10 +114,10 @@ class _Arrays:
 
 
 class _Held:
-    """Arrays in the place of a model's weights."""
+    """Arrays in the place of a model's weights, of which these are trained."""
 
-    def __init__(self, arrays: dict[str, Any]) -> None:
-        self.arrays = arrays
+    def __init__(self, arrays: dict[str, Any], trained: frozenset[str]) -> None:
+        self.arrays, self._trained = arrays, trained
 
     def live(self, names: Iterable[str]) -> _Arrays:
         return _Arrays(self.arrays, list(names))
@@ -120,7 +126,7 @@ class _Held:
         self.arrays[name] = array
 
     def is_trained(self, name: str) -> bool:
-        return True
+        return name in self._trained
 
 
 def load(
@@ -133,6 +139,7 @@ def load(
         name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
         frontend, backend = frontend_of(source), backend_of(written_for)
         target = backend if to is None else backend_of(to)
+        trained = frozenset(map(str, data["trained"]))
         graphs, arrays = _graphs(data, files["arrays.safetensors"], frontend, backend, target.target)
     except _DAMAGE as problem:
         raise (
@@ -141,7 +148,7 @@ def load(
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
     pipeline = LoadedPipeline(_nothing, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
-    graph, held = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1), _Held(arrays)
+    graph, held = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1), _Held(arrays, trained)
     try:
         for one in graphs:
             graph.adopt(pipeline.written(Recorded(one, held), Surroundings(), "loaded"))

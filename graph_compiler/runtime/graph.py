@@ -262,11 +262,19 @@ class Graph:
         places = {name: held for variant in self._variants for name, held in variant.state_now().items()}
         return {**buffers, **places}
 
+    @property
+    def trained(self) -> frozenset[str]:
+        """Names of the parameters that the original trains: no buffers, and none that calls write to."""
+        recording = self._variants[0].recording
+        kept = set(self.parameters) - set(self.state)
+        return frozenset(name for name in kept if recording is None or recording.weights.is_trained(name))
+
     def as_module(self) -> Any:
         """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with parameters.
 
-        In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other (copies of the module
-        still call the original's). In JAX it holds ``nnx.Param`` entries, and ``nnx.BatchStat`` ones for buffers, under the original names.
+        In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other; copies of it, and modules of
+        what is written in another framework or was loaded, hold tensors of their own. In JAX it holds ``nnx.Param`` entries, and ``nnx.BatchStat``
+        ones for buffers, under the original names.
         Their modes (``train()`` and ``eval()``, ``training=`` of Keras) are those of the original's modules, and they draw from keys of their own.
         In numpy, which has no derivatives, ``module[name]`` reads a parameter and ``module[name] = array`` replaces it. ``NotCompilable`` where
         the graph keeps state outside of its buffers, for which a module has no place.
