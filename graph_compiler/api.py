@@ -14,7 +14,7 @@ from typing import Any
 
 from .errors import FrameworkNotInstalled, InvalidOption, NotCompilable, SourceNotFound, UnknownFramework, nearest
 from .runtime import Graph, LazyGraph, files
-from .runtime.asked import check_options
+from .runtime.asked import check_options, refusing_unknown
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.pipeline import Options, Pipeline
 from .runtime.signatures import require_arguments
@@ -28,8 +28,11 @@ from .tracing.world import COMPILED
 
 FRONTENDS = ("torch", "jax", "numpy")
 BACKENDS = ("torch", "jax", "numpy", "tensorflow")
+_TARGETS_ALONE = tuple(name for name in BACKENDS if name not in FRONTENDS)
+_ALSO_CALLED = {"tf": "tensorflow", "keras": "tensorflow", "np": "numpy", "pytorch": "torch", "flax": "jax", "jnp": "jax"}
 
 
+@refusing_unknown()
 def compile(
     *objs: Any,
     stateful: Sequence[Any] | None = None,
@@ -151,6 +154,7 @@ def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], on_miss: str, 
     return graph
 
 
+@refusing_unknown(compile)
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
     """:func:`compile` for another framework: ``transpile(model, to="jax", args=(x,))``. Takes the same options.
 
@@ -171,6 +175,7 @@ def _another(source: str) -> str:
     return "torch" if source == "jax" else "jax"
 
 
+@refusing_unknown(compile)
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     """A callable that runs in whichever framework its arrays belong to: the source framework or any target, one graph for each.
 
@@ -267,7 +272,13 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
     """The framework that a callable is written in: as the user says, as it can be told, or torch where that is loaded."""
     if source:
         return _known(source, FRONTENDS, "source")
-    found = framework_of(obj, FRONTENDS, (args, kwargs)) or ("torch" if "torch" in sys.modules else None)
+    found = framework_of(obj, FRONTENDS, (args, kwargs))
+    unread = framework_of(obj, _TARGETS_ALONE, None if found else (args, kwargs)) if found in (None, "numpy") else None
+    if unread:
+        raise SourceNotFound(
+            f"{_name(obj)} is written in {unread}, which can be a target only: what can be recorded is {', '.join(FRONTENDS)}"
+        )
+    found = found or ("torch" if "torch" in sys.modules else None)
     if found is None:
         raise SourceNotFound(f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(FRONTENDS)})")
     return found
@@ -275,7 +286,8 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
 
 def _known(name: Any, known: tuple[str, ...], parameter: str) -> str:
     if name not in known:
-        raise UnknownFramework(f"{parameter}={name!r} is not supported; known are {', '.join(map(repr, known))}{nearest(str(name), known)}")
+        like = nearest(_ALSO_CALLED.get(str(name).lower(), str(name)), known)
+        raise UnknownFramework(f"{parameter}={name!r} is not supported; known are {', '.join(map(repr, known))}{like}")
     return str(name)
 
 

@@ -181,6 +181,22 @@ def test_a_lazy_graph_says_so(name: str) -> None:
         getattr(graph_compiler.compile(lambda x: x), name)
 
 
+def test_a_lazy_graph_whose_call_was_refused_says_why() -> None:
+    graph = graph_compiler.transpile(lambda x: torch.linalg.ldl_factor(x)[0], to="jax")
+    assert graph.explain() == "function: 0 variants"
+    with pytest.raises(UnsupportedOperation):
+        graph(torch.eye(3))
+    with pytest.raises(NotTraced, match="its last call was refused"):
+        graph.verify()
+    assert "refused: first call: UnsupportedOperation: " in graph.explain() and "torch.linalg.ldl_factor at" in graph.explain()
+
+
+def test_functional_says_what_comes_first() -> None:
+    graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
+    with pytest.raises(CallMismatch, match=r"functional\(graph.parameters"):
+        graph.functional(torch.ones(1, 3))
+
+
 # ------------------------------------------------------------------------------------- several, classes, modules
 def test_a_class() -> None:
     class Scaled:

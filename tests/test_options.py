@@ -58,6 +58,9 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
     ({"static_argnames": 1}, InvalidOption, "static_argnames= is 1.*static_argnums"),
     ({"to": 3}, UnknownFramework, "to=3"),
     ({"source": "tensorflow"}, UnknownFramework, "source='tensorflow'"),
+    ({"to": "tf"}, UnknownFramework, "did you mean 'tensorflow'"),
+    ({"to": "PyTorch"}, UnknownFramework, "did you mean 'torch'"),
+    ({"arg": (X,)}, InvalidOption, "compile has no option arg=; did you mean 'args'"),
 )
 
 
@@ -89,6 +92,12 @@ def test_unify_runs_where_its_arrays_are() -> None:
         graph_compiler.unify(scaled, to="jax")
     with pytest.raises(InvalidOption, match="on_miss="):
         graph_compiler.unify(scaled, on_miss="never")
+
+
+@pytest.mark.parametrize("function", [graph_compiler.transpile, graph_compiler.unify])
+def test_options_that_do_not_exist_are_refused_at_once(function: Callable[..., Any]) -> None:
+    with pytest.raises(InvalidOption, match=f"{function.__name__} has no option max_variant=; did you mean 'max_variants'"):
+        function(scaled, max_variant=3)
 
 
 def optional(x: Any, n: Any = 1, *, mask: Any = None, options: Any = None) -> Any:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import graph_compiler
-from graph_compiler.errors import NotTraced
+from graph_compiler.errors import NotTraced, SourceNotFound
 from graph_compiler.tracing.framework import framework_of
 
 KNOWN = ("torch", "jax", "numpy")
@@ -62,6 +62,20 @@ def test_framework_is_told(function: Any, call: Any, expected: str | None) -> No
 def test_closure_tells() -> None:
     weight = torch.ones(2)
     assert framework_of(lambda x: x @ weight, KNOWN) == "torch"
+
+
+@pytest.mark.parametrize("is_lazy", [True, False])
+def test_what_is_written_in_tensorflow_is_refused_in_words(is_lazy: bool) -> None:
+    tf = pytest.importorskip("tensorflow")
+
+    def function(x: Any) -> Any:
+        return tf.nn.relu(x) * np.pi
+
+    for call in ((tf.ones(2),), (np.ones(2),)):
+        with pytest.raises(SourceNotFound, match="function is written in tensorflow, which can be a target only"):
+            graph_compiler.transpile(function, to="jax")(*call) if is_lazy else graph_compiler.transpile(function, to="jax", args=call)
+    graph = graph_compiler.transpile(torch.nn.ReLU(), to="tensorflow", args=(tf.ones(2),))  # arrays of the target are no sign
+    assert graph(tf.ones(3)).shape == 3
 
 
 def test_first_call_tells() -> None:

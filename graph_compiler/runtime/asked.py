@@ -2,12 +2,39 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from ..errors import InvalidOption
+from ..errors import InvalidOption, nearest
 
 _ON_MISS = ("retrace", "error")
+Asked = TypeVar("Asked", bound=Callable[..., Any])
+
+
+def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Asked], Asked]:
+    """A decorator: keywords that neither the function nor one of ``also`` has are an ``InvalidOption``.
+
+    >>> refusing_unknown()(lambda *, seed=0: seed)(sead=1)
+    Traceback (most recent call last):
+    graph_compiler.errors.InvalidOption: <lambda> has no option sead=; did you mean 'seed'?
+    """
+
+    def decorate(function: Asked) -> Asked:
+        named: tuple[Callable[..., Any], ...] = (function, *also)
+        known = [p.name for one in named for p in inspect.signature(one).parameters.values() if p.kind is p.KEYWORD_ONLY]
+
+        @functools.wraps(function)
+        def checked(*objs: Any, **options: Any) -> Any:
+            for name in options:
+                if name not in known:
+                    raise InvalidOption(f"{function.__name__} has no option {name}={nearest(name, known)}")
+            return function(*objs, **options)
+
+        return checked  # type: ignore[return-value]
+
+    return decorate
 
 
 def check_options(options: Mapping[str, Any]) -> None:

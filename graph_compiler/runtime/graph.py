@@ -82,7 +82,7 @@ class Graph:
             self._require_leave(why)
             variant = self.add_variant(args, kwargs, why)
         except GraphCompilerError as problem:
-            self._refused.append(f"{why}: {type(problem).__name__}")
+            self._refused.append(f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else ""))
             raise
         except Exception:
             self.pipeline.fail_as_original(args, kwargs)
@@ -334,6 +334,8 @@ class Graph:
         self, parameters: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None
     ) -> tuple[Any, dict[str, Any]]:
         """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state."""
+        if not isinstance(parameters, Mapping):
+            raise CallMismatch(f"{self.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)")
         variants = [variant for variant in self._variants if variant.holds()]
         problem: GuardFailed | None = None
         for variant in variants:

@@ -23,6 +23,8 @@ class LazyGraph(Graph):
 
     def __getattribute__(self, name: str) -> Any:
         if name in _NEED_A_VARIANT and not self._variants:
+            if self._refused:
+                raise NotTraced(f"{self.name} has no {name}, for nothing of it is recorded: its last call was refused. explain() says why")
             raise NotTraced(f"{self.name} has not been called yet, so it has no {name}; call it once, or compile it with args=")
         return super().__getattribute__(name)
 
@@ -31,6 +33,6 @@ class LazyGraph(Graph):
 
 
 _NEED_A_VARIANT = frozenset({
-    "source", "parameters", "constants", "guards", "to_networkx", "functional", "explain", "verify", "save", "to", "list_missing",
+    "source", "parameters", "constants", "guards", "to_networkx", "functional", "verify", "save", "to", "list_missing",
     "function_frequencies", "state", "trained", "as_module", "train", "eval",
 })  # fmt: skip
