@@ -62,7 +62,7 @@ def compile(
         stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes, and paths to such objects in the arguments
             (``[[0], [1, 0]]``, ``[["cache"]]``): their arrays are inputs, and what is assigned is put back, in any framework.
         objs: functions, methods, ``torch.nn.Module`` objects and other callables. Of a class, a subclass whose methods are compiled at
-            their first call; of a Python module, a copy whose functions are, those of its submodules too. The originals stay as they are.
+            their first call; of a Python module, a copy whose functions and classes of layers are, those of its submodules too. The originals stay as they are.
         to, source: framework to write for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``), and that of the callable where it cannot be told.
         array_caching: compute once what is the same at every call.
         return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function`` (numpy has none), with ``compile_options``.

@@ -286,6 +286,57 @@ def test_a_python_module(to: str) -> None:
     assert {name: vars(einops)[name] for name in original} == original
 
 
+@pytest.mark.parametrize("to", TARGETS)
+def test_layers_of_a_python_module(to: str) -> None:
+    """They are asked for by their users, as functions are; what cannot be called, and what the module has from elsewhere, stays as it is."""
+    module = types.ModuleType("layers")
+    exec(
+        """
+import collections, enum, torch
+class Scale(torch.nn.Module):
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = torch.nn.Parameter(torch.full((2,), factor))
+    def forward(self, x):
+        return x * self.factor
+class Twice(Scale):
+    def forward(self, x):
+        return super().forward(super().forward(x))
+class Add:
+    def __call__(self, x):
+        return x + 1
+class Kind(enum.Enum):
+    ONE = 1
+class Halved(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x / 2
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient / 2
+def scaled(x, kind=Kind.ONE):
+    return Halved.apply(Scale(3.0)(x))
+Linear, Again = torch.nn.Linear, Twice
+""",
+        vars(module),
+    )
+    compiled, x = graph_compiler.compile(module, to=to), torch.ones(3, 2)
+    twice = compiled.Twice(3.0)
+    for result, expected in ((twice(x), 9), (compiled.Scale(4.0)(x), 4), (compiled.Add()(x), 2), (compiled.scaled(x), 1.5)):
+        assert type(result).__module__.partition(".")[0] == {"jax": "jaxlib"}.get(to, to)
+        assert numbers(result) == [[expected] * 2] * 3
+    assert isinstance(twice, module.Twice) and compiled.Again is compiled.Twice and type(module.Twice(3.0)(x)) is torch.Tensor
+    assert all(getattr(compiled, name) is getattr(module, name) for name in ("Kind", "Halved", "Linear"))
+
+
+def test_a_class_of_the_framework() -> None:
+    """Of its many methods only the call is compiled."""
+    layer = graph_compiler.transpile(torch.nn.Linear, to="jax")(3, 2)
+    x = torch.randn(4, 3)
+    assert isinstance(layer(x), jax.Array) and layer.state_dict().keys() == {"weight", "bias"}
+    torch.testing.assert_close(torch.tensor(numbers(layer(x))), torch.nn.functional.linear(x, layer.weight, layer.bias))
+
+
 def test_unify() -> None:
     unified = graph_compiler.unify(lambda x: torch.softmax(x, -1) + x.shape[0])
     results = [unified(torch.zeros(2, 2)), unified(jnp.zeros((2, 2))), unified(torch.zeros(3, 2))]

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import NotCompilable
 from ..tracing import active
+from ..tracing.framework import is_of_framework
 from ..tracing.world import COMPILED
 
 Compile = Callable[[Any], Any]
@@ -53,14 +54,16 @@ def _attributes(obj: Any) -> dict[str, Any]:
 
 
 def compile_class(cls: type, compile_one: Compile) -> type:
-    """A subclass whose own public methods, and ``__call__``, are compiled; those that come from another package (the framework) are not."""
+    """A subclass whose own public methods, and ``__call__``, are compiled; those that come from another package (the framework) are not.
+
+    Of a framework's own class only what a call runs is compiled: its other methods are there to look after it.
+    """
     own = [base for base in reversed(cls.__mro__[:-1]) if not _of_framework(base, cls)]
-    members = {name: item for base in own for name, item in vars(base).items()}
-    methods = {
-        name: LazyMethod(name, item, compile_one)
-        for name, item in members.items()
-        if isinstance(item, types.FunctionType) and (not name.startswith("_") or name == "__call__")
-    }
+    members = {name: item for base in own for name, item in vars(base).items() if isinstance(item, types.FunctionType)}
+    wanted = {name for name in members if not name.startswith("_") or name == "__call__"}
+    if is_of_framework(cls):
+        wanted = {"forward"} & wanted or {"__call__"} & wanted
+    methods = {name: LazyMethod(name, members[name], compile_one) for name in members if name in wanted}
     return type(
         cls.__name__,
         (cls,),
@@ -73,14 +76,15 @@ def _of_framework(base: type, cls: type) -> bool:
 
 
 def compile_module(module: types.ModuleType, compile_one: Compile) -> types.ModuleType:
-    """A copy of a module, submodules included, whose functions are lazily compiled. The original is not touched.
+    """A copy of a module, submodules included, whose functions and classes of layers are lazily compiled. The original is not touched.
 
     Inside of a compiled function the originals call each other, so that all is recorded in one graph.
     """
     return _copy(module, module.__name__, compile_one, {})
 
 
-def _copy(module: types.ModuleType, root: str, compile_one: Compile, done: dict[str, types.ModuleType]) -> types.ModuleType:
+def _copy(module: types.ModuleType, root: str, compile_one: Compile, done: dict[Any, Any]) -> Any:
+    """``done`` holds the copies of modules by their names, and what classes have become."""
     if module.__name__ in done:
         return done[module.__name__]
     copied = done[module.__name__] = types.ModuleType(module.__name__, module.__doc__)
@@ -89,13 +93,24 @@ def _copy(module: types.ModuleType, root: str, compile_one: Compile, done: dict[
     return copied
 
 
-def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[str, types.ModuleType]) -> Any:
+def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[Any, Any]) -> Any:
     if isinstance(item, types.ModuleType) and _inside(item.__name__, root):
         return _copy(item, root, compile_one, done)
-    own = isinstance(item, types.FunctionType) and _inside(item.__module__ or "", root)
-    if own and not name.startswith("__") and not inspect.isgeneratorfunction(item) and not inspect.iscoroutinefunction(item):
+    if name.startswith("__") or not _inside(getattr(item, "__module__", None) or "", root):
+        return item
+    if isinstance(item, type) and _has_calls(item):
+        if item not in done:
+            done[item] = compile_class(item, compile_one)
+        return done[item]
+    if isinstance(item, types.FunctionType) and not inspect.isgeneratorfunction(item) and not inspect.iscoroutinefunction(item):
         return compile_one(item)
     return item
+
+
+def _has_calls(cls: type) -> bool:
+    """Whether its objects are called as functions are, and methods of theirs run then: not so those of ``torch.autograd.Function``."""
+    calls = [vars(base)[name] for name in ("__call__", "forward") for base in cls.__mro__[:-1] if name in vars(base)]
+    return any("__call__" in vars(base) for base in cls.__mro__[:-1]) and all(isinstance(item, types.FunctionType) for item in calls)
 
 
 def _inside(name: str, root: str) -> bool:

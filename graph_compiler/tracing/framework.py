@@ -35,6 +35,15 @@ def framework_of(obj: Any, known: Sequence[str], call: tuple[Sequence[Any], Mapp
     return first or (_EVERYWHERE if call is not None and _EVERYWHERE in known and _EVERYWHERE in found else None)
 
 
+def is_of_framework(cls: type) -> bool:
+    """Whether a class is a framework's own, or of a library of models that is known here.
+
+    >>> is_of_framework(dict)
+    False
+    """
+    return _package(cls.__module__) in {*_PACKAGES.values(), _EVERYWHERE}
+
+
 def _of_class(cls: type) -> Iterator[str]:
     return (_package(base.__module__) for base in cls.__mro__)
 
