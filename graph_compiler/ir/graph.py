@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..ops.registry import ArraySpec
-from ..sizes import Size, Symbol, same_elements
+from ..sizes import Size, Symbol
 from ..trees import Leaf, Tree, iterate_structure
+from .elements import same_elements
 
 if TYPE_CHECKING:
     import networkx

@@ -80,7 +80,8 @@ def compile_module(module: types.ModuleType, compile_one: Compile) -> types.Modu
 
     Inside of a compiled function the originals call each other, so that all is recorded in one graph.
     """
-    return _copy(module, module.__name__, compile_one, {})
+    copied: types.ModuleType = _copy(module, module.__name__, compile_one, {})
+    return copied
 
 
 def _copy(module: types.ModuleType, root: str, compile_one: Compile, done: dict[Any, Any]) -> Any:

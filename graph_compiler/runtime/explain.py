@@ -8,7 +8,7 @@ from typing import Any
 
 from ..ir.graph import Guard, Value
 from ..ops.dtypes import dtype_name
-from ..sizes import Size, Symbol
+from ..sizes import Size, Symbol, substitute
 from ..tracing.attributes import attribute_of
 from ..tracing.overlap import fact_of
 from ..trees import Branch, Leaf, Path, Static, Tree, flatten, unfixed
@@ -107,7 +107,7 @@ def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         if isinstance(guard.condition, Size) and all(symbol.source in arrays for symbol in guard.condition.symbols()):
             if any(read(symbol) is None for symbol in guard.condition.symbols()):
                 yield f"{guard_text(guard)} cannot be told of sizes that are unknown yet"
-            elif not guard.condition.evaluate(read):
+            elif not substitute(guard.condition, read):
                 yield f"{guard_text(guard)} does not hold"
 
 
@@ -118,7 +118,7 @@ def _bound_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         return int(arrays[symbol.source].shape[symbol.axis])
 
     for given, *bounds in variant.graph.notes.get("bounds", ()):
-        low, high, besides = (item.evaluate(read) if isinstance(item, Size) else item for item in bounds)
+        low, high, besides = (substitute(item, read) for item in bounds)
         elements = variant.target.on_host(arrays[given])
         if elements is not None and not lies_within(elements, low, high, besides):
             yield f"the indices {given.name} do not lie in [{low}, {high})"

@@ -1,92 +1,15 @@
-"""Sizes that are known only at run time: integer polynomials over the sizes of arrays.
-
-A *dimension* (``Dim``) is a plain ``int`` or a :class:`Size`. A ``Size`` is kept in one normal form
-(a sum of products of atoms with integer coefficients), so two sizes that are equal for every input,
-as far as ring arithmetic and exact division can tell, compare equal. ``==`` is that structural test and
-never a guess: ``a != b`` means "not known to be equal".
-
-Every size also carries the number it had while recording, its ``hint``.
-
->>> n = Size.of(Symbol("x", 0, hint=6))
->>> (n * 64) // 16, (n * 64) // (n * 16), n - n
-(x.shape[0] * 4, 4, 0)
->>> ((n + 1) // 2).hint
-3
-"""
+"""One algebra: the normal form, arithmetic and text of sizes, which are defined in terms of each other."""
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Union
 
+from .functions import FUNCTIONS, NEGATED, ORDER_MATTERS_NOT
+
 Dim = Union[int, "Size"]
 Scalar = Union[bool, int, float, "Size"]
-
-
-def _ite(condition: bool, yes: Any, no: Any) -> Any:
-    return yes if condition else no
-
-
-# of Python's math, by how many numbers they take; all give floats
-_OF_ONE = (
-    "sqrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
-    "acosh", "atanh", "degrees", "radians", "fabs", "erf", "erfc", "gamma", "lgamma", "cbrt",
-)  # fmt: skip
-_OF_TWO = ("atan2", "copysign", "fmod", "hypot", "remainder")
-
-# name -> (what it computes, type of the result or None for "as the arguments", how Python writes it)
-FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
-    **{name: (getattr(math, name), float, f"math.{name}({{}})") for name in _OF_ONE if hasattr(math, name)},  # some are younger than others
-    **{name: (getattr(math, name), float, f"math.{name}({{}}, {{}})") for name in _OF_TWO},
-    "log_to": (math.log, float, "math.log({}, {})"),
-    "pow_float": (math.pow, float, "math.pow({}, {})"),
-    "isqrt": (math.isqrt, int, "math.isqrt({})"),
-    "gcd": (math.gcd, int, "math.gcd({}, {})"),
-    "lcm": (math.lcm, int, "math.lcm({}, {})"),
-    "floordiv": (operator.floordiv, None, "{} // {}"),
-    "mod": (operator.mod, None, "{} % {}"),
-    "truediv": (operator.truediv, float, "{} / {}"),
-    "pow": (operator.pow, None, "{} ** {}"),
-    "add": (operator.add, None, "{} + {}"),
-    "sub": (operator.sub, None, "{} - {}"),
-    "mul": (operator.mul, None, "{} * {}"),
-    "neg": (operator.neg, None, "-{}"),
-    "abs": (operator.abs, None, "abs({})"),
-    "max": (max, None, "max({}, {})"),
-    "min": (min, None, "min({}, {})"),
-    "float": (float, float, "float({})"),
-    "trunc": (int, int, "int({})"),
-    "floor": (math.floor, int, "math.floor({})"),
-    "ceil": (math.ceil, int, "math.ceil({})"),
-    "round": (round, int, "round({})"),
-    "round_to": (round, float, "round({}, {})"),
-    "lshift": (operator.lshift, int, "{} << {}"),
-    "rshift": (operator.rshift, int, "{} >> {}"),
-    "bitwise_and": (operator.and_, int, "{} & {}"),
-    "bitwise_or": (operator.or_, int, "{} | {}"),
-    "bitwise_xor": (operator.xor, int, "{} ^ {}"),
-    "eq": (operator.eq, bool, "{} == {}"),
-    "ne": (operator.ne, bool, "{} != {}"),
-    "lt": (operator.lt, bool, "{} < {}"),
-    "le": (operator.le, bool, "{} <= {}"),
-    "gt": (operator.gt, bool, "{} > {}"),
-    "ge": (operator.ge, bool, "{} >= {}"),
-    "and": (lambda a, b: a and b, bool, "({} and {})"),
-    "or": (lambda a, b: a or b, bool, "({} or {})"),
-    "not": (operator.not_, bool, "not {}"),
-    "ite": (_ite, None, "({1} if {0} else {2})"),
-}
-# function of Python's math -> by how many numbers it is given, its name above
-FUNCTIONS_OF_MATH: dict[str, dict[int, str]] = {
-    **{name: {1: name} for name in (*_OF_ONE, "isqrt") if name in FUNCTIONS},
-    **{name: {2: name} for name in (*_OF_TWO, "gcd", "lcm")},
-    "log": {1: "log", 2: "log_to"},
-    "pow": {2: "pow_float"},
-}
-_ORDER_MATTERS_NOT = frozenset({"max", "min", "eq", "ne"})
-_NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 
 
 class Symbol:
@@ -125,14 +48,14 @@ class Apply:
     def __init__(self, function: str, arguments: tuple[Scalar, ...]) -> None:
         self.function, self.arguments = function, arguments
         self.hint = FUNCTIONS[function][0](*map(hint_of, arguments))
-        key: Any = frozenset(arguments) if function in _ORDER_MATTERS_NOT else arguments
+        key: Any = frozenset(arguments) if function in ORDER_MATTERS_NOT else arguments
         self._hash = hash((function, key))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Apply) or self.function != other.function:
             return False
         same = self.arguments == other.arguments
-        return same or (self.function in _ORDER_MATTERS_NOT and self.arguments == other.arguments[::-1])
+        return same or (self.function in ORDER_MATTERS_NOT and self.arguments == other.arguments[::-1])
 
     def __hash__(self) -> int:
         return self._hash
@@ -302,11 +225,7 @@ class Size:
     def __hash__(self) -> int:
         return self._hash
 
-    # ------------------------------------------------------------------------------ use
-    def evaluate(self, read: Callable[[Symbol], Any]) -> Any:
-        """The number, with ``read`` for each symbol."""
-        return substitute(self, read)
-
+    # ------------------------------------------------------------------------------ text
     def __repr__(self) -> str:
         return self.text(repr)
 
@@ -439,56 +358,11 @@ def negate(condition: Scalar) -> Scalar:
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())
-    if isinstance(atom, Apply) and atom.function in _NEGATED and all(map(_integral, atom.arguments)):  # NaN is neither less nor not less
-        return apply(_NEGATED[atom.function], *atom.arguments)
+    if isinstance(atom, Apply) and atom.function in NEGATED and all(map(_integral, atom.arguments)):  # NaN is neither less nor not less
+        return apply(NEGATED[atom.function], *atom.arguments)
     return apply("not", condition)
-
-
-_OPERATORS: dict[str, Callable[..., Any]] = {
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "neg": operator.neg,
-    "pow": operator.pow,
-}
-
-
-def substitute(value: Scalar, replace: Callable[[Symbol], Any]) -> Any:
-    """``value`` with each symbol replaced by a number or another size, simplified again."""
-    if not isinstance(value, Size):
-        return value
-    total: Any = None
-    for monomial, coefficient in value._terms.values():
-        product: Any = None
-        for atom in monomial:
-            factor = replace(atom) if isinstance(atom, Symbol) else _substitute_apply(atom, replace)
-            product = factor if product is None else product * factor
-        product = coefficient if product is None else (product if coefficient == 1 else product * coefficient)
-        total = product if total is None else total + product
-    return total
-
-
-def _substitute_apply(atom: Apply, replace: Callable[[Symbol], Any]) -> Any:
-    arguments = [substitute(argument, replace) for argument in atom.arguments]
-    simplify = _OPERATORS.get(atom.function)
-    return simplify(*arguments) if simplify else apply(atom.function, *arguments)
 
 
 def product(shape: Iterable[Dim]) -> Any:
     """Number of elements of an array of this shape."""
     return math.prod(shape)
-
-
-def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
-    """Whether elements that were handed to Python are the same to it: NaN is NaN, 0.0 is not -0.0, and floats may differ by ``rounding`` times themselves.
-
-    >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0), same_elements(1.0, 1.00001, rounding=1e-4)
-    (True, False, True)
-    """
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(same_elements(*pair, rounding) for pair in zip(left, right))
-    if isinstance(left, (float, complex)):
-        return type(left) is type(right) and (repr(left) == repr(right) or bool(left and abs(left - right) <= rounding * abs(right)))
-    return bool(left == right)

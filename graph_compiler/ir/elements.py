@@ -1,0 +1,18 @@
+"""Elements of arrays that were handed to Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
+    """Whether elements that were handed to Python are the same to it: NaN is NaN, 0.0 is not -0.0, and floats may differ by ``rounding`` times themselves.
+
+    >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0), same_elements(1.0, 1.00001, rounding=1e-4)
+    (True, False, True)
+    """
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(same_elements(*pair, rounding) for pair in zip(left, right))
+    if isinstance(left, (float, complex)):
+        return type(left) is type(right) and (repr(left) == repr(right) or bool(left and abs(left - right) <= rounding * abs(right)))
+    return bool(left == right)

@@ -1,0 +1,29 @@
+"""Sizes that are known only at run time: integer polynomials over the sizes of arrays.
+
+A *dimension* (``Dim``) is a plain ``int`` or a :class:`Size`. A ``Size`` is kept in one normal form
+(a sum of products of atoms with integer coefficients), so two sizes that are equal for every input,
+as far as ring arithmetic and exact division can tell, compare equal. ``==`` is that structural test and
+never a guess: ``a != b`` means "not known to be equal".
+
+Every size also carries the number it had while recording, its ``hint``.
+
+>>> n = Size.of(Symbol("x", 0, hint=6))
+>>> (n * 64) // 16, (n * 64) // (n * 16), n - n
+(x.shape[0] * 4, 4, 0)
+>>> ((n + 1) // 2).hint
+3
+"""
+
+from .algebra import Apply as Apply
+from .algebra import Dim as Dim
+from .algebra import Scalar as Scalar
+from .algebra import Size as Size
+from .algebra import Symbol as Symbol
+from .algebra import apply as apply
+from .algebra import hint_of as hint_of
+from .algebra import hints as hints
+from .algebra import negate as negate
+from .algebra import product as product
+from .functions import FUNCTIONS as FUNCTIONS
+from .functions import FUNCTIONS_OF_MATH as FUNCTIONS_OF_MATH
+from .substitution import substitute as substitute
