@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import sys
 import weakref
 from typing import Any
 
@@ -103,3 +104,26 @@ def test_objects_without_a_dict_are_refused() -> None:
 
     with pytest.raises(NotCompilable, match="Slotted has no __dict__"):
         Slotted().double(ONE)
+
+
+@pytest.mark.skipif(
+    sys.version_info >= (3, 13), reason="class methods no longer ask what they wrap, and hand the class over as an argument"
+)
+@pytest.mark.parametrize("to", ["torch", "jax"])
+def test_a_class_has_a_graph_of_its_class_methods(to: str) -> None:
+    class Scaled:
+        factor = 2
+
+        @classmethod
+        @graph_compiler.compile(to=to)
+        def scale(cls, x: Any) -> Any:
+            return torch.relu(x) * cls.factor
+
+    class Other(Scaled):
+        factor = 3
+
+    for _ in range(2):
+        assert_same([Scaled.scale(ONE), Other.scale(ONE), Other().scale(ONE)], [ONE * 2, ONE * 3, ONE * 3])
+    Scaled.factor = 5
+    assert_same([Scaled.scale(ONE), Scaled().scale(ONE), Other.scale(ONE)], [ONE * 5, ONE * 5, ONE * 3])
+    assert len(Scaled.scale.variants) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import NotCompilable
@@ -30,7 +30,11 @@ class LazyMethod:
             return types.MethodType(self.function, obj)
         kept = _attributes(obj).get(self.name)  # on the object itself, so that both live equally long
         if kept is None or kept.owner() is not obj:
-            kept = vars(obj)[self.name] = Kept(weakref.ref(obj), self._compile(types.MethodType(self.function, obj)))
+            kept = Kept(weakref.ref(obj), self._compile(types.MethodType(self.function, obj)))
+            if isinstance(obj, type):  # of a class method
+                setattr(obj, self.name, kept)
+            else:
+                vars(obj)[self.name] = kept
         return kept.graph
 
 
@@ -44,12 +48,12 @@ class Kept:
         return Kept, ()
 
 
-def _attributes(obj: Any) -> dict[str, Any]:
+def _attributes(obj: Any) -> Mapping[str, Any]:
     if not hasattr(obj, "__dict__"):
         raise NotCompilable(
             f"a compiled method keeps a graph with each object, and one of the class {type(obj).__name__} has no __dict__; compile a function"
         )
-    found: dict[str, Any] = vars(obj)
+    found: Mapping[str, Any] = vars(obj)
     return found
 
 
