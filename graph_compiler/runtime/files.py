@@ -139,8 +139,8 @@ def load(
         name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
         frontend, backend = frontend_of(source), backend_of(written_for)
         target = backend if to is None else backend_of(to)
-        trained = frozenset(map(str, data["trained"]))
         graphs, arrays = _graphs(data, files["arrays.safetensors"], frontend, backend, target.target)
+        trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
     except _DAMAGE as problem:
         raise (
             problem
