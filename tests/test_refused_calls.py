@@ -133,6 +133,7 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
         (x(2, 3, 4, 4), x(2, 5, 5, 2)),
         ((x(2, 3, 4, 4), x(1, 5, 5, 2)), (x(1, 3, 4, 4), x(2, 5, 5, 2)), (x(2, 3, 4, 4), x(2, 5, 5, 3))),
     ),
+    "cut-off-and-added": (lambda a: F.pad(a, (1, -2)), (x(2, 6),), ((x(2, 1),),)),
     "interpolate": (lambda a: F.interpolate(a, scale_factor=2), (x(1, 2, 3),), ((x(1, 2, 0),),)),
     "interpolate-to-nothing": (lambda a: F.interpolate(a, scale_factor=0.5), (x(1, 2, 5),), ((x(1, 2, 1),),)),
     "stft": (lambda a: torch.stft(a, 8, window=torch.ones(8), return_complex=True), (x(40),), ((x(4),),)),
@@ -152,6 +153,7 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "layer_norm": (lambda a, w: F.layer_norm(a, (3,), w), (x(2, 3), x(3)), ((x(2, 1), x(3)), (x(2, 3), x(1)))),
     "rms_norm": (lambda a, w: F.rms_norm(a, (3,), w), (x(2, 3), x(3)), ((x(2, 3), x(1)),)),
     "batch_norm": (lambda a: F.batch_norm(a, None, None, training=True), (x(2, 4),), ((x(1, 4),),)),
+    "group_norm": (lambda a: F.group_norm(a, 2), (x(1, 4, 2),), ((x(1, 2, 1),),)),
     "instance_norm": (F.instance_norm, (x(2, 4, 3),), ((x(2, 4, 1),),)),
     "index_copy": (
         lambda a, i, v: a.index_copy(0, i, v),
@@ -177,6 +179,13 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "cholesky_solve": (torch.cholesky_solve, (x(2, 3), _REGULAR), ((x(2, 3), _REGULAR[:1, :1]), (x(1, 3), _REGULAR))),
     "lu_solve": (torch.linalg.lu_solve, (_REGULAR, ints(1, 2).int(), x(2, 3)), ((_REGULAR, ints(1).int(), x(2, 3)),)),
     "norm": (lambda a: torch.linalg.vector_norm(a, -1.0), (x(3),), ((x(0),),)),
+    "embedding-padding": (lambda i, w: F.embedding(i, w, padding_idx=3), (ints(0, 1), x(4, 3)), ((ints(0, 1), x(3, 3)),)),
+    "binary_cross_entropy_with_logits": (
+        lambda s, t, p: F.binary_cross_entropy_with_logits(s, t, pos_weight=p),
+        (x(2, 3), x(2, 3), x(3)),
+        ((x(2, 1), x(2, 1), x(3)),),
+    ),
+    "mse_loss-weights": (lambda s, t, w: F.mse_loss(s, t, weight=w), (x(2, 3), x(2, 3), x(2, 3)), ((x(2, 3), x(2, 3), x(1, 3)),)),
     "prelu": (F.prelu, (x(2), x(1)), ((x(2), x(2)),)),
     "histogramdd": (
         lambda a, w: torch.histogramdd(a, [2, 2], range=(0.0, 1.0, 0.0, 1.0), weight=w)[0],

@@ -188,13 +188,34 @@ def computed_axes(x: Any) -> Any:
     return x.unbind(last), x.chunk(2, last), x.split(1, dim=last), x[:, :, None].squeeze(last + 1), x.sum(last)
 
 
+def one_variable(x: Any) -> Any:
+    return torch.cov(x, correction=0), (x * 2).cov(correction=0)
+
+
+def median_of_nothing(x: Any) -> Any:
+    return x.median(), (x * 2).nanmedian()
+
+
 _SQUEEZED = {((2, 3), (2, 3)), ((1, 3), (2, 3)), ((2, 1), (2, 3)), ((2, 3), (1, 1)), ((1, 1), (1, 1)), ((4, 1), (1, 5))}
 _CALLS = {
     "broadcast": _pairs(((3,), (3,)), ((3,), (1,)), ((1,), (3,)), ((1,), (1,)), ((4,), (4,)), ((0,), (1,)), ((1,), (0,))),
     "broadcast_all": _pairs(*sorted(_SQUEEZED, reverse=True)),
     "broadcast_product": _pairs(((2, 3, 4), (2, 4, 3)), ((1, 3, 4), (2, 4, 3)), ((2, 3, 4), (1, 4, 5)), ((1, 3, 4), (1, 4, 1))),
     **dict.fromkeys(
-        ("pieces", "squeezed", "steps", "ranges", "truth", "shapes_together", "memory", "sum_times", "halves_up", "windows"), _EMPTY_TOO
+        (
+            "pieces",
+            "squeezed",
+            "steps",
+            "ranges",
+            "truth",
+            "shapes_together",
+            "memory",
+            "sum_times",
+            "halves_up",
+            "windows",
+            "median_of_nothing",
+        ),
+        _EMPTY_TOO,
     ),
 }
 _FUNCTIONS = [

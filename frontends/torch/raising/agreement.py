@@ -18,6 +18,7 @@ from .table import TorchBuilder
 _OF_CLASSES = ("input=c target= weight=c", "input=nc* target=n* weight=c", "input=nc* target=nc* weight=c")
 _BY_CHANNEL = ("input=nc* running_mean=c running_var=c weight=c bias=c",)
 _ELEMENT_BY_ELEMENT = ("input=* target=*",)
+_WEIGHT_BY_ELEMENT = ("input=* weight=*",)
 AGREEMENTS: dict[str, tuple[str, ...]] = {
     "nll_loss": _OF_CLASSES,
     "nll_loss_nd": _OF_CLASSES,
@@ -28,6 +29,7 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
     "multilabel_margin_loss": _ELEMENT_BY_ELEMENT,
     "binary_cross_entropy": _ELEMENT_BY_ELEMENT,
     "binary_cross_entropy_with_logits": _ELEMENT_BY_ELEMENT,
+    **dict.fromkeys(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"), _WEIGHT_BY_ELEMENT),
     "batch_norm": _BY_CHANNEL,
     "native_batch_norm": _BY_CHANNEL,
     "instance_norm": _BY_CHANNEL,

@@ -74,12 +74,12 @@ def _of_sliding_window(node: Node) -> Demands:
 
 
 def _of_padding(node: Node) -> Demands:
-    """A mirror has enough elements behind it, a circle is gone round once, and no more is cut off than there is."""
+    """A mirror has enough elements behind it, a circle is gone round once, and no more is cut off than there is, whatever is added."""
     mode = node.params["mode"]
     for size, pair in zip(node.inputs[0].shape, node.params["padding"]):
         if all(isinstance(amount, int) for amount in pair):
             most = {"reflect": max(pair) + 1 if any(pair) else 0, "wrap": max(pair)}.get(mode, 0)
-            yield "ge", size, max(most, -sum(pair))
+            yield "ge", size, max(most, -sum(min(amount, 0) for amount in pair))
         elif mode in ("reflect", "wrap"):
             yield from (("gt" if mode == "reflect" else "ge", size, amount) for amount in pair)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....ir.graph import Value
 from ....sizes import hint_of
+from .demands import assume
 from .reductions import over
 from .table import TorchBuilder, axes, axis, rows
 
@@ -132,6 +133,8 @@ def _variables(b: TorchBuilder, input: Any) -> Any:
     """A single variable as a vector: torch gives no axes for it, however it comes."""
     if input.ndim == 2 and hint_of(input.shape[0]) == 1 and b.fix(input.shape[0]) == 1:
         return b.reshape(input, shape=(input.shape[1],))
+    if input.ndim == 2:
+        assume(b, "ne", input.shape[0], 1)
     return input
 
 

@@ -169,17 +169,19 @@ def count_nonzero(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- order statistics
-def _is_empty(b: TorchBuilder, size: Any) -> bool:
-    """Whether an array has no elements, as a guard."""
-    empty = hint_of(size) == 0
-    b.guard(apply("eq" if empty else "ne", size, 0))
+def _is_nothing(b: TorchBuilder, x: Any) -> bool:
+    """Whether a vector has no elements, which is a guard."""
+    empty: bool = hint_of(x.shape[0]) == 0
+    b.guard(apply("eq" if empty else "ne", x.shape[0], 0))
     return empty
 
 
 def _median(skip_nan: bool) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         x, place = (flat(b, input), 0) if dim is None else along(b, input, dim)
-        if dim is None and is_inexact(x.dtype) and _is_empty(b, x.shape[0]):
+        if dim is None and _is_nothing(b, x):
+            if not is_inexact(x.dtype):
+                raise NotImplementedError("the median of no whole numbers, which torch leaves open")
             return b.full(shape=(), fill_value=math.nan, dtype=x.dtype)
         values, indices = b.lower_median(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0, skip_nan=skip_nan)
         return values if dim is None else (values, indices)

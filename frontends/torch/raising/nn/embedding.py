@@ -6,6 +6,7 @@ from typing import Any
 
 from .....ir import Guard
 from .....sizes import product
+from ..demands import assume
 from ..distances import renorm
 from ..table import TorchBuilder, rows
 from .linear import optional
@@ -23,8 +24,15 @@ def functional_embedding(
     sparse: bool = False,
 ) -> Any:
     """torch.nn.functional.embedding; with ``max_norm`` the rows that are taken are scaled down first, in the weight as well."""
+    _assume_row(b, weight, padding_idx)
     weight = embedding_renorm(b, weight, input, max_norm, norm_type)
     return embedding(b, weight, input, -1 if padding_idx is None else padding_idx)
+
+
+def _assume_row(b: TorchBuilder, weight: Any, place: int | None) -> None:
+    """The row that means nothing is one of the table, counted from either end."""
+    if place is not None:
+        assume(b, "ge", weight.shape[0], place + 1 if place >= 0 else -place)
 
 
 @rows.row("embedding")
@@ -72,6 +80,7 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Any:
     """torch.nn.functional.embedding_bag."""
+    _assume_row(b, weight, padding_idx)
     weight = embedding_renorm(b, weight, input, max_norm, norm_type)
     if input.ndim == 2 and padding_idx is None:
         return _equal_bags(b, input, weight, mode, per_sample_weights)

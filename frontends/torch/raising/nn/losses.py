@@ -222,6 +222,9 @@ def binary_cross_entropy_with_logits(
     """torch.nn.functional.binary_cross_entropy_with_logits: ``(1 - target) * x - (1 + (pos_weight - 1) * target) * log_sigmoid(x)``."""
     input, target = b.promote(input, target)
     positive = b.log_sigmoid(input)
+    for given in (weight, pos_weight):
+        if given is not None:
+            b.expands(given, input.shape)
     if pos_weight is not None:
         positive = b.multiply(b.add(b.multiply(b.subtract(pos_weight, 1.0), target), 1.0), positive)
     losses = b.subtract(b.multiply(b.subtract(1.0, target), input), positive)

@@ -262,6 +262,13 @@ def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: A
     return _as_recorded(b, output, b.divide(1.0, b.sqrt(b.add(square, epsilon))))
 
 
+@rows.row("nn.functional.group_norm")
+def functional_group_norm(b: TorchBuilder, input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    """torch.nn.functional.group_norm."""
+    _several(b, (input.shape[0], input.shape[1] // num_groups, *input.shape[2:]))
+    return group_norm(b, input, num_groups, weight, bias, eps)
+
+
 @rows.row("group_norm")
 def group_norm(
     b: TorchBuilder,
