@@ -86,6 +86,11 @@ ELEMENTS: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     ),
     "segment_reduce-offsets": (lambda a, n: torch.segment_reduce(a, "sum", offsets=n), (x(4), ints(0, 1, 4)), ((x(4), ints(0, 3, 1)),)),
     "embedding_bag": (_mean_of_bags, (ints(0, 3, 1), x(4, 3), ints(0, 2)), ((ints(0, 3, 1), x(4, 3), ints(1, 2)),)),
+    "embedding_bag-turned": (
+        lambda i, w, o: F.embedding_bag(i, w, o, mode="sum", include_last_offset=True),
+        (ints(0, 3, 1), x(4, 3), ints(0, 2, 3)),
+        ((ints(0, 3, 1), x(4, 3), ints(0, 3, 2)),),
+    ),
     "masked_scatter": (torch.masked_scatter, (x(4), x(4) > 0.5, x(3)), ((x(4), x(4) > 0, x(3)),)),
     "fake_quantize": (
         lambda a, s, z: torch.fake_quantize_per_channel_affine(a, s, z, 1, 0, 3),

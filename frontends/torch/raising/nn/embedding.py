@@ -88,12 +88,18 @@ def embedding_bag(
         count, length = input.shape
         offsets = b.multiply(b.arange(stop=count, dtype=input.dtype), length)
         input, per_sample_weights = (x if x is None else b.reshape(x, shape=(count * length,)) for x in (input, per_sample_weights))
-    else:  # the first bag begins with the first index
-        b.expect(b.all(b.equal(b.getitem(offsets, key=((None, 1, 1),)), 0)), True)
+    else:
+        _expect_bags(b, offsets)
     if padding_idx is not None and padding_idx < 0:
         padding_idx = padding_idx + b.fix(weight.shape[0])
     inputs = optional(weight, input, b.cast(offsets, input.dtype), per_sample_weights)
     return b.embedding_bag(*inputs, mode=mode, include_last_offset=include_last_offset, padding_idx=padding_idx)
+
+
+def _expect_bags(b: TorchBuilder, offsets: Any) -> None:
+    """The first bag begins with the first index, and none before the one before it."""
+    first, starts, ends = (b.getitem(offsets, key=(part,)) for part in ((None, 1, 1), (None, -1, 1), (1, None, 1)))
+    b.expect(b.logical_and(b.all(b.equal(first, 0)), b.all(b.less_equal(starts, ends))), True)
 
 
 def _equal_bags(b: TorchBuilder, indices: Any, weight: Any, mode: str, per_sample_weights: Any) -> Any:
