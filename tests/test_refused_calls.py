@@ -183,6 +183,8 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     ),
     "cholesky_solve": (torch.cholesky_solve, (x(2, 3), _REGULAR), ((x(2, 3), _REGULAR[:1, :1]), (x(1, 3), _REGULAR))),
     "lu_solve": (torch.linalg.lu_solve, (_REGULAR, ints(1, 2).int(), x(2, 3)), ((_REGULAR, ints(1).int(), x(2, 3)),)),
+    "equal": (lambda a, b: (a == b, a != b), (x(5, 1), x(5)), ((x(7, 2), x(7)),)),
+    "copysign": (torch.copysign, (x(5, 1), x(5)), ((x(7, 2), x(7)),)),
     "norm": (lambda a: torch.linalg.vector_norm(a, -1.0), (x(3),), ((x(0),),)),
     "embedding-padding": (lambda i, w: F.embedding(i, w, padding_idx=3), (ints(0, 1), x(4, 3)), ((ints(0, 1), x(3, 3)),)),
     "binary_cross_entropy_with_logits": (

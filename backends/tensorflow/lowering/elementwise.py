@@ -10,8 +10,8 @@ _TF = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", 
 _MATH = ("ceil", "conj", "expm1", "log", "log1p")
 _HELPERS_OF_TWO = ("copysign", "hypot", "logaddexp", "nextafter", "atan2")
 _OPERATORS = {
-    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "divide": "/", "equal": "==", "greater": ">", "greater_equal": ">=",
-    "less": "<", "less_equal": "<=", "logical_and": "&", "logical_or": "|", "logical_xor": "^", "not_equal": "!=", "remainder": "%",
+    "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^", "divide": "/", "greater": ">", "greater_equal": ">=",
+    "less": "<", "less_equal": "<=", "logical_and": "&", "logical_or": "|", "logical_xor": "^", "remainder": "%",
     "subtract": "-",
 }  # fmt: skip
 # Inside of a tf.function Grappler makes ``a <= b`` of ``~(a > b)``, which is another answer for NaN.
@@ -33,6 +33,18 @@ rows.table({
     "square": "tf.square({x})",
     "trunc": "trunc({x})",
 })  # fmt: skip
+
+
+def _equality(name: str, sign: str) -> None:
+    @rows.row(name)
+    def row(x1: Operand, x2: Operand) -> str:
+        if x1.ndim and x2.ndim and x1.shape != x2.shape:  # of shapes that do not go together the operators give one truth value
+            return f"tf.{name}({x1}, {x2})"
+        return f"{x1} {sign} {x2}"
+
+
+_equality("equal", "==")
+_equality("not_equal", "!=")
 
 
 def _of_bools(name: str, sign: str, of_bools: str) -> None:

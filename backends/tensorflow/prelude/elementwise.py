@@ -37,7 +37,7 @@ def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
     """The magnitude of ``x1`` with the sign of ``x2``."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
-    return tf.where(signbit(x1) == signbit(x2), x1, -x1)
+    return tf.where(tf.equal(signbit(x1), signbit(x2)), x1, -x1)
 
 
 def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
