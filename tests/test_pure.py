@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -213,3 +214,29 @@ def test_a_variant_that_holds_is_taken() -> None:
         graph.functional({}, array([1.0, 2.0]))
     graph(array([1.0, 2.0]))
     assert_same(graph.functional({}, array([1.0, 2.0])), array([3.0, 6.0]))
+
+
+# a call that a graph recorded with ones(2, 3) cannot take while the target traces it, and the reason that is given
+TRACED: dict[str, tuple[Callable[..., Any], Any, str]] = {
+    "another rank": (lambda x: x * 2, np.ones(3, np.float32), "1 axis and was recorded with 2"),
+    "another type": (lambda x: x * 2, np.ones((2, 3), np.int32), "int32 and was recorded as float32"),
+    "a size made of elements": (lambda x: x[x > 0], np.ones((2, 3), np.float32), "concrete"),
+}
+
+
+@pytest.mark.parametrize("name", TRACED)
+def test_a_call_that_fits_nothing_in_jit_says_why(name: str) -> None:
+    function, given, why = TRACED[name]
+    graph = graph_compiler.transpile(function, to="jax", args=(torch.ones(2, 3),))
+    with pytest.raises(CallMismatch, match=f"(?s)jax traces this call.*{why}"):
+        jax.jit(graph)(given)
+    with pytest.raises(CallMismatch, match=r"first call.*with add_variant"):
+        jax.jit(graph_compiler.transpile(function, source="torch", to="jax"))(given)
+    assert_same(graph(given), function(torch.from_numpy(given)))
+
+
+def test_a_call_that_fits_nothing_in_a_tensorflow_function_says_why() -> None:
+    tf = pytest.importorskip("tensorflow")
+    graph = graph_compiler.transpile(lambda x: x / math.sqrt(x.shape[0]), to="tensorflow", args=(torch.ones(2, 3),))
+    with pytest.raises(CallMismatch, match="tensorflow traces this call"):
+        tf.function(graph, input_signature=[tf.TensorSpec([None, 3])], autograph=False)(np.ones((4, 3), np.float32))
