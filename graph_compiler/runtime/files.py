@@ -139,7 +139,7 @@ def load(
         name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
         frontend, backend = frontend_of(source), backend_of(written_for)
         target = backend if to is None else backend_of(to)
-        graphs, arrays = _graphs(data, files["arrays.safetensors"], frontend, backend, target.target)
+        graphs, arrays = _graphs(data, files, frontend, backend, target.target)
         trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
     except _DAMAGE as problem:
         raise (
@@ -216,12 +216,17 @@ def _checked_json(files: dict[str, bytes]) -> Any:
     return data
 
 
-def _graphs(data: Any, stored: bytes, frontend: ModuleType, backend: ModuleType, target: Target) -> tuple[list[IRGraph], dict[str, Any]]:
-    """The graphs and their parameters: arrays of ``target`` in canonical graphs, of the source where its own calls were saved."""
+def _graphs(
+    data: Any, files: dict[str, bytes], frontend: ModuleType, backend: ModuleType, target: Target
+) -> tuple[list[IRGraph], dict[str, Any]]:
+    """The graphs and their parameters: arrays of ``target`` in canonical graphs, of the source where its own calls were saved.
+
+    What the file holds of the arrays is let go piece by piece, for memory has no place for all weights three times.
+    """
     native = target if data["variants"][0]["dialect"] == "canonical" else backend.target
-    entries = dict(safetensors.deserialize(stored))  # type: ignore[no-untyped-call]
+    entries = dict(safetensors.deserialize(files.pop("arrays.safetensors")))  # type: ignore[no-untyped-call]
     dtypes = {name: dtype for body in data["variants"] for name, dtype in _dtypes_of(body, data["variants"].index(body))}
-    arrays = {name: _array(entry, dtypes[name], data["array_shapes"][name], native) for name, entry in entries.items()}
+    arrays = {name: _array(entries.pop(name), dtypes[name], data["array_shapes"][name], native) for name in tuple(entries)}
     graphs = []
     for number, body in enumerate(data["variants"]):
         constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
