@@ -284,3 +284,15 @@ def test_single_precision_erf_is_within_a_few_roundings() -> None:
     with np.errstate(all="ignore"):  # as generated functions do
         ends = gelu(np.array([np.inf, -np.inf, np.nan, 0.0, -20.0], np.float32))
     np.testing.assert_array_equal(ends, np.array([np.inf, np.nan, np.nan, 0.0, -0.0], np.float32))
+
+
+@pytest.mark.parametrize(
+    "inverse", [lambda x: torch.fft.irfft(x, n=4), lambda x: torch.fft.hfft(x, n=4), lambda x: torch.fft.irfftn(x, s=(3, 4))]
+)
+def test_the_inverse_of_no_frequencies_is_zero(inverse: Callable[..., Any]) -> None:
+    """numpy's own reads memory that is not there."""
+    for recorded in (0, 3):
+        graph = graph_compiler.compile(inverse, args=(torch.randn(3, recorded, dtype=torch.complex64),), to="numpy")
+        for frequencies in (0, 3, 5):
+            x = torch.randn(3, frequencies, dtype=torch.complex64)
+            np.testing.assert_allclose(graph(x), inverse(x), atol=1e-5)

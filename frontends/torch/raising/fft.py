@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....ops.dtypes import is_complex, real_of
+from ....sizes import apply, hint_of
 from ..basics.dtypes import dtype_name
 from .table import TorchBuilder, axes, axis, rows
 
@@ -16,11 +17,21 @@ def _norm(norm: Any) -> str:
     return "backward" if norm is None else str(norm)
 
 
+def _filled(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
+    """``x``; a 0 where an axis has nothing, which torch fills up with zeros, and of which numpy's inverse reads memory that is not there."""
+    if name.rstrip("n") not in ("irfft", "hfft"):
+        return x
+    size = x.shape[place]
+    is_empty = hint_of(size) == 0
+    b.guard(apply("eq" if is_empty else "ne", size, 0))
+    return b.full(shape=(*x.shape[:place], 1, *x.shape[place + 1 :]), fill_value=0.0, dtype=x.dtype) if is_empty else x
+
+
 # ---------------------------------------------------------------------------------------------- one axis
 def _along_one(name: str) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, n: Any = None, dim: int = -1, norm: Any = None) -> Any:
-        x = b.floating(input)
-        return getattr(b, name)(x, n=n, axis=axis(dim, x.ndim), norm=_norm(norm))
+        x, place = b.floating(input), axis(dim, input.ndim)
+        return getattr(b, name)(_filled(b, x, place, name), n=n, axis=place, norm=_norm(norm))
 
     row.__doc__ = f"torch.fft.{name}."
     return row
@@ -53,6 +64,7 @@ def _over_several(name: str, two: bool) -> Callable[..., Any]:
         x, where = b.floating(input), _sizes_and_axes(input, s, dim)
         if not where["axes"]:
             raise NotImplementedError("a Fourier transform over no axes")
+        x = _filled(b, x, where["axes"][-1], name)
         if name == "hfftn":  # the conjugates of the two sides of an inverse transform
             return b.irfftn(_conj(b, x), **where, norm=_OPPOSITE[_norm(norm)])
         if name == "ihfftn":
