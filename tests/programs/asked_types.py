@@ -1,10 +1,11 @@
-"""Functions that ask what something is: the class of a size or of a number that was read, the data type of an array."""
+"""Functions that ask what something is: the class of a size or of a number that was read, the data type of an array or a weight."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+from torch import nn
 
 from .table import Program
 
@@ -49,7 +50,25 @@ def seeded_with_a_size(x: Any) -> Any:
     return x * torch.Generator().manual_seed(x.shape[0]).initial_seed()
 
 
+class Asking(nn.Module):
+    """Asks its weights for nothing but their types and sizes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(3, 2)
+        self.register_buffer("table", torch.ones(3))
+
+    def forward(self, x: Any) -> Any:
+        return x.to(next(self.parameters()).dtype) * self.table.shape[0], self.linear.bias.is_floating_point()
+
+
+def _lengthen(model: Any) -> None:
+    model.table = torch.ones(5)
+
+
 PROGRAMS = [
+    Program("of_weights", Asking, (*_ROWS, *_ROWS), variants=4, changes={1: lambda m: m.double(), 3: _lengthen, 5: lambda m: m.float()}),
     *(Program(f.__name__, lambda f=f: f, _ROWS) for f in (of_sizes, of_numbers, of_objects, seeded_with_a_size)),
     Program("by_width", lambda: by_width, _WIDTHS, variants=4),
 ]

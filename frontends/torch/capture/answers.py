@@ -38,6 +38,13 @@ def _size(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return torch.Size(sizes) if dim is None else sizes[dim]
 
 
+def _data_type(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """Of a weight, which is one of the graph's from here on: ``module.double()`` gives it another."""
+    if capture.weights.name_of(args[0]) is not None:
+        capture.value(args[0])
+    return capture.run(function, args, kwargs)
+
+
 def _numel(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     value = capture.value(args[0])
     return symbolic(product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide)
@@ -213,6 +220,7 @@ def hand_over(capture: Capture, result: Any, operands: list[torch.Tensor], argum
 ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "shape": _shape,
     "size": _size,
+    **dict.fromkeys(("dtype", "is_floating_point", "is_complex", "element_size", "itemsize"), _data_type),
     "numel": _numel,
     "nelement": _numel,
     "nbytes": _nbytes,

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import torch
 
 from ....ir.graph import Graph
+from ....ops.registry import ArraySpec
 from ....passes.aliases import Aliases
 from ....tracing.conjunction import Fact
 from ....tracing.pieces import WHOLE
+from ..basics.dtypes import dtype_name
 from ..memory.memory import has_memory, is_shared
 from ..memory.snapshots import Snapshot
 from ..memory.watching import layout_of, pieces_of
@@ -24,6 +29,7 @@ def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module]
     captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in written]
     facts = [_mode(module) for module in flags]
     facts += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
+    facts += _only_asked(weights, graph)
     facts += [_unreplaced(name, tensor, *weights.holder_of(name)) for name, tensor in captured if weights.knows(name)]
     facts += [
         Fact("{}[{}] is {}[{}]", (*one, *other), f"the weight {name}, which was tied to another,") for name, one, other in weights.ties
@@ -42,6 +48,21 @@ def _mode(module: torch.nn.Module) -> Fact:
     if "training" in own:
         return Fact("{}['training'] is {}", (own, own["training"]), what, own)
     return Fact("{}.training is {}", (module, module.training), what)
+
+
+def _only_asked(weights: Weights, graph: Graph) -> list[Fact]:
+    """The weights that the function asks for nothing but their sizes and types: those that a graph computes with are compared where it reads them."""
+    used = {id(value) for node in graph.nodes for value in node.uses} | {id(item) for item in graph.outputs}
+    names = [name for name, value in graph.parameters.items() if id(value) not in used]
+    return [
+        Fact("{}()", (functools.partial(_is_like, *weights.holder_of(name), graph.parameters[name].spec),), f"the weight {name}")
+        for name in names
+    ]
+
+
+def _is_like(held: Any, key: str, spec: ArraySpec) -> bool:
+    tensor = dict(held.items()).get(key)
+    return isinstance(tensor, torch.Tensor) and (tuple(tensor.shape), dtype_name(tensor.dtype)) == (spec.hints, spec.dtype)
 
 
 def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], key: str) -> Fact:
