@@ -197,6 +197,15 @@ def test_functional_says_what_comes_first() -> None:
         graph.functional(torch.ones(1, 3))
 
 
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])
+def test_functional_takes_weights_of_the_shapes_that_were_recorded(to: str) -> None:
+    """Others may be broadcast to a wrong result."""
+    graph = graph_compiler.compile(torch.nn.LayerNorm(3), to=to, args=(torch.ones(2, 3),))
+    narrow = {name: array[:1] for name, array in graph.parameters.items()}
+    with pytest.raises(GuardFailed, match=r"the weight 'weight' has the shape \(1,\) and had \(3,\)"):
+        graph.functional(narrow, torch.ones(4, 3))
+
+
 # ------------------------------------------------------------------------------------- several, classes, modules
 def test_a_class() -> None:
     class Scaled:

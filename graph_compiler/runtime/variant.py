@@ -332,6 +332,15 @@ class Variant:
         needed = ", ".join(self.graph.parameters)
         return CallMismatch(f"{self.graph.name}: there is no weight {name!r} among the parameters; it needs {needed}")
 
+    def _require_shapes(self, parameters: Mapping[str, Any]) -> None:
+        """``GuardFailed`` where a weight has another shape: the recording took that of its own for granted."""
+        for name, value in self.graph.parameters.items():
+            shape = getattr(parameters.get(name), "shape", None)
+            if isinstance(shape, tuple) and shape != value.spec.hints:
+                raise GuardFailed(
+                    f"{self.graph.name}: the weight {name!r} has the shape {tuple(shape)} and had {value.spec.hints} while recording"
+                )
+
     def pure(
         self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()
     ) -> tuple[Any, dict[str, Any]]:
@@ -340,6 +349,7 @@ class Variant:
             if rng is None:
                 raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key as rng=")
             leaves = (*leaves, rng)
+        self._require_shapes(parameters)
         outcome = self._traced(self._leading(parameters), leaves)
         result, effects, checks = self._parts(outcome)
         state: dict[str, Any] = {"arguments": result[1]} if self._updates else {}
