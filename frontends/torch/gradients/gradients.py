@@ -73,9 +73,9 @@ class Gradients:
         path = self._weights.name_of(tensor)
         held = None if path is None else self._weights.holder_of(path)
         with torch._C.DisableTorchFunction():
-            before = self._before.get(id(tensor)) or _Found.of(tensor)
-            known = {"grad": before.grad, "requires_grad": before.wanted}
-            found = known[name] if (name := key.strip("_")) in known else getattr(tensor, key)
+            before, name = self._before.get(id(tensor)), key.strip("_")
+            known = {} if before is None else {"grad": before.grad, "requires_grad": before.wanted}
+            found = known[name] if name in known else getattr(tensor, key)
             self._asked.setdefault((id(tensor), key), fact_of_captured(tensor, held, key, found))
 
     def facts(self) -> list[Fact]:
