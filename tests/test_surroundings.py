@@ -144,6 +144,34 @@ def test_changes_of_captured_tensors_are_seen(change: str, readable: bool, monke
                 assert np.allclose(graph(x), function(x), atol=1e-5)
 
 
+class Penalised(torch.nn.Module):
+    """Goes through all of its weights and buffers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+
+    def forward(self, x: Any) -> Any:
+        return self.layer(x) + sum(weight.square().sum() for weight in self.parameters()) + len(list(self.buffers()))
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda model: setattr(model, "scale", torch.nn.Parameter(torch.ones(2))),
+        lambda model: setattr(model.layer, "scale", torch.nn.Parameter(torch.ones(2))),
+        lambda model: model.layer.register_buffer("mask", torch.ones(1)),
+    ],
+    ids=["weight", "weight of a part", "buffer"],
+)
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_weights_that_no_layer_computes_with_are_seen(add: Any, to: str) -> None:
+    model, x = Penalised().requires_grad_(False), torch.ones(1, 2)
+    graph = graph_compiler.compile(model, args=(x,), to=to)
+    add(model)
+    assert np.allclose(graph(x).tolist(), model(x).tolist(), atol=1e-5)
+
+
 def test_tensors_that_trade_places_are_seen() -> None:
     table, x = torch.arange(3.0), torch.ones(3)
     seen = words.words_of(table)

@@ -39,6 +39,7 @@ from .numbers.typed import typed
 from .process.generators import Generators, generators_in, is_generator
 from .state.attribute_reads import AttributeReads
 from .state.gradient_places import GRADIENT
+from .state.member_reads import MemberReads
 from .state.outside import outside_of
 from .state.parameters import Weights
 from .state.state import State, is_given
@@ -197,6 +198,7 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
                 capture.isolated(),
                 taken_for_arrays(),
                 TrainingReads() as asked,
+                MemberReads() as members,
                 AttributeReads(capture, tensors) as attributes,
                 math_seen(capture, spaces if reading.symbolic else []),
                 conversions_seen(capture, spaces),
@@ -214,7 +216,8 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
             capture.forget_arrays()
         other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
     facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
-    facts += [*capture.gradients.facts(), *attributes.facts, *outside_of((function, *referred(tree)), state.free(containers), weights)]
+    facts += [*capture.gradients.facts(), *members.facts(), *attributes.facts]
+    facts += outside_of((function, *referred(tree)), state.free(containers), weights)
     return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, reading.any), left, other)
 
 
