@@ -172,14 +172,15 @@ def test_weights_that_no_layer_computes_with_are_seen(add: Any, to: str) -> None
     assert np.allclose(graph(x).tolist(), model(x).tolist(), atol=1e-5)
 
 
-def test_tensors_that_trade_places_are_seen() -> None:
-    table, x = torch.arange(3.0), torch.ones(3)
-    seen = words.words_of(table)
-    assert seen is None or seen.stand()
+@pytest.mark.skipif(not words.is_readable, reason="this torch keeps its notes of tensors elsewhere")
+def test_words_of_a_tensor_that_has_traded_places_are_not_read() -> None:
+    table = torch.arange(3.0)
+    noted = words.words_of(table)
+    assert noted is not None and noted.stand()
+    holds = conjunction([Fact("True", (), words=noted)], versions_of)
+    assert holds() and holds()
     torch.utils.swap_tensors(table, torch.full((3,), 7.0))
-    assert seen is None or not seen.stand()
-    graph = graph_compiler.compile(lambda x: x + table, args=(x,))
-    assert torch.equal(graph(x), x + 7)
+    assert not noted.stand() and (versions_of is None or not holds())
 
 
 _LOOKS = itertools.count()

@@ -121,7 +121,8 @@ def own_keywords(row: Callable[..., Any], kwargs: dict[str, Any]) -> dict[str, A
         return kwargs
     known = inspect.signature(row).parameters
     kwargs.pop("inplace", None) if "inplace" not in known else None
-    names = {**_RENAMED, "input": list(known)[1]}
+    _builder, *first = known
+    names = {**_RENAMED, **dict(zip(("input",), first))}
 
     def own(name: str) -> str:
         return name if name in known or name not in names else own(names[name])
