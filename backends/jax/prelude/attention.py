@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 
 def scaled_dot_product_attention(
@@ -29,17 +28,21 @@ def attention_weights(
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
     scores *= query.shape[-1] ** -0.5 if scale is None else scale
     if is_causal:
-        scores = jnp.where(jnp.tri(*scores.shape[-2:], dtype=bool), scores, -jnp.inf)
+        kept = jnp.tri(*scores.shape[-2:], dtype=bool)
+        mask = kept if mask is None else kept & mask if mask.dtype == bool else jnp.where(kept, mask, -jnp.inf)
     return jax.nn.softmax(scores) if mask is None else masked_softmax(scores, mask)
 
 
 def masked_softmax(scores: jax.Array, mask: jax.Array) -> jax.Array:
-    """Softmax over the last axis of the scores that a bool mask keeps, or that a float mask is added to; 0 where nothing is kept."""
-    scores = jnp.where(mask, scores, -jnp.inf) if mask.dtype == bool else scores + mask
-    peak = lax.stop_gradient(scores.max(-1, keepdims=True, initial=-jnp.inf))
-    weights = jnp.exp(scores - jnp.where(peak == -jnp.inf, 0, peak))
-    total = weights.sum(-1, keepdims=True)
-    return weights / jnp.where(total == 0, 1, total)
+    """Softmax over the last axis of the scores that a bool mask keeps, or that a float mask is added to; 0 where nothing is kept.
+
+    What concerns the mask alone happens to the mask, which is smaller than the scores and the same in all layers, and the scores see
+    nothing but arithmetic: XLA puts product, sum, peak and exponential into one loop then, which it does not do around a choice.
+    """
+    bias = jnp.where(mask, 0, -jnp.inf).astype(scores.dtype) if mask.dtype == bool else mask
+    empty = (bias == -jnp.inf).all(-1, keepdims=True)
+    weights = jax.nn.softmax(scores + jnp.where(empty, 0, bias))
+    return jnp.where(empty, 0, weights)
 
 
 def grouped_query_attention(
