@@ -6,6 +6,7 @@ their bare names, and sizes it reads become the sizes of the canonical values.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -63,11 +64,17 @@ def _trace(function: Callable[..., Any], values: list[Value], args: list[Any], k
 
     examples = [torch.zeros(value.spec.hints, dtype=torch_dtype(value.dtype)) for value in values]
     try:
-        return make_fx(call, decomposition_table=core_aten_decompositions(), tracing_mode="symbolic")(*examples)
+        return make_fx(call, decomposition_table=_decompositions(), tracing_mode="symbolic")(*examples)
     except Exception as problem:
         raise UnsupportedOperation(
             f"no row for it, and torch cannot open it ({type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''})"
         ) from problem
+
+
+@functools.cache
+def _decompositions() -> dict[Any, Callable[..., Any]]:
+    """torch's core decompositions; its own table asks all operators that there are, each time that one is made."""
+    return dict(core_aten_decompositions())
 
 
 def _number(item: Any) -> Any:
