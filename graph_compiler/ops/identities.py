@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
+
+from .dtypes import is_floating, is_integer
 
 
 def _is_written(x: Any, value: Any, key: Any) -> bool:
     """Whether ``x`` is what the same write has just made: ``y[key] += z`` is a write of its own, and assigned to ``y[key]``."""
     node = getattr(x, "node", None)
     return node is not None and node.op == "setitem" and node.inputs[1] is value and node.params["key"] == key
+
+
+def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any], bool]:
+    """Whether the second operand is this number, which leaves each element of the first to the bit, and its data type too.
+
+    Complex numbers are left alone, for ``inf * (1 + 0j)`` has a part that is no number.
+    """
+
+    def holds(x: Any, y: Any) -> bool:
+        if type(y) not in (int, float) or y != number or math.copysign(1, y) < 0 or not hasattr(x, "dtype"):
+            return False
+        return of_floats if is_floating(x.dtype) else type(y) is int and is_integer(x.dtype)
+
+    return holds
 
 
 # op -> whether it gives back its first input as it is. Inputs are values or numbers.
@@ -21,6 +38,11 @@ _IDENTITIES: dict[str, Callable[..., bool]] = {
     "concat": lambda *arrays, axis: len(arrays) == 1,
     "getitem": lambda x, key: all(item == (None, None, 1) for item in key),
     "setitem": _is_written,
+    "add": _is_neutral(0, of_floats=False),  # -0.0 + 0 is 0.0
+    "subtract": _is_neutral(0),
+    "multiply": _is_neutral(1),
+    "divide": lambda x, y: is_floating(getattr(x, "dtype", "")) and _is_neutral(1)(x, y),
+    "pow": _is_neutral(1),
     "flip": lambda x, axis: axis == (),
     "pad": lambda x, padding, **_: all(amount == 0 for pair in padding for amount in pair),
     "tile": lambda x, repetitions: len(repetitions) <= x.ndim and all(count == 1 for count in repetitions),
