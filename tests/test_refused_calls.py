@@ -51,6 +51,18 @@ INDICES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "getitem": (lambda a, i: a[i], (x(4, 3), ints(0, -4)), ((x(4, 3), ints(0, 4)), (x(4, 3), ints(0, -5)))),
     "getitem-of-two": (lambda a, i, j: a[i, j], (x(4, 3), ints(0, 1), ints(2, 2)), ((x(4, 3), ints(0, 1), ints(2, 3)),)),
     "gather": (lambda a, i: a.gather(1, i), (x(2, 3), ints([2], [0])), ((x(2, 3), ints([3], [0])), (x(2, 3), ints([-1], [0])))),
+    "gather-of-nothing": (
+        lambda a, i: a.gather(0, i),
+        (x(4, 3), torch.empty(0, 3, dtype=torch.uint8)),
+        ((x(4, 3), torch.zeros(1, 3, dtype=torch.uint8)),),
+    ),
+    "scatter-of-nothing": (
+        lambda a, i, v: a.scatter_add(0, i, v),
+        (x(4, 3), torch.empty(0), x(4, 3)),
+        ((x(4, 3), torch.zeros(1), x(4, 3)),),
+    ),
+    "lu_unpack": (torch.lu_unpack, (x(3, 3), ints(3, 2, 3).int()), ((x(3, 3), ints(3, 2, 4).int()), (x(3, 3), ints(0, 2, 3).int()))),
+    "lu_solve": (torch.linalg.lu_solve, (x(2, 2), ints(2, 2).int(), x(2, 1)), ((x(2, 2), ints(3, 2).int(), x(2, 1)),)),
     "index_select": (lambda a, i: a.index_select(1, i), (x(2, 3), ints(2, 0)), ((x(2, 3), ints(3, 0)),)),
     "take": (torch.take, (x(2, 3), ints(5, -6)), ((x(2, 3), ints(6, 0)),)),
     "scatter": (lambda a, i, v: a.scatter(1, i, v), (x(2, 3), ints([2], [0]), x(2, 1)), ((x(2, 3), ints([3], [0]), x(2, 1)),)),
@@ -159,6 +171,11 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "rms_norm": (lambda a, w: F.rms_norm(a, (3,), w), (x(2, 3), x(3)), ((x(2, 3), x(1)),)),
     "batch_norm": (lambda a: F.batch_norm(a, None, None, training=True), (x(2, 4),), ((x(1, 4),),)),
     "group_norm": (lambda a: F.group_norm(a, 2), (x(1, 4, 2),), ((x(1, 2, 1),),)),
+    "native_group_norm": (
+        lambda a: torch.native_group_norm(a, None, None, 2, 4, 3, 2, 1e-5),
+        (x(2, 4, 3),),
+        ((x(3, 4, 3),), (x(1, 4, 3),), (x(2, 4, 6),)),
+    ),
     "instance_norm": (F.instance_norm, (x(2, 4, 3),), ((x(2, 4, 1),),)),
     "index_copy": (
         lambda a, i, v: a.index_copy(0, i, v),
@@ -269,6 +286,13 @@ def test_a_graph_without_original_says_which_indices_are_wrong(to: str) -> None:
         graph(ints([0, 4]), x(4, 3))
     with pytest.raises(GuardFailed, match=r"indices input do not lie in \[0, 4\)"):
         graph.functional({}, ints([0, 4]), x(4, 3))
+
+
+def test_pivots_that_torch_would_look_for_beyond_their_memory_are_refused() -> None:
+    graph = graph_compiler.compile(torch.lu_unpack, to="numpy", args=(x(3, 3), ints(3, 2, 3).int()), on_miss="error")
+    assert_same(graph(x(4, 2), ints(3, 2).int()), torch.lu_unpack(x(4, 2), ints(3, 2).int()))
+    with pytest.raises(GuardFailed):
+        graph(x(3, 3), ints(3, 2).int())
 
 
 def test_a_loaded_graph_says_that_an_array_lies_in_another_order(tmp_path: Path) -> None:

@@ -274,6 +274,7 @@ def _correlation() -> list[Sample]:
             Sample(
                 lambda x, a, b, order: torch.gradient(x, spacing=(a, b), edge_order=order),
                 (array(4, 5), _grid(4), _grid(5), order),
+                other=(array(3, 4), torch.tensor([0.0, 0.0, 2.0]), torch.tensor([1.0, 2.0, 2.0, 5.0]), order),
                 name="gradient_at",
             )
             for order in (1, 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ....sizes import apply, hints
+from ....sizes import apply, hint_of, hints
 from .manipulation import adjoint, matrix_transpose
 from .table import TorchBuilder, axis, rows
 
@@ -337,7 +337,9 @@ def lu(b: TorchBuilder, A: Any, pivot: bool = True, get_infos: bool = False, out
 
 @rows.row("lu_unpack")
 def lu_unpack(b: TorchBuilder, LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """torch.lu_unpack: what is not wanted is empty."""
+    """torch.lu_unpack: what is not wanted is empty. torch reads beyond the memory of pivots that are too few."""
+    if hint_of(LU_pivots.shape[-1]) != min(hints(LU_data.shape[-2:])):
+        raise NotImplementedError("lu_unpack with another number of pivots than steps of the elimination")
     p, lower, upper = b.lu_unpack(LU_data, LU_pivots)
     nothing = b.zeros(shape=(0,), dtype=LU_data.dtype)
     return p if unpack_pivots else nothing, lower if unpack_data else nothing, upper if unpack_data else nothing

@@ -143,6 +143,12 @@ def _of_triangle(node: Node) -> Demands:
     yield "eq", matrix.shape[-1], sides.shape[-2 if node.params["left"] else -1]
 
 
+def _of_swapped_rows(node: Node) -> Demands:
+    """A swap for each step of the elimination."""
+    factors, pivots = node.inputs[:2]
+    yield "eq", pivots.shape[-1], apply("min", *factors.shape[-2:])
+
+
 def _of_norm(node: Node) -> Demands:
     """Extremes, and what is divided by 0, have no value for nothing."""
     order = node.params["ord"]
@@ -186,6 +192,7 @@ DEMANDS: dict[str, Callable[[Node], Demands]] = {
     "householder_product": _of_reflections,
     "ormqr": _of_whole_reflections,
     "solve_triangular": _of_triangle,
+    "lu_unpack": _of_swapped_rows,
     "grid_sample": _of_grid,
     "interpolate": _of_resampling,
     **dict.fromkeys(("trapezoid", "cumulative_trapezoid"), _of_samples),

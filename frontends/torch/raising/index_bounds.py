@@ -18,6 +18,7 @@ _FROM_THE_FRONT = frozenset(
         *("index_add", "index_copy", "index_reduce", "multi_margin_loss", "take_along_dim"),
     }
 )  # calls that take no negative indices; of others that pick along axes, some do
+_FIRST = {"lu_unpack": 1, "lu_solve": 1}  # operations whose numbers do not begin with 0
 MOST = 2**62
 _SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "copy"})
 
@@ -66,6 +67,10 @@ def _lengths(node: Node) -> Picked:
     yield lengths, targets.shape[1] + 1, None
 
 
+def _swapped_rows(node: Node) -> Picked:
+    yield node.inputs[1], node.inputs[0].shape[-2] + 1, None
+
+
 def _unpooled(node: Node) -> Picked:
     yield node.inputs[1], product(node.params["size"]), None
 
@@ -87,6 +92,8 @@ PICKING: dict[str, Callable[[Node], Picked]] = {
     "nll_loss": _targets,
     "cross_entropy": _targets,
     "max_unpool": _unpooled,
+    "lu_unpack": _swapped_rows,
+    "lu_solve": _swapped_rows,
 }
 
 
@@ -95,7 +102,8 @@ def note_bounds(b: TorchBuilder, key: str, made: Iterable[Node]) -> None:
     for node in made:
         for indices, size, besides in PICKING.get(node.op, _nothing)(node):
             if (given := _as_given(indices, b.graph.inputs)) is not None:
-                b.bound(given, -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else 0, size, besides)
+                first = -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
+                b.bound(given, first, size, besides)
 
 
 def _nothing(node: Node) -> Picked:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....ir import Value
-from ....sizes import product
+from ....sizes import hint_of, product
 from ...slicing import fitted, holds, slice_inside
 from .demands import assume
 from .manipulation import broadcast_all, ravel
@@ -22,13 +22,23 @@ def vector(b: TorchBuilder, x: Any) -> Any:
     return b.reshape(x, shape=(1,)) if isinstance(x, Value) and x.ndim == 0 else x
 
 
+def picks_nothing(b: TorchBuilder, x: Value, index: Value) -> bool:
+    """Whether ``index`` is one that torch takes only because it has no elements: of another type or rank. Then it has none at any call."""
+    if index.dtype in ("int32", "int64") and max(x.ndim, 1) == max(index.ndim, 1):
+        return False
+    for size in index.shape:
+        if hint_of(size) == 0:
+            b.fix(size)
+    return True
+
+
 # ---------------------------------------------------------------------------------------------- reading
 @rows.row("gather")
 def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """torch.gather: the other axes of ``index`` may be smaller."""
+    if picks_nothing(b, input, index):
+        return b.zeros(shape=index.shape, dtype=input.dtype)
     x, places = vector(b, input), vector(b, index)
-    if x.ndim != places.ndim:
-        return b.full(shape=index.shape, fill_value=0, dtype=input.dtype)  # nothing is picked
     along = axis(dim, x.ndim)
     return b.reshape(b.take_along_axis(fitted(b, x, places.shape, along), places, axis=along), shape=index.shape)
 
@@ -66,6 +76,8 @@ def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- writing along an axis
 def scattered(b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: str | None, include_self: bool = True) -> Any:
     """``x`` with ``source`` written where ``index`` says along ``dim``; arrays without axes count as vectors."""
+    if picks_nothing(b, x, index):
+        return x
     target, places = vector(b, x), vector(b, index)
     values = vector(b, b.operand(source, x.dtype)) if isinstance(source, Value) else b.operand(source, x.dtype)
     for place, (size, count) in enumerate(zip(target.shape, places.shape)):

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from .....ops.nn.normalisation import pooled_response_norm, wide
-from .....sizes import apply, product
+from .....sizes import apply, hint_of, product
 from ...basics.dtypes import torch_dtype
 from ..table import TorchBuilder, axes, axis, rows
 from .linear import optional
@@ -286,6 +286,12 @@ def group_norm(
 @rows.row("native_group_norm")
 def native_group_norm(b: TorchBuilder, input: Any, weight: Any, bias: Any, N: Any, C: Any, HxW: Any, group: int, eps: float) -> Any:
     """torch.native_group_norm: output, and mean and 1 / sqrt(variance + eps) of each group."""
+    for size, number in zip((*input.shape[:2], product(input.shape[2:])), (N, C, HxW), strict=True):
+        if hint_of(size) != hint_of(number):
+            raise NotImplementedError(
+                "numbers that are not the sizes of the input: give torch.native_group_norm N, C and H * W of the array itself"
+            )
+        b.guard(apply("eq", size, number))
     output = b.group_norm(*optional(input, weight, bias), groups=group, epsilon=eps)
     grouped = b.reshape(wide(b, input), shape=(N, group, product(input.shape[1:]) // group))
     return _as_recorded(b, output, b.mean(grouped, axis=2), b.divide(1.0, b.sqrt(b.add(b.var(grouped, axis=2), eps))))
