@@ -106,3 +106,19 @@ def test_names_of_conversions_are_pythons_own_after_a_recording() -> None:
     gc.compile(lambda x: x * float(x.max()), args=(torch.ones(2),))
     assert "float" not in vars(sys.modules[__name__])
     assert float("2") == 2.0 and isinstance(int("2"), int)
+
+
+_ASKING = """
+def of_an_input(x): return x * 2 if type(x.shape[0]) is int else x
+def of_a_computed_one(x): return x * 2 if type(x[x > 0].numel() + 1) is int else x
+def kept(x): return x * {int: 2.0}.get(type(x[x > 0].shape[0] * 2), 1.0)
+"""
+
+
+@pytest.mark.parametrize("name", ["of_an_input", "of_a_computed_one", "kept"])
+def test_code_without_a_file_that_asks_for_types_finds_pythons_own(name: str) -> None:
+    space: dict[str, Any] = {}
+    exec(_ASKING, space)
+    graph = gc.compile(space[name], to="numpy", args=(torch.ones(3),))
+    for x in (torch.ones(3), torch.tensor([1.0, -1.0, 2.0, 3.0])):
+        assert_same(graph(x), x * 2)

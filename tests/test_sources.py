@@ -78,6 +78,22 @@ def test_what_is_written_in_tensorflow_is_refused_in_words(is_lazy: bool) -> Non
     assert graph(tf.ones(3)).shape == 3
 
 
+def test_a_source_that_is_another_is_told() -> None:
+    import jax.numpy as jnp
+
+    rows: tuple[tuple[Any, str, Any, str], ...] = (
+        (lambda x: torch.sin(x) + 1, "jax", jnp.ones(2), "torch"),
+        (lambda x: torch.sin(x) + 1, "numpy", np.ones(2), "torch"),
+        (lambda x: jnp.sin(x) + 1, "torch", torch.ones(2), "jax"),
+        (lambda x: jnp.sin(x) + 1, "numpy", np.ones(2), "jax"),
+    )
+    for function, source, array, written_in in rows:
+        with pytest.raises(SourceNotFound, match=rf"recorded as {source}, and refers to {written_in} alone \({__file__}:\d+\)"):
+            graph_compiler.transpile(function, source=source, to="jax", args=(array,))
+    with pytest.raises(TypeError, match="must be Tensor"):  # the user's own mistake
+        graph_compiler.transpile(lambda x: torch.sin("x") + x, source="torch", to="jax", args=(torch.ones(2),))
+
+
 def test_first_call_tells() -> None:
     graph = graph_compiler.compile(plain)
     assert "not called yet" in repr(graph)

@@ -30,7 +30,7 @@ from .compiling import Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .installing import as_installed, is_hook
 from .memory.watching import pieces_of
-from .numbers.conversions import conversions_seen
+from .numbers.conversions import asks_for_types_unseen, conversions_seen
 from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
@@ -173,6 +173,8 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
     arrays = _tensors(leaves)
     tensors = [arrays[id(leaf)] for leaf in leaves]
     weights = Weights(function, given_objects(function, args, tree))
+    spaces = spaces_of(weights)
+    keys.plain = keys.plain or asks_for_types_unseen(spaces)
     with alone, weights.exclusive():
         capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, by_kernel)
         for leaf_name, tensor in zip(input_names(function, args, tree), tensors):
@@ -191,10 +193,9 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
             containers = Containers(
                 (again_args, again_kwargs, values), is_array, state.world.knows, stateful.arguments(again_args, again_kwargs)
             )
-            watched, spaces = active.looking_after(state.world), spaces_of(weights)
             with (
                 refusing(request.name),
-                watched,
+                active.looking_after(state.world),
                 capture.isolated(),
                 taken_for_arrays(),
                 TrainingReads() as asked,

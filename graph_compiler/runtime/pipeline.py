@@ -20,6 +20,7 @@ from ..tracing import recording as open_recording
 from ..tracing.attributes import refuse_attributed
 from ..tracing.changing import Changing
 from ..tracing.definitions import telling_place
+from ..tracing.framework import telling_framework
 from ..tracing.places import Place
 from ..tracing.roots import reach
 from ..tracing.stateful import Stateful
@@ -74,7 +75,7 @@ class Pipeline:
         return self
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        with telling_place(self.function):
+        with telling_place(self.function), telling_framework(self.function, self.frontend.name):
             refuse_attributed((args, kwargs))
             self._refuse_traced(args, kwargs, why)
             try:

@@ -23,6 +23,17 @@ def names_read(code: types.CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4096)
+def globals_read(code: types.CodeType) -> frozenset[str]:
+    """The names of globals, and of Python's own functions, that code reads, functions inside of it included.
+
+    >>> sorted(globals_read((lambda x: x.scale * FACTOR).__code__))
+    ['FACTOR']
+    """
+    read = (step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    return frozenset(read).union(*map(globals_read, _inner(code)))
+
+
+@functools.lru_cache(maxsize=4096)
 def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Parts of the names of attributes that code reads by text; the empty part, which every name has, where nothing is known of them.
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+from ..errors import GraphCompilerError, SourceNotFound
 from ..trees import iterate_structure
+from .definitions import code_of
 from .reach import cell_is_filled
 
 _EVERYWHERE = "numpy"  # its arrays are data for every framework, and its functions stand in the code of all
@@ -29,10 +32,25 @@ def framework_of(obj: Any, known: Sequence[str], call: tuple[Sequence[Any], Mapp
     (None, 'numpy')
     """
     given = [framework for item in iterate_structure(call or ()) for framework in _of_class(type(item))]
-    owner = getattr(obj, "__self__", None)
-    found = [*given, *_of_class(type(obj)), *_of_class(type(owner)), *_named(obj)]
+    found = [*given, *_of_object(obj)]
     first = next((framework for framework in found if framework in known and framework != _EVERYWHERE), None)
     return first or (_EVERYWHERE if call is not None and _EVERYWHERE in known and _EVERYWHERE in found else None)
+
+
+@contextmanager
+def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
+    """A ``TypeError`` of the block is a ``SourceNotFound`` where the callable is recorded as ``written_in`` one framework, and refers to another one alone."""
+    try:
+        yield
+    except TypeError as problem:
+        found = [framework for framework in _of_object(obj) if framework in _PACKAGES.values()]
+        if isinstance(problem, GraphCompilerError) or not found or written_in in found:
+            raise
+        code = code_of(obj)
+        where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+        raise SourceNotFound(
+            f"this is recorded as {written_in}, and refers to {found[0]} alone{where}: pass source={found[0]!r}; {problem}"
+        ) from problem
 
 
 def is_of_framework(cls: type) -> bool:
@@ -42,6 +60,13 @@ def is_of_framework(cls: type) -> bool:
     False
     """
     return _package(cls.__module__) in {*_PACKAGES.values(), _EVERYWHERE}
+
+
+def _of_object(obj: Any) -> Iterator[str]:
+    """Every package that a callable is of, or refers to, those of its class first."""
+    yield from _of_class(type(obj))
+    yield from _of_class(type(getattr(obj, "__self__", None)))
+    yield from _named(obj)
 
 
 def _of_class(cls: type) -> Iterator[str]:

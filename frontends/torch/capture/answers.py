@@ -17,7 +17,7 @@ from ..basics.captured import is_captured
 from ..gradients import gradient_reads
 from ..memory import reshaping, strides
 from ..numbers.numbers import read_numbers, refuse_random
-from ..numbers.sizes import expression_of, own, plain, symbolic
+from ..numbers.sizes import expression_of, own, plain
 from .control_flow import OPERATORS
 from .foreach import NAMES, foreach
 
@@ -47,7 +47,7 @@ def _data_type(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _numel(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     value = capture.value(args[0])
-    return symbolic(product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide)
+    return capture.keys.number(product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide)
 
 
 def _nbytes(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:

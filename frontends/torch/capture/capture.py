@@ -42,7 +42,7 @@ from ..memory.strides import on_owner
 from ..memory.written import Written
 from ..numbers import numbers
 from ..numbers.keys import KeySizes
-from ..numbers.sizes import expression_of, is_symbolic, symbolic
+from ..numbers.sizes import expression_of, is_symbolic
 from ..numbers.typed import DTYPES
 from ..process.autocasting import device_under_autocast, record_cast
 from ..process.generators import SPEC as GENERATOR
@@ -350,7 +350,7 @@ class Capture(TorchFunctionMode):
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """The sizes of a tensor as the user's code may hold them: those of weights and constants are plain ints."""
         value = self.value(tensor)
-        return tuple(symbolic(self.size(value, axis), self.decide) for axis in range(tensor.ndim))
+        return tuple(self.keys.number(self.size(value, axis), self.decide) for axis in range(tensor.ndim))
 
     def size(self, value: Value, axis: int) -> Any:
         """One size of a value as an expression."""

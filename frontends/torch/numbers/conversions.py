@@ -84,6 +84,11 @@ def conversions_seen(capture: Capture, spaces: Iterable[Space]) -> Iterator[None
                 space[cls.__name__] = before  # that of a recording around this one
 
 
+def asks_for_types_unseen(spaces: Iterable[Space]) -> bool:
+    """Whether code that nobody can read looks up ``type``: nothing can stand for it there, and it would show what a symbol is."""
+    return any("type" in space.unread and "type" not in space.held for space in spaces)
+
+
 def _element(item: Any) -> Any:
     if not isinstance(item, torch.Tensor):
         return item

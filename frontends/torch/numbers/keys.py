@@ -7,7 +7,7 @@ from typing import Any
 
 from ....ir.graph import Graph, Origin, Value
 from ....sizes import Size, Symbol
-from .sizes import SizeFloat, SizeInt
+from .sizes import Decide, SizeFloat, SizeInt, symbolic
 
 _SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 
@@ -24,7 +24,7 @@ class KeySizes:
     """The sizes that were keys in this attempt at a recording (``asked``), and those that have to be plain numbers in the next (``fixed``).
 
     A size of an input stands there as (input, axis) and is a plain number from the beginning; for one that depends on something else
-    stands the place in the user's code, where it then has the hash of its number. ``plain``: whether all sizes of inputs are plain numbers.
+    stands the place in the user's code, where it then has the hash of its number. ``plain``: whether all sizes are plain numbers.
     """
 
     def __init__(self) -> None:
@@ -55,6 +55,10 @@ class KeySizes:
         return [
             Size.of(Symbol(value, axis, size)) for axis, size in enumerate(value.spec.shape) if self.plain or (position, axis) in self.fixed
         ]
+
+    def number(self, size: Any, decide: Decide) -> Any:
+        """A size as the user's code may hold it."""
+        return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def refuse(self, graph: Graph, size: Size, origin: Origin) -> None:
         """``UnhashableSize`` for a size that can be fixed in the next attempt."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ....tracing.code_names import names_read
+from ....tracing.code_names import globals_read, names_read
 
 if TYPE_CHECKING:
     from ..state.parameters import Weights
@@ -22,10 +22,14 @@ _CLOSED = frozenset(
 
 @dataclass
 class Space:
-    """The globals of a Python module, and the names that code in it is known to look up there; ``is_own``: it may look up others, too."""
+    """The globals of a Python module, and the names that code in it is known to look up there; ``is_own``: it may look up others, too.
+
+    ``unread``: those of them that code looks up which does not stand in the module's file (``exec``).
+    """
 
     held: dict[str, Any]
     names: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
     is_own: bool = False
 
     def looks_up(self, name: str) -> bool:
@@ -50,7 +54,10 @@ def spaces_of(weights: Weights) -> list[Space]:
             continue
         seen.add((function, owner))
         key = id(function.__globals__)
-        found.setdefault(key, Space(function.__globals__, is_own=key in own)).names.update(names_read(function.__code__))
+        space = found.setdefault(key, Space(function.__globals__, is_own=key in own))
+        space.names.update(names_read(function.__code__))
+        if function.__code__.co_filename != space.held.get("__file__"):
+            space.unread.update(globals_read(function.__code__))
         pending += _named(function, owner)
     return list(found.values())
 
