@@ -124,6 +124,62 @@ def test_a_miss_names_the_argument(args: tuple[Any, ...], kwargs: dict[str, Any]
         graph(*args, **kwargs)
 
 
+class Keeping(torch.nn.Module):
+    """Keeps a number at first, and an array from the first call on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: Any = 0
+
+    def forward(self, x: Any) -> Any:
+        before, self.kept = self.kept, x.sum()
+        return x * before
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_a_miss_names_what_is_kept_outside_of_the_arguments(to: str) -> None:
+    graph = graph_compiler.compile(Keeping(), to=to, args=(X,), on_miss="error")
+    graph(X)
+    with pytest.raises(GuardFailed, match="kept is an array and was recorded as an int"):
+        graph(X)
+
+
+def added(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def written(x: Any, y: Any) -> Any:
+    return x.add_(1) + y
+
+
+@pytest.mark.parametrize(
+    ("function", "recorded", "other", "why"),
+    [
+        (added, lambda x: (x, x.clone()), lambda x: (x, x), "x and y are one array and were two while recording"),
+        (added, lambda x: (x, x), lambda x: (x, x.clone()), "x and y are two arrays and were one while recording"),
+        (written, lambda x: (x, x.clone()), lambda x: (x, x[:]), "an array that is written to shares memory with another one"),
+    ],
+)
+def test_a_miss_names_arrays_that_are_one(function: Any, recorded: Any, other: Any, why: str) -> None:
+    graph = graph_compiler.compile(function, args=recorded(torch.ones(3)), on_miss="error")
+    with pytest.raises(GuardFailed, match=why):
+        graph(*other(torch.ones(3)))
+
+
+def repeated(x: Any) -> Any:
+    negative = x.neg()
+    for _ in range(x.shape[0]):
+        negative = negative + 1
+    return negative.expand(2, *x.shape) if x.shape[1] > 2 else negative
+
+
+def test_a_size_that_decides_in_python_is_told_with_the_line() -> None:
+    explained = graph_compiler.compile(repeated, to="numpy", args=(torch.ones(3, 4),)).explain()
+    first = repeated.__code__.co_firstlineno
+    assert f"x.shape[0] == 3, assumed by Python at {__file__}:{first + 2}" in explained
+    assert f"x.shape[1] > 2, assumed by Python at {__file__}:{first + 4}" in explained
+
+
 def test_every_miss_is_explained() -> None:
     table: dict[str, int] = {}
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..ir.graph import Guard, Value
 from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol, substitute
 from ..tracing.attributes import attribute_of
-from ..tracing.overlap import fact_of
-from ..trees import Branch, Leaf, Path, Static, Tree, flatten, unfixed
+from ..tracing.overlap import NO_ARRAY, fact_of, overlap
+from ..tracing.places import Place
+from ..trees import Branch, Item, Leaf, Path, Static, Tree, flatten, leaves_at, unfixed
 from .bounds import lies_within
 from .variant import Variant
+
+_OUTSIDE = 2  # how the path of a place outside of the arguments begins
 
 # fact of an array -> what is said where it is another one than while recording
 _FACTS = {
@@ -33,16 +36,32 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return variant.surroundings.reason()
     if variant.match(args, kwargs) is not None:
         return variant.last_failure or "it fits"
-    target = variant.target
-    leaves, tree = flatten((args, kwargs), lambda item: target.convert(item) is not None)
-    differences = itertools.chain(  # each can be asked for only where those before it found nothing
-        _tree_differences(variant.graph.input_tree, tree, ()),
-        _leaf_differences(variant, leaves),
-        _guard_differences(variant, leaves),
-        _bound_differences(variant, leaves),
-        _fact_differences(variant, leaves),
+    return next(
+        _differences(variant, args, kwargs), "an object among the arguments has attributes of its own that it had not while recording"
     )
-    return next(differences, "an argument is of another class")
+
+
+def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
+    """All reasons; each is asked for only where those before it found nothing."""
+    held = [(place, old, place.read()) for place, old in _places(variant)]
+    yield from _tree_differences(variant.graph.input_tree, _tree(variant.target.convert, (args, kwargs)), ())
+    convert = variant.target.convert if variant.leaving is None else variant.leaving.convert
+    for place, old, item in held:
+        yield from _tree_differences(old, _tree(convert, item), (_OUTSIDE, place.name))
+    leaves = leaves_at(variant.graph.input_tree, (args, kwargs))
+    leaves += [leaf for _, old, item in held for leaf in leaves_at(old, item)]
+    for differences in (_leaf_differences, _guard_differences, _bound_differences, _identity_differences, _fact_differences):
+        yield from differences(variant, leaves)
+
+
+def _places(variant: Variant) -> Iterator[tuple[Place, Tree]]:
+    """The places outside of the arguments that a variant reads, with the structure of what they held."""
+    if variant.state is not None and isinstance(variant.state.tree, Branch):
+        yield from zip(variant.state.kept(), variant.state.tree.children)
+
+
+def _tree(convert: Callable[[Any], Any], item: Any) -> Tree:
+    return flatten(item, lambda part: convert(part) is not None)[1]
 
 
 def _tree_differences(old: Tree, new: Tree, path: Path) -> Iterator[str]:
@@ -52,8 +71,13 @@ def _tree_differences(old: Tree, new: Tree, path: Path) -> Iterator[str]:
             return
         for key, left, right in zip(old.keys, old.children, new.children):
             yield from _tree_differences(left, right, (*path, key))
-    elif old != new:
+    elif not _fits(old, new):
         yield f"{_place(path)} is {_describe(new)} and was recorded as {_describe(old)}"
+
+
+def _fits(old: Tree, new: Tree) -> bool:
+    """Whether one is as the other; a number that may be another one at each call is of its class."""
+    return old == new or isinstance(old, Item) and isinstance(new, Static) and type(new.value) is old.type
 
 
 def _of_other_structure(path: Path, old: Branch, new: Branch) -> str:
@@ -68,10 +92,10 @@ def _of_other_structure(path: Path, old: Branch, new: Branch) -> str:
 
 
 def _place(path: Path) -> str:
-    """An argument, or what is inside of one: the path begins with 0 and a position, or with 1 and a keyword."""
+    """An argument, or what is inside of one: the path begins with 0 and a position, with 1 and a keyword, or with 2 and a place outside of the arguments."""
     if len(path) < 2:
         return f"what is given by {'keyword' if path == (1,) else 'position'}"
-    return f"argument {path[1]}{''.join(f'[{key!r}]' for key in path[2:])}"
+    return f"{'' if path[0] == _OUTSIDE else 'argument '}{path[1]}{''.join(f'[{key!r}]' for key in path[2:])}"
 
 
 def _keys(branch: Branch) -> str:
@@ -79,6 +103,8 @@ def _keys(branch: Branch) -> str:
 
 
 def _describe(tree: Tree) -> str:
+    if isinstance(tree, Item):
+        return f"{'an' if tree.type is int else 'a'} {tree.type.__name__}"
     return "an array" if isinstance(tree, Leaf) else repr(unfixed(tree.value)) if isinstance(tree, Static) else _keys(tree)
 
 
@@ -89,6 +115,8 @@ def _s(count: int) -> str:
 def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
     for value, leaf in zip(variant.graph.inputs, leaves):
         native = variant.target.convert(leaf)
+        if native is None:  # a number
+            continue
         if (axes := len(native.shape)) != value.ndim:
             yield f"{value.name} has {axes or 'no'} ax{'i' if axes == 1 else 'e'}s and was recorded with {value.ndim or 'none'}"
         elif not eval(f"dtype == {variant.target.dtype_text(value.dtype)}", {"dtype": native.dtype, "dtypes": variant.target.dtypes()}):
@@ -122,6 +150,19 @@ def _bound_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         elements = variant.target.on_host(arrays[given])
         if elements is not None and not lies_within(elements, low, high, besides):
             yield f"the indices {given.name} do not lie in [{low}, {high})"
+
+
+def _identity_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
+    inputs = variant.graph.inputs
+    recorded = variant.graph.notes.get("same_inputs") or list(range(len(inputs)))
+    arrays = [index for index, first in enumerate(recorded[: len(leaves)]) if first != NO_ARRAY]
+    for index, other in itertools.combinations(arrays, 2):
+        if (is_one := leaves[index] is leaves[other]) != (recorded[index] == recorded[other]):
+            yield f"{inputs[index].name} and {inputs[other].name} are {'one array' if is_one else 'two arrays'} and were {'two' if is_one else 'one'} while recording"
+    apart = [index for index in arrays if recorded[index] == index]
+    written = [apart.index(recorded[index]) for index in variant.graph.notes.get("written_inputs", ())]
+    if written and overlap([leaves[index] for index in apart], written):
+        yield "an array that is written to shares memory with another one, or its elements with each other"
 
 
 def _fact_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:

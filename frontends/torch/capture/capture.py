@@ -48,7 +48,7 @@ from ..process.autocasting import device_under_autocast, record_cast
 from ..process.generators import SPEC as GENERATOR
 from ..process.generators import Generators, is_generator
 from ..process.host_draws import HostDraws
-from ..process.modes import unwound, without
+from ..process.modes import is_listening, unwound, without
 from ..process.settings import settings_kept
 from ..process.threads import StartedThreads
 from ..state.parameters import Weights
@@ -370,7 +370,7 @@ class Capture(TorchFunctionMode):
             return size.hint
         if key:
             self.keys.refuse(self.recorder.graph, size, self.here())
-        return numbers.decide(self, size)
+        return numbers.decide(self, size, self.locator.locate("Python", 2) if is_listening(self) else None)
 
     def here(self) -> Origin:
         """Where the user's code is now."""

@@ -31,6 +31,11 @@ def unwound() -> Iterator[None]:
                 pop()
 
 
+def is_listening(mode: Any) -> bool:
+    """Whether the mode of functions would see a call made now: not while it answers one, when torch has it off the stack."""
+    return any(torch._C._get_function_stack_at(place) is mode for place in range(torch._C._len_torch_function_stack()))
+
+
 @contextmanager
 def without(*classes: type) -> Iterator[None]:
     """Inside of the block, modes of these classes are off; those of others stay on, in their order."""
