@@ -55,6 +55,31 @@ def associative_scan(x: Any) -> Any:
     return product, scan(lambda a, b: {"y": a["y"] + b["y"]}, {"y": x}, 1, reverse=True, combine_mode="generic")
 
 
+def recurrence(x: Any) -> Any:
+    """``h[t] = a[t] * h[t - 1] + b[t]`` as state space models compute it: one recording serves all lengths."""
+    from torch._higher_order_ops.associative_scan import associative_scan as scan
+
+    def combine(left: Any, right: Any) -> Any:
+        return left[0] * right[0], right[0] * left[1] + right[1]
+
+    return scan(combine, (x.cos(), x), 0, combine_mode="generic")[1]
+
+
+def turns(x: Any) -> Any:
+    """Products of matrices, whose order matters."""
+    from torch._higher_order_ops.associative_scan import associative_scan as scan
+
+    matrices = torch.stack([torch.stack([x.cos(), -x.sin()], -1), torch.stack([x.sin(), x + 1], -1)], -1)
+    return scan(torch.matmul, matrices, 0, combine_mode="generic")
+
+
+@quiet
+def slope_of_recurrence(x: Any) -> Any:
+    """Its gradient, taken inside."""
+    y = x.detach().requires_grad_()
+    return torch.autograd.grad((recurrence(y) ** 2).sum(), y)[0]
+
+
 @quiet
 def slope_of_loop(x: Any) -> Any:
     """A gradient through branches and steps, taken inside."""
@@ -84,8 +109,13 @@ def flex_attention(x: Any) -> Any:
 
 
 _CALLS = (lambda: (_x(2, 3),), lambda: (_x(2, 3) - 1,), lambda: (_x(4, 3) + 1,))
+_LONGER = (lambda: (_x(5, 3),), lambda: (_x(1, 3) - 1,), lambda: (_x(8, 2) + 1,), lambda: (_x(10, 4),), lambda: (_x(3, 1),))
 _TARGETS = ("torch", "jax", "numpy", RAISED)  # the canonical graph is the same in all
 PROGRAMS = [
     Program("branches", Branches, _CALLS, targets=_TARGETS),
-    *(Program(f.__name__, lambda f=f: f, _CALLS, targets=_TARGETS) for f in (loop, scans, associative_scan, slope_of_loop, flex_attention)),
+    Program("recurrence", lambda: recurrence, _LONGER, targets=_TARGETS, variants=1),
+    *(
+        Program(f.__name__, lambda f=f: f, _CALLS, targets=_TARGETS)
+        for f in (loop, scans, associative_scan, turns, slope_of_recurrence, slope_of_loop, flex_attention)
+    ),
 ]

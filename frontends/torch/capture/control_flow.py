@@ -14,12 +14,15 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..basics.refusals import refuse_operator
+from .prefixes import prefixes
 
 if TYPE_CHECKING:
     from .capture import Capture
 
 # Operators that look at their operands before a mode sees them, and take none that are nested: torch's compiler would have taken these apart.
 _CHECKING = (("torch._higher_order_ops.cond", "CondOp"),)
+# Algorithms in Python that would tie a recording to one size, and those that take their place.
+_REPLACED = (("torch._higher_order_ops.associative_scan", "generic_associative_scan", prefixes),)
 
 
 @contextmanager
@@ -31,6 +34,11 @@ def in_eager() -> Iterator[None]:
         for cls in filter(None, (_found(*place) for place in _CHECKING)):
             stack.callback(setattr, cls, "__call__", cls.__call__)
             cls.__call__ = torch._ops.HigherOrderOperator.__call__
+        for module, name, ours in _REPLACED:
+            if theirs := _found(module, name):
+                scans = importlib.import_module(module)
+                stack.callback(setattr, scans, name, theirs)
+                setattr(scans, name, ours)
         yield
 
 
