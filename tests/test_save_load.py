@@ -48,6 +48,12 @@ def sized(x: Any, scale: float = 2.0, *, mode: str = "nearest") -> Any:
     return y[: n // 2 + 1].reshape(-1, 1) * scale, [torch.zeros(n, dtype=torch.complex64), x[..., None, 1:-1]]
 
 
+def experts(x: Any, ends: Any) -> Any:
+    """A product that torch knows by a private name, and what gradient checkpoints ask for."""
+    y = x.detach().requires_grad_()
+    return torch.nn.functional.grouped_mm(x, torch.eye(16).expand(3, 16, 16) * 2, offs=ends), (y * 2).detach()
+
+
 PROGRAMS: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
     "module": (Small().eval(), (torch.randn(3, 4),), (torch.randn(6, 4),)),
     "sizes": (sized, (torch.randn(4, 6),), (torch.randn(5, 8),)),
@@ -66,6 +72,11 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = {
         lambda x: [x.new_ones(x.shape[0]), torch.nn.functional.hardswish(x), x.unflatten(0, (-1, 1)), torch.vander(x)],
         (torch.ones(2),),
         (torch.ones(3),),
+    ),
+    "private names": (
+        experts,
+        (torch.randn(6, 16), torch.tensor([1, 4, 6], dtype=torch.int32)),
+        (torch.randn(8, 16), torch.tensor([3, 3, 8], dtype=torch.int32)),
     ),
     "nothing in": (lambda: torch.eye(3), (), ()),
 }

@@ -34,7 +34,6 @@ _REFUSED = reads.FOREIGN | {
     "from_file",
     "__reduce_ex__",
     "__setstate__",
-    "requires_grad_",
     "manual_seed",
     "Generator",
     "get_rng_state",
@@ -90,9 +89,10 @@ def _allowed(op: str) -> bool:
     except AttributeError:
         return False
     overridable = torch.overrides.get_testing_overrides()
+    has_row = not key.startswith("__") and rows.get(key) is not None
     if op.startswith("torch.ops."):
-        return isinstance(function, torch._ops.OpOverload) and key in {getattr(known, "__name__", "") for known in overridable}
-    if function in overridable or (not key.startswith("_") and rows.get(key) is not None and callable(function)):
+        return isinstance(function, torch._ops.OpOverload) and (has_row or key in {getattr(known, "__name__", "") for known in overridable})
+    if function in overridable or (has_row and callable(function)):
         return True  # torch knows it for a call that modes see, or there is a row of what it computes
     return key in _CREATES and not op.startswith("torch.Tensor.") and name_of(function) == op
 
