@@ -119,6 +119,13 @@ MATRICES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "solve": (torch.linalg.solve, (_REGULAR, x(2)), ((_SINGULAR, x(2)),)),
     "matrix_power": (lambda a: torch.linalg.matrix_power(a, -2), (_REGULAR,), ((_SINGULAR,),)),
     "cholesky": (torch.linalg.cholesky, (_REGULAR,), ((_SINGULAR,), (_INDEFINITE,), (_REGULAR * float("nan"),))),
+    "inverse-of-each": (torch.vmap(torch.linalg.inv), (_REGULAR[None],), ((_SINGULAR[None],),)),
+    "gradient-of-cholesky": (
+        torch.func.grad(lambda a: torch.linalg.cholesky(a).sum()),
+        (_REGULAR,),
+        ((_INDEFINITE,),),
+    ),
+    "cholesky-complex": (torch.linalg.cholesky, (_REGULAR + 0j,), ((_INDEFINITE + 0j,),)),
     "lu_factor": (torch.linalg.lu_factor, (_REGULAR,), ((_SINGULAR,),)),
     "svdvals": (torch.linalg.svdvals, (_REGULAR,), ((_REGULAR * float("nan"),),)),
     "tensorinv": (lambda a: torch.linalg.tensorinv(a, ind=1), (_REGULAR,), ((_SINGULAR,),)),

@@ -15,6 +15,7 @@ rows.table(
         "geqrf": "geqrf({x})",
         "ormqr": "ormqr({x}, {tau}, {x2}, {left=}, {transpose=})",
         "solve_triangular": "solve_triangular({x1}, {x2}, {upper=}, {left=}, {transpose=}, {unit_diagonal=})",
+        "cholesky_ex": "cholesky_ex({x}, {upper=})",
         "cholesky_solve": "cholesky_solve({x1}, {x2}, {upper=})",
         "cholesky_inverse": "cholesky_inverse({x}, {upper=})",
         "lstsq": "lstsq({x1}, {x2}, {rcond=})",

@@ -137,6 +137,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "pinv",
             "solve",
             "cholesky",
+            "cholesky_ex",
             "qr",
             "svd",
             "svdvals",

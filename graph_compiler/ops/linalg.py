@@ -167,6 +167,15 @@ def eigvals(x: ArraySpec, /) -> ArraySpec:
 
 
 @declare(_SECTION)
+def cholesky_ex(x: ArraySpec, /, *, upper: bool = False) -> tuple[ArraySpec, ArraySpec]:
+    """The factor of ``cholesky``, and for each matrix the order of its first leading minor that is not positive, int32, or 0 where all are.
+
+    Of a matrix that has no factor, what is given for it is NaN, or the target's own.
+    """
+    return x, ArraySpec(x.shape[:-2], "int32")
+
+
+@declare(_SECTION)
 def lu(x: ArraySpec, /) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
     """P, L, U: a permutation, a unit lower and an upper triangular matrix, ``P @ L @ U == x``."""
     return lu_unpack(x, ArraySpec((*x.shape[:-2], least(x.shape[-2], x.shape[-1])), "int32"))

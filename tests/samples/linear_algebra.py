@@ -317,6 +317,12 @@ def lu_of_singular(x: torch.Tensor) -> Any:
     return torch.linalg.lu_factor_ex(torch.stack([x, singular, x]))
 
 
+def where_there_is_one(function: Any, *args: Any, **options: Any) -> Any:
+    """What is reported of each matrix, and the results of those of which nothing is: torch leaves the others open."""
+    result, info = function(*args, **options)
+    return info, torch.where((info == 0).reshape(info.shape + (1,) * (result.ndim - info.ndim)), result, 7.0)
+
+
 def old_lu_solved(x: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """torch.lu_solve."""
     return quietly(torch.lu_solve, right, *quietly(torch.lu, x))
@@ -328,6 +334,16 @@ def householder(x: torch.Tensor, right: torch.Tensor) -> Any:
     q = torch.linalg.householder_product(reflections, tau)
     whole = torch.ormqr(reflections, tau, torch.ormqr(reflections, tau, right), transpose=True)
     return q @ reflections[: x.shape[1]].triu(), torch.orgqr(reflections, tau).abs(), whole
+
+
+# Matrices with and without an inverse, and with leading minors that are not positive at each of the orders.
+_SOME = (
+    ((4.0, 2, 2), (2, 1, 1), (2, 1, 3)),
+    ((1.0, 0, 0), (0, 2, 0), (0, 0, -1)),
+    ((2.0, 1, 0), (1, 2, 1), (0, 1, 2)),
+    ((0.0, 0, 0), (0, 1, 0), (0, 0, 1)),
+)
+_OTHERS = (((4.0, 2, 0), (2, 4, 2), (0, 2, 4)), ((-1.0, 0, 0), (0, 1, 0), (0, 0, 1)), ((1.0, 2, 0), (2, 4, 0), (0, 0, 1)))
 
 
 def _decompositions() -> list[Sample]:
@@ -351,7 +367,19 @@ def _decompositions() -> list[Sample]:
         samples.append(Sample(_LINALG.eigvalsh, (square,), {"UPLO": "U" if upper else "L"}, other=(later,)))
     for options in ({}, {"left": False}, {"adjoint": True}, {"left": False, "adjoint": True}):
         samples.append(Sample(lu_solved, (square, array(4, 4)), options, other=(later, array(3, 3))))
+    some, others = torch.tensor(_SOME), torch.tensor(_OTHERS)
+    for x, other in ((some, others), (some[1], others[0]), (some.to(torch.complex64), others.to(torch.complex64))):
+        vectors = (array(3, 2, dtype=str(x.dtype).removeprefix("torch.")), array(3, 1, dtype=str(x.dtype).removeprefix("torch.")))
+        samples += [
+            Sample(where_there_is_one, (_LINALG.cholesky_ex, x), {"upper": len(x) == 3}, other=(_LINALG.cholesky_ex, other)),
+            Sample(where_there_is_one, (_LINALG.inv_ex, x), other=(_LINALG.inv_ex, other)),
+            Sample(where_there_is_one, (_LINALG.solve_ex, x, vectors[0]), other=(_LINALG.solve_ex, other, vectors[1])),
+        ]
     return samples + [
+        Sample(
+            where_there_is_one, (_LINALG.solve_ex, some[1], array(1, 3)), {"left": False}, other=(_LINALG.solve_ex, others[0], array(2, 3))
+        ),
+        Sample(where_there_is_one, (_LINALG.solve_ex, some[:2], array(2, 3)), other=(_LINALG.solve_ex, others[:2], array(2, 3))),
         Sample(positive_definite, (_LINALG.cholesky, complex_), {"upper": True}),
         Sample(product_of_qr, (old_qr, tall), {"some": False}, other=(old_qr, array(6, 2))),
         Sample(product_of_old_svd, (tall,), other=(array(6, 2),)),

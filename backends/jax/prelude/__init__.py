@@ -70,10 +70,12 @@ from .indexing import diag_embed as diag_embed
 from .indexing import masked_scatter as masked_scatter
 from .indexing import scatter_product as scatter_product
 from .indexing import scatter_reduce as scatter_reduce
+from .linear_algebra import cholesky_ex as cholesky_ex
 from .linear_algebra import cholesky_inverse as cholesky_inverse
 from .linear_algebra import cholesky_solve as cholesky_solve
 from .linear_algebra import condition_number as condition_number
 from .linear_algebra import conjugate_transpose as conjugate_transpose
+from .linear_algebra import first_indefinite as first_indefinite
 from .linear_algebra import geqrf as geqrf
 from .linear_algebra import lstsq as lstsq
 from .linear_algebra import lu_decomposition as lu_decomposition

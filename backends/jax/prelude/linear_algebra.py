@@ -96,6 +96,28 @@ def tensor_solve(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 # ---------------------------------------------------------------------------------------------- decompositions
+def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Array]:
+    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
+    factor = jnp.linalg.cholesky(x, upper=upper)
+    none = jnp.zeros(x.shape[:-2], jnp.int32)
+    whole = conjugate_transpose(x) if upper else x
+    first = lax.cond(jnp.any(jnp.isnan(factor)), first_indefinite, lambda _: none, lax.stop_gradient(whole))
+    return jnp.where((first != 0)[..., None, None], jnp.nan, factor), first
+
+
+def first_indefinite(x: jax.Array) -> jax.Array:
+    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or 0."""
+
+    def step(k: jax.Array, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        a, first = state
+        pivot, column = a[..., k, k], a[..., :, k]
+        first = jnp.where((first == 0) & ~(pivot.real > 0), k + 1, first)
+        return a - (column / pivot[..., None])[..., :, None] * column.conj()[..., None, :], first
+
+    whole = jnp.tril(x) + conjugate_transpose(jnp.tril(x, -1))
+    return lax.fori_loop(0, x.shape[-1], step, (whole, jnp.zeros(x.shape[:-2], jnp.int32)))[1]
+
+
 def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     """L and U in one matrix, and the rows swapped at each step, counted from 1."""
     factors, pivots, _ = lax.linalg.lu(x)

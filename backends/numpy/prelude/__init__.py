@@ -53,11 +53,13 @@ from .indexing import diag_embed as diag_embed
 from .indexing import masked_scatter as masked_scatter
 from .indexing import scatter_reduce as scatter_reduce
 from .indexing import with_items as with_items
+from .linear_algebra import cholesky_ex as cholesky_ex
 from .linear_algebra import cholesky_inverse as cholesky_inverse
 from .linear_algebra import cholesky_solve as cholesky_solve
 from .linear_algebra import complex_eig as complex_eig
 from .linear_algebra import condition_number as condition_number
 from .linear_algebra import conjugate_transpose as conjugate_transpose
+from .linear_algebra import first_indefinite as first_indefinite
 from .linear_algebra import geqrf as geqrf
 from .linear_algebra import grouped_matmul as grouped_matmul
 from .linear_algebra import householder_product as householder_product

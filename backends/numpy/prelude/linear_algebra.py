@@ -120,6 +120,30 @@ def tensor_solve(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
 
 
 # ---------------------------------------------------------------------------------------------- decompositions
+def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
+    try:
+        factor = np.linalg.cholesky(x, upper=upper)
+    except np.linalg.LinAlgError:
+        factor = None
+    if factor is not None and not np.isnan(factor).any():
+        return factor, np.zeros(x.shape[:-2], np.int32)
+    first = first_indefinite(conjugate_transpose(x) if upper else x)
+    fails = (first != 0)[..., None, None]
+    factor = np.linalg.cholesky(np.where(fails, np.eye(x.shape[-1], dtype=x.dtype), x), upper=upper)
+    return np.where(fails, np.full_like(x, np.nan), factor), first
+
+
+def first_indefinite(x: np.ndarray) -> np.ndarray:
+    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or 0."""
+    a, first = np.tril(x) + conjugate_transpose(np.tril(x, -1)), np.zeros(x.shape[:-2], np.int32)
+    for k in range(x.shape[-1]):
+        pivot, column = a[..., k, k], a[..., :, k]
+        first = np.where((first == 0) & ~(pivot.real > 0), np.int32(k + 1), first)
+        a = a - (column / pivot[..., None])[..., :, None] * column.conj()[..., None, :]
+    return first
+
+
 def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """L and U in one matrix, and the rows swapped at each step, counted from 1: elimination with the largest pivot of each column."""
     rows, columns = x.shape[-2:]

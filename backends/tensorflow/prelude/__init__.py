@@ -108,11 +108,13 @@ from .indexing import take_along_axis as take_along_axis
 from .indexing import updated as updated
 from .linear import grouped_matmul as grouped_matmul
 from .linear_algebra import broadcast_einsum as broadcast_einsum
+from .linear_algebra import cholesky_ex as cholesky_ex
 from .linear_algebra import cholesky_inverse as cholesky_inverse
 from .linear_algebra import cholesky_solve as cholesky_solve
 from .linear_algebra import condition_number as condition_number
 from .linear_algebra import cross as cross
 from .linear_algebra import eigh as eigh
+from .linear_algebra import first_indefinite as first_indefinite
 from .linear_algebra import geqrf as geqrf
 from .linear_algebra import householder_product as householder_product
 from .linear_algebra import identity_permutation as identity_permutation

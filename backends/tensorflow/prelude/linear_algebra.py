@@ -200,6 +200,30 @@ def identity_permutation(x: tf.Tensor) -> tf.Tensor:
     return tf.broadcast_to(tf.range(size(x, -2)), tf.shape(x)[:-1])
 
 
+def cholesky_ex(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+    """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
+    lower = tf.linalg.adjoint(x) if upper else x
+    factor = tf.linalg.cholesky(lower)
+    fits = tf.reduce_all(tf.math.real(tf.linalg.diag_part(factor)) > 0)  # where there is none: NaN, of complex numbers 0
+    first = tf.cond(~fits, lambda: first_indefinite(lower), lambda: tf.zeros(tf.shape(x)[:-2], tf.int32))
+    factor = tf.where((first != 0)[..., None, None], tf.cast(math.nan, x.dtype), factor)
+    return tf.linalg.adjoint(factor) if upper else factor, first
+
+
+def first_indefinite(x: tf.Tensor) -> tf.Tensor:
+    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or 0."""
+    lower = tf.stop_gradient(tf.linalg.band_part(x, -1, 0))
+    strict = lower - tf.linalg.band_part(lower, 0, 0)
+
+    def step(k: tf.Tensor, a: tf.Tensor, first: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        pivot, column = a[..., k, k], a[..., :, k]
+        first = tf.where((first == 0) & ~(tf.math.real(pivot) > 0), k + 1, first)
+        return k + 1, a - (column / pivot[..., None])[..., :, None] * tf.math.conj(column)[..., None, :], first
+
+    start = (tf.constant(0), lower + tf.linalg.adjoint(strict), tf.zeros(tf.shape(x)[:-2], tf.int32))
+    return tf.while_loop(lambda k, *_: k < tf.shape(x)[-1], step, start)[2]
+
+
 def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """L and U in one matrix, and the rows swapped at each step, counted from 1."""
     rows, columns = size(x, -2), size(x, -1)

@@ -30,6 +30,7 @@ rows.table(
         "householder_product": "torch.linalg.householder_product({x}, {tau})",
         "geqrf": "torch.geqrf({x})",
         "ormqr": "torch.ormqr({x}, {tau}, {x2}, {left=}, {transpose=})",
+        "cholesky_ex": "torch.linalg.cholesky_ex({x}, {upper=})",
         "cholesky_solve": "torch.cholesky_solve({x2}, {x1}, {upper=})",
         "cholesky_inverse": "torch.cholesky_inverse({x}, {upper=})",
         "tensorsolve": "torch.linalg.tensorsolve({x1}, {x2})",

@@ -57,8 +57,26 @@ def inverse(b: TorchBuilder, A: Any) -> Any:
 
 @rows.row("linalg_inv_ex")
 def linalg_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
-    """torch.linalg.inv_ex."""
+    """torch.linalg.inv_ex; NaN for a matrix that has no inverse, where torch leaves the result open."""
+    if check_errors:
+        return aten_inv_ex(b, A)
+    regular, status, fails = _regular(b, A)
+    return b.where(fails, math.nan, b.inv(regular)), status
+
+
+@rows.row("aten.linalg_inv_ex")
+def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
+    """aten.linalg_inv_ex, below torch.linalg.inv, which looks at what is reported, unseen."""
     return b.inv(A), _status(b, A)
+
+
+def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
+    """``A`` with identities in the place of matrices without an inverse, which some targets refuse; what LAPACK reports of each; and whether it is one."""
+    factors = b.lu_factor(A)[0]
+    status = _lu_status(b, factors)
+    is_broken = b.logical_or(b.not_equal(status, 0), b.logical_not(b.all(b.isfinite(factors), axis=(-2, -1))))
+    fails = b.reshape(is_broken, shape=(*is_broken.shape, 1, 1))
+    return b.where(fails, b.eye(n_rows=A.shape[-1], n_cols=A.shape[-1], dtype=A.dtype), A), status, fails
 
 
 @rows.row("pinverse")
@@ -122,8 +140,12 @@ def linalg_solve(b: TorchBuilder, A: Any, B: Any, *, left: bool = True) -> Any:
 
 @rows.row("linalg_solve_ex")
 def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """torch.linalg.solve_ex."""
-    return _solved(b, A, B, left), _status(b, A)
+    """torch.linalg.solve_ex; NaN for a matrix that has no inverse, where torch leaves the result open."""
+    if check_errors:
+        return _solved(b, A, B, left), _status(b, A)
+    regular, status, fails = _regular(b, A)
+    solution = _solved(b, regular, B, left)
+    return b.where(fails if solution.ndim >= fails.ndim else b.reshape(fails, shape=fails.shape[:-1]), math.nan, solution), status
 
 
 @rows.row("_linalg_solve_ex")
@@ -176,6 +198,14 @@ def linalg_cholesky(b: TorchBuilder, A: Any, *, upper: bool = False) -> Any:
 @rows.row("linalg_cholesky_ex")
 def linalg_cholesky_ex(b: TorchBuilder, A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
     """torch.linalg.cholesky_ex."""
+    if check_errors:
+        return aten_cholesky_ex(b, A, upper=upper)
+    return b.cholesky_ex(A, upper=bool(upper))
+
+
+@rows.row("aten.linalg_cholesky_ex")
+def aten_cholesky_ex(b: TorchBuilder, A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """aten.linalg_cholesky_ex, below torch.linalg.cholesky, which looks at what is reported, unseen."""
     return b.cholesky(A, upper=bool(upper)), _status(b, A)
 
 

@@ -28,6 +28,8 @@ _RENAMED = {
     "element": "elements", "test_element": "test_elements", "input2": "tau", "input3": "other",
     **dict.fromkeys(("indices", "sections"), "indices_or_sections"),
 }  # fmt: skip
+# Where functions may have rows of their own, beside those for their bare names: x.where(condition, y) has another order than torch.where(condition, x, y).
+_OWN_ROWS = {"torch.nn.functional.": "nn.functional", "torch.Tensor.": "Tensor", "torch.ops.aten.": "aten"}
 
 
 def raise_graph(graph: Graph) -> Graph:
@@ -62,11 +64,8 @@ class _TorchRaiser(Raiser):
         if node.op.startswith("torch.nn.init."):
             return rows.get(f"nn.init.{key}") or rows.get(pure_key(key))
         key = pure_key(key)
-        if node.op.startswith("torch.nn.functional."):
-            return rows.get(f"nn.functional.{key}") or rows.get(key)
-        if node.op.startswith("torch.Tensor."):  # x.where(condition, y) has another order than torch.where(condition, x, y)
-            return rows.get(f"Tensor.{key}") or rows.get(key)
-        return rows.get(key)
+        own = next((prefix for start, prefix in _OWN_ROWS.items() if node.op.startswith(start)), None)
+        return own and rows.get(f"{own}.{key}") or rows.get(key)
 
     def call(self, node: Node) -> Any:
         self.b.recorded = self.specs_recorded(node)

@@ -70,8 +70,9 @@ def _power(b: TorchBuilder, node: Node) -> Any:
 
 
 def _is_positive_definite(b: TorchBuilder, node: Node) -> Any:
-    """The decomposition takes square roots of what must be positive."""
-    return b.logical_not(b.any(b.isnan(node.outputs[0])))
+    """The decomposition takes square roots of what must be positive; where it is not, targets give NaN, TensorFlow 0 for complex numbers."""
+    roots = b.diagonal(node.outputs[0])
+    return b.greater(b.real(roots) if "complex" in roots.dtype else roots, 0)
 
 
 def _has_no_zero_on_diagonal(b: TorchBuilder, node: Node) -> Any:
