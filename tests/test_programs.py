@@ -13,6 +13,7 @@ from .programs import (
     changes,
     closures,
     computed_sizes,
+    containers,
     control_flow,
     foreign,
     found,
@@ -33,6 +34,7 @@ from .programs import (
     transforms,
     turns,
     twins,
+    uncounted,
     unseen,
     views,
     wrappers,
@@ -55,6 +57,7 @@ TABLES = {
     "initialising": initialising,
     "inner_gradients": inner_gradients,
     "places": places,
+    "containers": containers,
     "foreign": foreign,
     "wrappers": wrappers,
     "transforms": transforms,
@@ -68,6 +71,7 @@ TABLES = {
     "training": training,
     "turns": turns,
     "twins": twins,
+    "uncounted": uncounted,
     "unseen": unseen,
 }
 CASES = [
@@ -79,7 +83,7 @@ CASES = [
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
-    "gradient_reads": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",),
+    "gradient_reads": ("torch",), "containers": ("torch",), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..ir.graph import Graph
 from ..naming import Namespace
-from ..trees import Branch, Leaf, Static, Tree
+from ..trees import Branch, Leaf, Static, Tree, is_called_with_items, is_namedtuple
 
 _SPELLED = (bool, int, float, complex, str, bytes, type(None))
 
@@ -60,10 +60,8 @@ class _Results:
         if cls is dict:
             return "{" + ", ".join(f"{self._static(key)}: {child}" for key, child in zip(tree.keys, children)) + "}"
         name = self._class(cls)
-        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            return f"{name}({', '.join(children)})"
-        if issubclass(cls, (tuple, list)):
-            return f"{name}([{', '.join(children)}])"
+        if issubclass(cls, (tuple, list)) and is_called_with_items(cls):
+            return f"{name}({', '.join(children)})" if is_namedtuple(cls) else f"{name}([{', '.join(children)}])"
         if issubclass(cls, Mapping) and dataclasses.is_dataclass(cls):
             return f"{name}({', '.join(f'{key}={child}' for key, child in zip(tree.keys, children))})"
         self.result.imports.append("from graph_compiler.trees import build")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import InvalidFile
-from ..trees import Branch, Fixed, Leaf, Static, Tree
+from ..trees import Branch, Fixed, Leaf, Setting, Static, Tree
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
 _TRUSTED = ("transformers.", "torch.return_types")  # whose output classes hold what they are given, and do nothing
@@ -24,16 +24,17 @@ def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
     if isinstance(tree, Static):
         fixed = isinstance(tree.value, Fixed)
         return {"fixed" if fixed else "static": item(tree.value.value if fixed else tree.value)}
-    children = [tree_to_json(child, item) for child in tree.children]
+    items = [(key, child) for key, child in zip(tree.keys, tree.children) if not isinstance(key, Setting)]  # a setting may be code
+    children = [tree_to_json(child, item) for _, child in items]
     cls = tree.type
     name = cls.__name__ if _PLAIN.get(cls.__name__) is cls else f"{cls.__module__}:{cls.__qualname__}"
-    return {"class": name, "form": _form(cls), "keys": [item(key) for key in tree.keys], "children": children}
+    return {"class": name, "form": _form(cls), "keys": [item(key) for key, _ in items], "children": children}
 
 
 def _form(cls: type) -> str:
     if issubclass(cls, tuple):
         return "namedtuple" if hasattr(cls, "_fields") or hasattr(cls, "n_sequence_fields") else "tuple"
-    return "list" if issubclass(cls, list) else "dict"
+    return "list" if issubclass(cls, (list, collections.deque)) else "dict"
 
 
 def tree_from_json(data: Any, item: Callable[[Any], Any]) -> Tree:

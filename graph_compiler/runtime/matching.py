@@ -18,7 +18,7 @@ from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol
 from ..tracing.attributes import attribute_of
 from ..tracing.overlap import NO_ARRAY, fact_of, overlap
-from ..trees import Branch, Item, Leaf, Static, Tree, same_static
+from ..trees import Branch, Item, Leaf, Setting, Static, Tree, same_static
 from .bounds import lies_within
 from .target import Target
 
@@ -157,12 +157,11 @@ class _Matcher:
         self.lines.append(f"{name} = {access}")
         cls = tree.type
         self._require(f"type({name}) is {self._bind('class', cls)}")
-        if issubclass(cls, Mapping) and len(tree.keys) > 1:  # the original may go through it in order
-            self._require(f"tuple({name}) == {self._bind('keys', tree.keys)}")
-        elif issubclass(cls, (tuple, list, Mapping)):
-            self._require(f"len({name}) == {len(tree.keys)}")
-        elif issubclass(cls, deque):
-            self._require(f"len({name}) == {len(tree.keys) - 1}")
+        keys = tuple(key for key in tree.keys if not isinstance(key, Setting))
+        if issubclass(cls, Mapping) and len(keys) > 1:  # the original may go through it in order
+            self._require(f"tuple({name}) == {self._bind('keys', keys)}")
+        elif issubclass(cls, (tuple, list, deque, Mapping)):
+            self._require(f"len({name}) == {len(keys)}")
         if cls.__dictoffset__:
             self._own_attributes(tree, name)
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
@@ -177,10 +176,12 @@ class _Matcher:
             self._require(f"not {name}.__dict__ or {name}.__dict__ is {name}")
 
     def _child_access(self, cls: type, name: str, index: int, key: Any) -> str:
+        if isinstance(key, Setting):
+            return f"{name}.{key}"
         if issubclass(cls, (tuple, list)):
             return f"{name}[{index}]"
         if issubclass(cls, deque):
-            return f"{name}.maxlen" if key == "maxlen" else f"{name}[{key}]"
+            return f"{name}[{key}]"
         if issubclass(cls, Mapping):
             return f"{name}[{repr(key) if type(key) in _SPELLED else self._bind('key', key)}]"
         return f"{name}.{key}" if dataclasses.is_dataclass(cls) or str(key).isidentifier() else f"vars({name})[{key!r}]"

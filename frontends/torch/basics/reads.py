@@ -6,8 +6,6 @@ elements to Python; what Python does with them cannot be seen, so the recording 
 
 from __future__ import annotations
 
-from typing import Any
-
 FACTS = frozenset({
     "dtype", "device", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_cuda", "is_cpu", "is_sparse", "is_quantized",
     "is_meta", "is_mps", "is_xpu", "is_nested", "is_mkldnn", "is_xla", "names", "is_floating_point", "is_complex", "is_signed", "is_contiguous",
@@ -63,31 +61,3 @@ SYMBOLIC = frozenset({
 
 # Calls that change how torch works, not tensors.
 GRAD_MODE = "_set_grad_enabled"
-
-# bare name -> parameters (position, keyword) that a call may write to beside what its name tells
-WRITTEN_ARGUMENTS: dict[str, tuple[tuple[int, str], ...]] = {
-    "batch_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
-    "instance_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
-    "_batch_norm_with_update": ((3, "running_mean"), (4, "running_var")),
-    "native_batch_norm": ((3, "running_mean"), (4, "running_var")),
-    "_native_batch_norm_legit": ((3, "running_mean"), (4, "running_var")),
-}
-
-
-def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
-    """The parameters of a normalisation layer: ``torch.batch_norm`` has another order than ``torch.nn.functional.batch_norm``."""
-    running, affine = ("running_mean", "running_var"), ("weight", "bias")
-    native = "native" in key or key == "_batch_norm_with_update" or len(args) > 8 or "cudnn_enabled" in kwargs
-    flag = "use_input_stats" if key == "instance_norm" else "training"
-    flags = () if key == "_batch_norm_with_update" else (flag,)
-    return ("input", *(affine + running if native else running + affine), *flags, "momentum", "eps", "cudnn_enabled")
-
-
-def is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether this is a running statistic that a normalisation layer writes to, which torch does not count in its version."""
-    if key not in WRITTEN_ARGUMENTS or (key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8):
-        return False
-    order = statistics_order(key, args, kwargs)
-    given = {"training": False, "use_input_stats": True, **dict(zip(order, args)), **kwargs}
-    trains = key == "_batch_norm_with_update" or given[order[5]]
-    return bool(trains) and any(tensor is given.get(name) for name in ("running_mean", "running_var"))

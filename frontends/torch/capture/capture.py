@@ -29,6 +29,7 @@ from ..basics.arguments import opens
 from ..basics.names import is_in_place, name_by_module, name_of, row_key
 from ..basics.refusals import Refusals, check_classes
 from ..basics.tensors import fills_memory, hints, spec_of, storage, version
+from ..basics.writing import versions_before
 from ..gradients.gradients import Gradients
 from ..gradients.history import History
 from ..gradients.kernel_by_kernel import KernelByKernel, in_kernels
@@ -257,7 +258,7 @@ class Capture(TorchFunctionMode):
             return record_cast(self, function, name, key, args, kwargs, device)
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self.written.save(key, args, kwargs)
-        versions = [None if reads.is_trained(tensor, key, args, kwargs) else version(tensor) for tensor in operands]
+        versions = versions_before(key, operands, args, kwargs)
         result = self._attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
         refuse_overlap(self, key, args, operands)

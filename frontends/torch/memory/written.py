@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....trees import iterate_structure
-from ..basics import reads
 from ..basics.names import is_in_place
+from ..basics.writing import written_beside
 from .pasts import Past
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ class Written:
         """Before a call that may write to its arguments."""
         targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []
         targets += [kwargs["out"]] if kwargs.get("out") is not None else []
-        for position, keyword in reads.WRITTEN_ARGUMENTS.get(key, ()):
-            targets.append(args[position] if position < len(args) else kwargs.get(keyword))
-        for tensor in iterate_structure(targets):
+        for tensor in iterate_structure([*targets, *written_beside(key, args, kwargs)]):
             if isinstance(tensor, torch.Tensor):
                 self._save(tensor)
 

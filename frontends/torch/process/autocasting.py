@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....trees import iterate_structure, map_structure
-from ..basics import kinds, reads
+from ..basics import kinds
 from ..basics.names import is_in_place
+from ..basics.writing import written_arguments
 from ..memory.snapshots import elements_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def record_cast(capture: Capture, function: Any, name: str, key: str, args: tupl
                 cast_args, cast_kwargs = map_structure(cast, (args, kwargs))
             return capture.record_call(function, name, key, cast_args, cast_kwargs)
 
-    if is_in_place(key) or kwargs.get("out") is not None or key in reads.WRITTEN_ARGUMENTS or key in kinds.CUT:
+    if is_in_place(key) or kwargs.get("out") is not None or written_arguments(key) or key in kinds.CUT:
         return recorded(_unchanged)  # autocast does not touch calls that write
     state = torch.get_rng_state()
     expected = capture.run(function, args, kwargs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..basics.reads import statistics_order
+from ..basics.writing import statistics_order
 from .nn.embedding import embedding_renorm
 from .nn.normalisation import batch_norm_statistics, instance_norm_statistics
 from .table import TorchBuilder

@@ -1,12 +1,4 @@
-"""Trees: nested containers taken apart into array leaves and put together again.
-
-Lists, tuples, named tuples, dicts (and their subclasses, such as a transformers ``ModelOutput``), dataclasses
-and plain objects that hold arrays are branches. Everything else without arrays in it is a static value of the tree.
-
->>> leaves, tree = flatten({"a": [1.5, "x"], "b": 2.5}, is_leaf=lambda value: isinstance(value, float))
->>> leaves, unflatten(tree, [10, 20])
-([1.5, 2.5], {'a': [10, 'x'], 'b': 20})
-"""
+"""The tree of a value: its parts and leaves, read, mapped and put together again."""
 
 from __future__ import annotations
 
@@ -15,8 +7,10 @@ import enum
 import functools
 import types
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Union, cast
+
+from .kinds import Setting, build, is_namedtuple, kind_of
 
 Path = tuple[Any, ...]
 
@@ -122,77 +116,6 @@ def same_static(left: Any, right: Any) -> bool:
     return is_value and bool(left == right)
 
 
-# ------------------------------------------------------------------------------------- kinds of containers
-# A row: (does it apply to this class?, its (key, child) pairs, an object of the class from keys and children)
-def _is_namedtuple(cls: type) -> bool:
-    return issubclass(cls, tuple) and hasattr(cls, "_fields")
-
-
-def _is_struct_sequence(cls: type) -> bool:
-    return issubclass(cls, tuple) and hasattr(cls, "n_sequence_fields")
-
-
-def _struct_sequence_items(value: Any) -> Iterator[tuple[Any, Any]]:
-    cls = type(value)
-    names = [name for name, field in vars(cls).copy().items() if isinstance(field, types.MemberDescriptorType)]
-    return iter(list(zip(names, value)))
-
-
-def _make_mapping(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    pairs = dict(zip(keys, children))
-    if cls is dict:
-        return pairs
-    if dataclasses.is_dataclass(cls):
-        return cls(**pairs)
-    try:
-        made = cls()
-    except TypeError:  # a class that asks for its pairs
-        return cls(pairs)
-    made.update(pairs)
-    return made
-
-
-def _make_dataclass(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    return _make_object(cls, keys, children)
-
-
-def _make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    made: Any = object.__new__(cls)
-    for key, child in zip(keys, children):
-        object.__setattr__(made, key, child)
-    return made
-
-
-def _make_namespace(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    return cls(**dict(zip(keys, children)))
-
-
-def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Its fields, and what ``__post_init__`` and others have put there besides."""
-    names = dict.fromkeys((*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ())))
-    return ((name, getattr(value, name)) for name in names if hasattr(value, name))
-
-
-def _deque_items(value: Any) -> Iterator[tuple[Any, Any]]:
-    yield "maxlen", value.maxlen
-    yield from enumerate(value)
-
-
-_KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]], ...] = (
-    (_is_namedtuple, lambda value: zip(value._fields, value), lambda cls, keys, children: cls(*children)),
-    (_is_struct_sequence, _struct_sequence_items, lambda cls, keys, children: cls(children)),
-    (lambda cls: issubclass(cls, (tuple, list)), enumerate, lambda cls, keys, children: cls(children)),
-    (lambda cls: issubclass(cls, deque), _deque_items, lambda cls, keys, children: cls(children[1:], children[0])),
-    (lambda cls: issubclass(cls, Mapping), lambda value: value.items(), _make_mapping),
-    (dataclasses.is_dataclass, _dataclass_items, _make_dataclass),
-    (lambda cls: issubclass(cls, types.SimpleNamespace), lambda value: vars(value).items(), _make_namespace),
-)
-
-
-def _kind_of(cls: type) -> Any:
-    return next((kind for kind in _KINDS if kind[0](cls)), None)
-
-
 def _attributes(value: Any) -> list[tuple[str, Any]]:
     return list(vars(value).items()) if hasattr(value, "__dict__") else []
 
@@ -233,7 +156,7 @@ def _flatten(
         return Leaf()
     if isinstance(value, (*_COMPARED_BY_VALUE, *_NEVER_OPENED)) or id(value) in above:
         return Static(value)
-    kind = _kind_of(type(value))
+    kind = kind_of(type(value))
     opened = always(value) or open_objects(value) and _is_all_attributes(cast(Hashable, type(value)))
     items = kind[1](value) if kind else (_attributes(value) if opened else ())
     before, above = len(leaves), (*above, id(value))
@@ -276,18 +199,12 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
     return build(tree.type, tree.keys, [_unflatten(child, leaves) for child in tree.children])
 
 
-def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """An object of a container class from the keys and values of its children."""
-    kind = _kind_of(cls)
-    return (kind[2] if kind else _make_object)(cls, keys, children)
-
-
 def containers(value: Any) -> Iterator[Any]:
     """The lists, tuples, dicts and dataclasses in a value, at any depth."""
     waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()
-        kind = _kind_of(type(item))
+        kind = kind_of(type(item))
         if kind is not None and id(item) not in seen:
             seen.add(id(item))
             yield item
@@ -356,9 +273,11 @@ def leaves_at(tree: Tree, value: Any) -> list[Any]:
 
 
 def _child(value: Any, index: int, key: Any) -> Any:
+    if isinstance(key, Setting):
+        return getattr(value, key)
     if isinstance(value, (tuple, list)):
         return value[index]
-    return value[key] if isinstance(value, Mapping) else getattr(value, key)
+    return value[key] if isinstance(value, (deque, Mapping)) else getattr(value, key)
 
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
@@ -372,7 +291,7 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
         return slice(*(map_structure(function, part) for part in (value.start, value.stop, value.step)))
     if isinstance(value, (tuple, list)):  # torch.Size, named tuples, struct sequences
         items = [map_structure(function, item) for item in value]
-        return type(value)(*items) if _is_namedtuple(cls) else tuple(items) if isinstance(value, tuple) else items
+        return type(value)(*items) if is_namedtuple(cls) else tuple(items) if isinstance(value, tuple) else items
     return function(value)
 
 

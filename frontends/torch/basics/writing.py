@@ -1,0 +1,76 @@
+"""What a call writes to beside what its name tells: running statistics, and what the schemas of kernels mark.
+
+Of most writes torch counts the version of the tensor up. Of these it does not: the fused optimisers write to lists of weights, moments and steps,
+``GradScaler`` to its tracker, quantisation to what it has observed.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from ....trees import iterate_structure
+from .names import is_in_place
+from .tensors import version
+
+# Running statistics, which these write to where a flag says so, and their schemas do not tell.
+_STATISTICS: dict[str, tuple[tuple[int, str], ...]] = {
+    "batch_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
+    "instance_norm": ((1, "running_mean"), (2, "running_var"), (3, "running_mean"), (4, "running_var")),
+    "_batch_norm_with_update": ((3, "running_mean"), (4, "running_var")),
+    "native_batch_norm": ((3, "running_mean"), (4, "running_var")),
+    "_native_batch_norm_legit": ((3, "running_mean"), (4, "running_var")),
+}
+
+
+def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
+    """The parameters of a normalisation layer: ``torch.batch_norm`` has another order than ``torch.nn.functional.batch_norm``."""
+    running, affine = ("running_mean", "running_var"), ("weight", "bias")
+    native = "native" in key or key == "_batch_norm_with_update" or len(args) > 8 or "cudnn_enabled" in kwargs
+    flag = "use_input_stats" if key == "instance_norm" else "training"
+    flags = () if key == "_batch_norm_with_update" else (flag,)
+    return ("input", *(affine + running if native else running + affine), *flags, "momentum", "eps", "cudnn_enabled")
+
+
+def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether this is a running statistic that a normalisation layer writes to, which torch does not count in its version."""
+    if key not in _STATISTICS or (key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8):
+        return False
+    order = statistics_order(key, args, kwargs)
+    given = {"training": False, "use_input_stats": True, **dict(zip(order, args)), **kwargs}
+    trains = key == "_batch_norm_with_update" or given[order[5]]
+    return bool(trains) and any(tensor is given.get(name) for name in ("running_mean", "running_var"))
+
+
+@functools.cache
+def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
+    """The parameters (position, keyword) that calls of this bare name may write to, but for ``out`` and the first of what is written in place.
+
+    >>> written_arguments("_amp_update_scale_"), written_arguments("add_"), written_arguments("native_batch_norm")
+    (((1, 'growth_tracker'),), (), ((3, 'running_mean'), (4, 'running_var')))
+    """
+    return _STATISTICS.get(key) or tuple(dict.fromkeys(_marked(key)))
+
+
+def _marked(key: str) -> Iterator[tuple[int, str]]:
+    packet = None if key.startswith("__") else getattr(torch.ops.aten, key, None)
+    for name in packet.overloads() if isinstance(packet, torch._ops.OpOverloadPacket) else ():
+        for position, argument in enumerate(getattr(packet, name)._schema.arguments):
+            is_written = argument.alias_info is not None and argument.alias_info.is_write and not argument.kwarg_only
+            if is_written and (position or is_in_place(key) and str(argument.type) == "List[Tensor]"):
+                yield position, argument.name
+
+
+def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    """The tensors among those arguments."""
+    given = [args[position] if position < len(args) else kwargs.get(keyword) for position, keyword in written_arguments(key)]
+    return [item for item in iterate_structure(given) if isinstance(item, torch.Tensor)]
+
+
+def versions_before(key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+    """How often each operand has been written to before a call; None for those that it writes to without being counted."""
+    uncounted = [] if key in _STATISTICS else list(map(id, written_beside(key, args, kwargs)))
+    return [None if id(one) in uncounted or _is_trained(one, key, args, kwargs) else version(one) for one in operands]

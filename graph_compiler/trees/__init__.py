@@ -1,0 +1,35 @@
+"""Trees: nested containers taken apart into array leaves and put together again.
+
+Lists, tuples, named tuples, dicts (and their subclasses, such as a transformers ``ModelOutput``), dataclasses
+and plain objects that hold arrays are branches. Everything else without arrays in it is a static value of the tree.
+
+>>> leaves, tree = flatten({"a": [1.5, "x"], "b": 2.5}, is_leaf=lambda value: isinstance(value, float))
+>>> leaves, unflatten(tree, [10, 20])
+([1.5, 2.5], {'a': [10, 'x'], 'b': 20})
+"""
+
+from .kinds import Setting as Setting
+from .kinds import build as build
+from .kinds import is_called_with_items as is_called_with_items
+from .kinds import is_namedtuple as is_namedtuple
+from .tree import Branch as Branch
+from .tree import Fixed as Fixed
+from .tree import Item as Item
+from .tree import Leaf as Leaf
+from .tree import Path as Path
+from .tree import Static as Static
+from .tree import Tree as Tree
+from .tree import call_of as call_of
+from .tree import classes as classes
+from .tree import containers as containers
+from .tree import count_leaves as count_leaves
+from .tree import flatten as flatten
+from .tree import iterate_structure as iterate_structure
+from .tree import leaves_at as leaves_at
+from .tree import map_structure as map_structure
+from .tree import paths as paths
+from .tree import referred as referred
+from .tree import same_static as same_static
+from .tree import static_paths as static_paths
+from .tree import unfixed as unfixed
+from .tree import unflatten as unflatten

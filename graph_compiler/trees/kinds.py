@@ -1,0 +1,147 @@
+"""Kinds of containers: how an object of a class is taken apart, and made again from its parts."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, cast
+
+
+class Setting(str):
+    """The name of what a container holds beside its items, as a key that comes before theirs: the greatest length of a deque, what a defaultdict makes."""
+
+    __slots__ = ()
+
+
+def is_namedtuple(cls: type) -> bool:
+    """Whether objects of a class have their items under names too."""
+    return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def _is_struct_sequence(cls: type) -> bool:
+    return issubclass(cls, tuple) and hasattr(cls, "n_sequence_fields")
+
+
+def _struct_sequence_items(value: Any) -> Iterator[tuple[Any, Any]]:
+    cls = type(value)
+    names = [name for name, field in vars(cls).copy().items() if isinstance(field, types.MemberDescriptorType)]
+    return iter(list(zip(names, value)))
+
+
+def _base(cls: type) -> Any:
+    """The nearest class above that is written in C, whose methods do nothing but hold items."""
+    return next(base for base in cls.__mro__ if not base.__flags__ & _MADE_IN_PYTHON)
+
+
+_MADE_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+def _make_tuple(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Around the class's own ``__new__``, which may take other arguments than the items, or make other items of them."""
+    return _base(cls).__new__(cls, children)
+
+
+def _make_list(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    made: Any = list.__new__(cls)
+    list.extend(made, children)
+    return made
+
+
+def _make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    pairs = dict(zip(keys, children))
+    if cls is dict:
+        return pairs
+    if dataclasses.is_dataclass(cls):
+        return cast("type[Any]", cls)(**pairs)
+    try:
+        made = cls()
+    except TypeError:  # a class that asks for something
+        if not issubclass(cls, dict):
+            return cls(pairs)
+        made = _base(cls).__new__(cls)
+    return _filled(made, pairs)
+
+
+def _filled(made: Any, pairs: dict[Any, Any]) -> Any:
+    if not isinstance(made, dict):
+        made.update(pairs)
+        return made
+    base = _base(type(made))
+    base.clear(made)  # of what the class itself puts in
+    for key, child in pairs.items():
+        base.__setitem__(made, key, child)
+    return made
+
+
+def _default_dict_items(value: Any) -> Iterator[tuple[Any, Any]]:
+    yield Setting("default_factory"), value.default_factory
+    yield from value.items()
+
+
+def _make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    made: Any = defaultdict.__new__(cls)
+    defaultdict.__init__(made, children[0])
+    return _filled(made, dict(zip(keys[1:], children[1:])))
+
+
+def make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """An object with these attributes."""
+    made: Any = object.__new__(cls)
+    for key, child in zip(keys, children):
+        object.__setattr__(made, key, child)
+    return made
+
+
+def _make_namespace(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    return cls(**dict(zip(keys, children)))
+
+
+def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Its fields, and what ``__post_init__`` and others have put there besides."""
+    names = dict.fromkeys((*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ())))
+    return ((name, getattr(value, name)) for name in names if hasattr(value, name))
+
+
+def _deque_items(value: Any) -> Iterator[tuple[Any, Any]]:
+    yield Setting("maxlen"), value.maxlen
+    yield from enumerate(value)
+
+
+# A row: (does it apply to this class?, its (key, child) pairs, an object of the class from keys and children)
+_KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]], ...] = (
+    (is_namedtuple, lambda value: zip(value._fields, value), _make_tuple),
+    (_is_struct_sequence, _struct_sequence_items, lambda cls, keys, children: cls(children)),
+    (lambda cls: issubclass(cls, tuple), enumerate, _make_tuple),
+    (lambda cls: issubclass(cls, list), enumerate, _make_list),
+    (lambda cls: issubclass(cls, deque), _deque_items, lambda cls, keys, children: cls(children[1:], children[0])),
+    (lambda cls: issubclass(cls, defaultdict), _default_dict_items, _make_default_dict),
+    (lambda cls: issubclass(cls, Mapping), lambda value: value.items(), _make_mapping),
+    (dataclasses.is_dataclass, _dataclass_items, make_object),
+    (lambda cls: issubclass(cls, types.SimpleNamespace), lambda value: vars(value).items(), _make_namespace),
+)
+
+
+def kind_of(cls: type) -> Any:
+    """The row of a class of containers; None for a class of other objects."""
+    return next((kind for kind in _KINDS if kind[0](cls)), None)
+
+
+def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """An object of a container class from the keys and values of its children."""
+    kind = kind_of(cls)
+    return (kind[2] if kind else make_object)(cls, keys, children)
+
+
+def is_called_with_items(cls: type) -> bool:
+    """Whether a class of tuples or lists gives what :func:`build` gives when it is called with its items: it adds no ``__new__`` or ``__init__``.
+
+    >>> class Row(list):
+    ...     def __init__(self, width):
+    ...         super().__init__([0] * width)
+    >>> is_called_with_items(list), is_called_with_items(Row), build(Row, (0, 1), [3, 4])
+    (True, False, [3, 4])
+    """
+    own = (base for base in cls.__mro__ if base.__flags__ & _MADE_IN_PYTHON)
+    return not any({"__new__", "__init__"} & vars(base).keys() for base in own if not {"_fields", "n_sequence_fields"} & vars(base).keys())
