@@ -8,16 +8,13 @@ import pytest
 
 import graph_compiler
 
-from .numpy_source import algebra, elementwise, opened, reductions, shapes
+from .numpy_source import algebra, arguments, elementwise, opened, reductions, shapes
 from .numpy_source.arrays import Sample, made
 from .support.compare import assert_same
 
 TARGETS = ("numpy", "canonical", "torch", "jax", "tensorflow")  # canonical: from numpy to numpy through the vocabulary
-SAMPLES = {
-    f"{module.__name__.rpartition('.')[2]}-{one.name}": one
-    for module in (elementwise, reductions, shapes, algebra, opened)
-    for one in module.SAMPLES
-}
+MODULES = (elementwise, reductions, shapes, algebra, opened, arguments)
+SAMPLES = {f"{module.__name__.rpartition('.')[2]}-{one.name}": one for module in MODULES for one in module.SAMPLES}
 UNSUPPORTED: dict[tuple[str, str], str] = {}  # (sample, target) -> why; strict
 
 
@@ -37,7 +34,7 @@ def check(one: Sample, target: str) -> None:
 
 
 def test_names_are_unique() -> None:
-    assert len(SAMPLES) == sum(len(module.SAMPLES) for module in (elementwise, reductions, shapes, algebra, opened))
+    assert len(SAMPLES) == sum(len(module.SAMPLES) for module in MODULES)
     assert len(SAMPLES) >= 400
 
 

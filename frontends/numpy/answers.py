@@ -44,6 +44,14 @@ def _array_equal(capture: Any, a1: Any, a2: Any, equal_nan: bool = False) -> boo
     return bool((same | (np.isnan(a1) & np.isnan(a2)) if equal_nan else same).all())
 
 
+def _array_equiv(capture: Any, a1: Any, a2: Any) -> bool:
+    try:
+        np.broadcast_shapes(np.shape(a1), np.shape(a2))
+    except ValueError:
+        return False
+    return bool(np.equal(a1, a2).all())
+
+
 def _text(function: Callable[..., Any]) -> Callable[..., Any]:
     def answer(capture: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
         capture.elements(a)
@@ -64,6 +72,7 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "can_cast": _of_types(np.can_cast),
     "allclose": _allclose,
     "array_equal": _array_equal,
+    "array_equiv": _array_equiv,
     "array_repr": _text(np.array_repr),
     "array_str": _text(np.array_str),
     "array2string": _text(np.array2string),

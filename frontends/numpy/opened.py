@@ -44,4 +44,21 @@ def fromfunction(recorded: Recorded, function: Any, shape: Any, *, dtype: Any = 
     return function(*recorded("indices")(shape, dtype=dtype), **kwargs)
 
 
-OPENED: dict[str, Callable[..., Any]] = {"piecewise": piecewise, "apply_along_axis": apply_along_axis, "fromfunction": fromfunction}
+def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
+    """np.apply_over_axes: a reduction over one axis after the other, all of which stay."""
+    found = recorded("asarray")(a)
+    rank = found.ndim
+    for axis in axes if isinstance(axes, (list, tuple)) else (axes,):
+        reduced = func(found, axis % rank)
+        found = reduced if reduced.ndim == rank else np.expand_dims(reduced, axis % rank)
+        if found.ndim != rank:
+            raise ValueError("function is not returning an array of the correct shape")
+    return found
+
+
+OPENED: dict[str, Callable[..., Any]] = {
+    "piecewise": piecewise,
+    "apply_along_axis": apply_along_axis,
+    "apply_over_axes": apply_over_axes,
+    "fromfunction": fromfunction,
+}

@@ -1,7 +1,9 @@
 """numpy call -> canonical operations: one row a function, one file a section of numpy's API."""
 
 from . import bits as bits
+from . import calculus as calculus
 from . import creation as creation
+from . import editing as editing
 from . import elementwise as elementwise
 from . import fft as fft
 from . import indexing as indexing

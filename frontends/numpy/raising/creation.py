@@ -9,6 +9,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_inexact
 from ....sizes import apply, hint_of
+from .manipulation import moveaxis
 from .table import NumpyBuilder, dtype_name, rows, shape_of
 
 
@@ -105,14 +106,24 @@ def linspace(
     *, device: Any = None,
 ) -> Any:  # fmt: skip
     """numpy.linspace."""
-    if retstep or axis != 0:
-        raise UnsupportedOperation("retstep= and axis= of linspace have no row")
     kind = _kind(b, dtype)
     wide = kind if is_inexact(kind) else "float64"
+    if retstep:
+        return linspace(b, start, stop, num, endpoint, dtype=kind, axis=axis), _step(b, start, stop, num - 1 if endpoint else num)
+    if axis % len(b.recorded[0].shape):
+        return moveaxis(b, linspace(b, start, stop, num, endpoint, dtype=kind), 0, axis)
     if not endpoint or any(isinstance(item, Value) and item.ndim for item in (start, stop)):
         return b.cast(_spaced(b, b.array(start, wide), b.array(stop, wide), num, endpoint, wide), kind)
     found = b.linspace(b.operand(start, wide), b.operand(stop, wide), num=num, dtype=wide)
     return found if kind == wide else b.astype(b.floor(found), dtype=kind)
+
+
+def _step(b: NumpyBuilder, start: Any, stop: Any, parts: Any) -> Value:
+    """The distance of the numbers of a linspace."""
+    kind = b.recorded_dtype(1)
+    if not hint_of(parts):
+        raise UnsupportedOperation("the step of a linspace of one number is NaN, which has no row")
+    return b.divide(b.subtract(b.array(stop, kind), b.array(start, kind)), b.array(parts, kind))
 
 
 def _spaced(b: NumpyBuilder, start: Value, stop: Value, num: Any, endpoint: bool, kind: str) -> Value:
@@ -195,6 +206,14 @@ def triu_indices_from(b: NumpyBuilder, arr: Any, k: int = 0) -> Any:
     return triu_indices(b, arr.shape[-2], k, arr.shape[-1])
 
 
+@rows.row("diag_indices_from")
+def diag_indices_from(b: NumpyBuilder, arr: Any) -> Any:
+    """numpy.diag_indices_from, of an array whose sizes are the same."""
+    for size in arr.shape[1:]:
+        b.guard(apply("eq", arr.shape[0], size))
+    return (b.arange(start=0, stop=arr.shape[0], step=1, dtype="int64"),) * arr.ndim
+
+
 @rows.row("indices")
 def indices(b: NumpyBuilder, dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """numpy.indices."""
@@ -252,6 +271,16 @@ def _window(terms: tuple[float, ...]) -> Any:
 rows.row("hanning")(_window((0.5, 0.5)))
 rows.row("hamming")(_window((0.54, 0.46)))
 rows.row("blackman")(_window((0.42, 0.5, 0.08)))
+
+
+@rows.row("bartlett")
+def bartlett(b: NumpyBuilder, M: Any) -> Any:
+    """numpy.bartlett: a triangle."""
+    if hint_of(M) <= 1:
+        b.fix(M)
+        return b.ones(shape=(max(hint_of(M), 0),), dtype="float64")
+    n = b.astype(b.arange(start=1 - M, stop=M, step=2, dtype="int64"), dtype="float64")
+    return b.subtract(1.0, b.divide(b.abs(n), b.array(M - 1, "float64")))
 
 
 @rows.row("kaiser")

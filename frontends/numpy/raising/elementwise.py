@@ -293,9 +293,7 @@ def isreal(b: NumpyBuilder, x: Any) -> Any:
 def round_(b: NumpyBuilder, a: Any, decimals: int = 0) -> Any:
     """numpy.round."""
     if not is_inexact(a.dtype):
-        if decimals >= 0:
-            return b.copy(a)
-        raise UnsupportedOperation("integers rounded to tens have no counterpart; divide, round and multiply")
+        return b.copy(a) if decimals >= 0 else b.cast(round_(b, b.cast(a, "float64"), decimals), a.dtype)
     if is_complex(a.dtype):
         return b.complex(round_(b, b.real(a), decimals), round_(b, b.imag(a), decimals))
     if decimals == 0:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
-from ....sizes import Size, apply, hint_of, product
+from ....sizes import apply, hint_of, product
 from ...slicing import cut
 from .table import NumpyBuilder, axes_of, axis_of, rows, shape_of
 
@@ -223,49 +223,7 @@ def tile(b: NumpyBuilder, A: Any, reps: Any) -> Any:
     return b.tile(b.array(A), repetitions=shape_of(reps))
 
 
-# ---------------------------------------------------------------------------------------------- more elements
-@rows.row("append")
-def append(b: NumpyBuilder, arr: Any, values: Any, axis: Any = None) -> Any:
-    """numpy.append."""
-    x, y = b.promote(arr, values)
-    if axis is None:
-        return b.concat(*(b.reshape(item, shape=(product(item.shape),)) for item in (x, y)), axis=0)
-    return b.concat(x, y, axis=axis_of(axis, x.ndim))
-
-
-@rows.row("delete")
-def delete(b: NumpyBuilder, arr: Any, obj: Any, axis: Any = None) -> Any:
-    """numpy.delete of one element, or of several that are all counted from the same end."""
-    gone = sorted(set(obj)) if isinstance(obj, (list, tuple)) and all(isinstance(item, int) for item in obj) else [obj]
-    if not all(isinstance(item, (int, Size)) for item in gone) or (hint_of(gone[0]) < 0) != (hint_of(gone[-1]) < 0):
-        raise UnsupportedOperation("delete of a slice, or of elements that are counted from both ends, has no row; use a mask")
-    x = b.array(arr)
-    if axis is None:
-        x, axis = b.reshape(x, shape=(product(x.shape),)), 0
-    place = axis_of(axis, x.ndim)
-    ends = [item + x.shape[place] if hint_of(item) < 0 else item for item in gone]
-    starts = [None, *(item + 1 for item in ends)]
-    return b.concat(*(cut(b, x, place, start, stop) for start, stop in zip(starts, (*ends, None))), axis=place)
-
-
-@rows.row("insert")
-def insert(b: NumpyBuilder, arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    """numpy.insert of one element or slice."""
-    if not isinstance(obj, (int, Size)):
-        raise UnsupportedOperation("insert at several places has no row; concatenate the parts")
-    x = b.array(arr)
-    if axis is None:
-        x, axis = b.reshape(x, shape=(product(x.shape),)), 0
-    place = axis_of(axis, x.ndim)
-    first = obj + x.shape[place] if hint_of(obj) < 0 else obj
-    new = b.array(b.array(values), x.dtype)
-    if new.ndim < x.ndim and new.ndim:
-        new = b.reshape(new, shape=(*new.shape[:place], 1, *new.shape[place:])) if x.ndim > 1 else new
-    slot = tuple(1 if i == place else dim for i, dim in enumerate(x.shape)) if x.ndim > 1 or not new.ndim else new.shape
-    new = b.broadcast_to(new, shape=slot)
-    return b.concat(cut(b, x, place, None, first), new, cut(b, x, place, first, None), axis=place)
-
-
+# ---------------------------------------------------------------------------------------------- differences
 @rows.row("diff")
 def diff(b: NumpyBuilder, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """numpy.diff."""

@@ -9,8 +9,10 @@ import numpy as np
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
+from ....ops.dtypes import is_complex
 from ....sizes import apply, hint_of
 from ...slicing import holds
+from .statistics import convolve
 from .table import NumpyBuilder, rows
 
 
@@ -19,18 +21,19 @@ def polyfit(b: NumpyBuilder, x: Any, y: Any, deg: Any, rcond: Any = None, full: 
     """numpy.polyfit: least squares with the columns scaled to length 1."""
     if full or cov or not isinstance(deg, int):
         raise UnsupportedOperation("full=, cov= and chosen powers of polyfit have no row")
-    x, y = b.add(b.array(x), b.array(0.0, "float64")) if not isinstance(x, Value) else b.floating(x), b.array(y)
-    kind = b.result_type(x, y, 0.0)
-    x, y = b.cast(x, kind), b.cast(y, kind)
+    x, y = b.add(b.array(x), b.array(0.0, "float64")) if not isinstance(x, Value) else b.floating(x), b.floating(b.array(y))
+    least = float(np.finfo(x.dtype).eps) * hint_of(x.shape[0]) if rcond is None else float(rcond)
+    kind = b.result_type(b.array(0, "int64"), x, y)  # numpy.vander multiplies by integers, which widens float32
+    x = b.cast(x, kind)
     powers = b.arange(start=deg, stop=-1, step=-1, dtype="int64")
     columns = b.pow(b.reshape(x, shape=(x.shape[0], 1)), b.cast(powers, kind))
     right = b.reshape(y, shape=(y.shape[0], 1)) if y.ndim == 1 else y
     if w is not None:
         weights = b.reshape(b.array(w, kind), shape=(x.shape[0], 1))
-        columns, right = b.multiply(columns, weights), b.multiply(right, weights)
+        columns = b.multiply(columns, weights)
+        right = b.cast(b.multiply(b.cast(right, kind), weights), right.dtype)
     scale = b.sqrt(b.sum(b.square(columns), axis=(0,)))
-    least = float(np.finfo(x.dtype).eps) * hint_of(x.shape[0]) if rcond is None else float(rcond)
-    solution = b.lstsq(b.divide(columns, scale), right, rcond=least)[0]
+    solution = b.lstsq(b.divide(columns, scale), b.cast(right, kind), rcond=least)[0]
     solution = b.divide(solution, b.reshape(scale, shape=(deg + 1, 1)))
     return b.reshape(solution, shape=(deg + 1,)) if y.ndim == 1 else solution
 
@@ -47,6 +50,32 @@ def _sum_of_two(name: str) -> Callable[..., Any]:
 
 rows.row("polyadd")(_sum_of_two("add"))
 rows.row("polysub")(_sum_of_two("subtract"))
+
+
+@rows.row("polymul")
+def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Any:
+    """numpy.polymul: leading coefficients that are 0 are left out, so none may be."""
+    x, y = (item if item.ndim else b.reshape(item, shape=(1,)) for item in b.promote(a1, a2))
+    if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != b.recorded[0].shape[0]:
+        raise UnsupportedOperation("polymul of polynomials whose first coefficient is 0, which numpy leaves out, has no row; use convolve")
+    for item in (x, y):
+        if hint_of(item.shape[0]) > 1:  # of a number, nothing is left out
+            b.expect(b.not_equal(b.getitem(item, key=(0,)), b.array(0, item.dtype)), True)
+    return convolve(b, x, y)
+
+
+@rows.row("poly")
+def poly(b: NumpyBuilder, seq_of_zeros: Any) -> Any:
+    """numpy.poly of roots that are real."""
+    x = b.array(seq_of_zeros)
+    if x.ndim != 1 or is_complex(x.dtype):
+        raise UnsupportedOperation("poly of a matrix, or of complex roots, has no row: whether it is real depends on the elements")
+    kind = b.recorded_dtype()
+    total = b.ones(shape=(1,), dtype=kind)
+    for root in b.unstack(b.cast(x, kind), axis=0, count=b.fix(x.shape[0])):
+        longer = b.pad(total, padding=((0, 1),), value=b.operand(0, kind))
+        total = b.subtract(longer, b.multiply(b.pad(total, padding=((1, 0),), value=b.operand(0, kind)), root))
+    return total
 
 
 @rows.row("polyder")
@@ -70,3 +99,19 @@ def polyint(b: NumpyBuilder, p: Any, m: int = 1, k: Any = None) -> Any:
         x = b.divide(*b.promote(b.floating(x), powers))
         x = b.concat(x, b.zeros(shape=(1,), dtype=x.dtype), axis=0)
     return x
+
+
+@rows.row("polyval")
+def polyval(b: NumpyBuilder, p: Any, x: Any) -> Any:
+    """numpy.polyval, by Horner's rule."""
+    kind = b.recorded_dtype()
+    coefficients = [b.array(item, kind) for item in p] if isinstance(p, (list, tuple)) else _parts(b, b.cast(p, kind))
+    at = b.cast(b.array(x, kind if not isinstance(x, Value) else None), kind)
+    total = b.zeros(shape=at.shape, dtype=kind)
+    for coefficient in coefficients:
+        total = b.add(b.multiply(total, at), coefficient)
+    return total
+
+
+def _parts(b: NumpyBuilder, p: Value) -> list[Value]:
+    return list(b.unstack(p, axis=0, count=b.fix(p.shape[0])))

@@ -168,9 +168,10 @@ rows.row("cumulative_prod")(_with_initial("cumulative_prod", 1))
 
 
 # ---------------------------------------------------------------------------------------------- means and spreads
-def _counted(b: NumpyBuilder, x: Value, where: Any, axis: Any, keepdims: Any, dtype: str) -> Value:
-    whole = b.broadcast_to(b.array(where, "bool"), shape=x.shape)
-    return b.sum(b.astype(whole, dtype=dtype), axis=axes_of(axis, x.ndim), dtype=dtype, keepdims=flag(keepdims))
+def _chosen(b: NumpyBuilder, x: Value, where: Any) -> Value:
+    """1 where a mask chooses an element, and 0 where it does not."""
+    whole = b.ones(shape=x.shape, dtype="bool") if where in (True, _ALL) else b.broadcast_to(b.array(where, "bool"), shape=x.shape)
+    return b.astype(whole, dtype=x.dtype)
 
 
 @rows.row("mean")
@@ -179,8 +180,7 @@ def mean(b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, keepdims:
     x = b.cast(b.array(a), dtype) if dtype is not None else b.floating(a)
     if where in (True, _ALL):
         return b.cast(b.mean(x, axis=axes_of(axis, x.ndim), keepdims=flag(keepdims)), b.recorded_dtype())
-    total = b.sum(masked(b, x, where, 0), axis=axes_of(axis, x.ndim), dtype=x.dtype, keepdims=flag(keepdims))
-    return b.divide(total, _counted(b, x, where, axis, keepdims, x.dtype))
+    return b.divide(*(_added(b, item, axis, keepdims) for item in (masked(b, x, where, 0), _chosen(b, x, where))))
 
 
 def _spread(op: str) -> Callable[..., Any]:
@@ -188,13 +188,29 @@ def _spread(op: str) -> Callable[..., Any]:
         b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = None, where: Any = True, mean: Any = _ALL,
         correction: Any = _ALL,
     ) -> Any:  # fmt: skip
-        if where not in (True, _ALL) or mean is not _ALL:
-            raise UnsupportedOperation("where= and mean= of var and std have no row; select the elements before")
         x = b.cast(b.array(a), dtype) if dtype is not None else b.floating(a)
         by = ddof if correction is _ALL else correction
+        if where not in (True, _ALL) or mean is not _ALL:
+            found = _variance_about(b, x, mean, axis, by, keepdims, where)
+            return b.sqrt(found) if op == "std" else found
         return getattr(b, op)(x, axis=axes_of(axis, x.ndim), correction=by, keepdims=flag(keepdims))
 
     return row
+
+
+def _variance_about(b: NumpyBuilder, x: Value, center: Any, axis: Any, by: Any, keepdims: Any, where: Any) -> Value:
+    """The variance about a mean that is given, or of the elements that a mask chooses."""
+    if is_complex(x.dtype):
+        raise UnsupportedOperation("where= and mean= of the variance of complex numbers have no row")
+    if center is _ALL:
+        center = b.divide(*(_added(b, item, axis, True) for item in (masked(b, x, where, 0), _chosen(b, x, where))))
+    away = masked(b, b.square(b.subtract(x, center)), where, 0)
+    free = b.maximum(b.subtract(_added(b, _chosen(b, x, where), axis, keepdims), float(by)), 0.0)
+    return b.divide(_added(b, away, axis, keepdims), free)
+
+
+def _added(b: NumpyBuilder, x: Value, axis: Any, keepdims: Any) -> Value:
+    return b.sum(x, axis=axes_of(axis, x.ndim), dtype=x.dtype, keepdims=flag(keepdims))
 
 
 rows.row("var")(_spread("var"))
@@ -210,10 +226,9 @@ def ptp(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None) -> Any:
 @rows.row("average")
 def average(b: NumpyBuilder, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = None) -> Any:
     """numpy.average."""
-    if returned:
-        raise UnsupportedOperation("average with returned=True has no row; sum the weights")
     if weights is None:
-        return mean(b, a, axis, keepdims=keepdims)
+        found = mean(b, a, axis, keepdims=keepdims)
+        return (found, _added(b, b.ones(shape=a.shape, dtype=found.dtype), axis, keepdims)) if returned else found
     kind, x, w = b.recorded_dtype(), b.array(a), b.array(weights)
     x, w = b.cast(x, kind), b.cast(w, kind)
     if w.ndim != x.ndim:
@@ -221,7 +236,8 @@ def average(b: NumpyBuilder, a: Any, axis: Any = None, weights: Any = None, retu
         w = b.reshape(w, shape=tuple(dim if i == place else 1 for i, dim in enumerate(x.shape)))
     w = b.broadcast_to(w, shape=x.shape)
     total = [b.sum(item, axis=axes_of(axis, x.ndim), dtype=kind, keepdims=flag(keepdims)) for item in (b.multiply(x, w), w)]
-    return b.divide(*total)
+    found = b.divide(*total)
+    return (found, total[1]) if returned else found
 
 
 # ---------------------------------------------------------------------------------------------- without NaN
@@ -237,8 +253,12 @@ def _skipping(row: Callable[..., Any], neutral: Any) -> Callable[..., Any]:
 
 
 def _skipping_extreme(row: Callable[..., Any], neutral: float) -> Callable[..., Any]:
-    def skipping(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None) -> Any:
+    def skipping(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, initial: Any = _ALL, where: Any = True) -> Any:
         x = b.array(a)
+        if initial not in _NONE:
+            return row(b, _holes(b, x, neutral), axis, keepdims, initial, where)
+        if where not in (True, _ALL):
+            raise UnsupportedOperation("where= of nanmax and nanmin without initial= has no row")
         if not is_inexact(x.dtype):
             return row(b, x, axis, keepdims)
         empty = b.all(b.isnan(x), axis=axes_of(axis, x.ndim), keepdims=flag(keepdims))

@@ -73,6 +73,12 @@ def sort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any =
     return b.sort(x, axis=place)
 
 
+@rows.row("sort_complex")
+def sort_complex(b: NumpyBuilder, a: Any) -> Any:
+    """numpy.sort_complex."""
+    return sort(b, b.cast(b.array(a), b.recorded_dtype()))
+
+
 def _complex_order(b: NumpyBuilder, x: Value, axis: int) -> Value:
     """Complex numbers are sorted by their real parts, and those alike by their imaginary parts."""
     order = b.argsort(b.imag(x), axis=axis, stable=True)

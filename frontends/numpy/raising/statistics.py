@@ -1,4 +1,4 @@
-"""Order statistics, histograms, integrals, correlation."""
+"""Order statistics, histograms, correlation."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
-from ....sizes import Size, hint_of, product
-from ...slicing import cut
-from .manipulation import diff
-from .table import NumpyBuilder, axes_of, axis_of, rows
+from ....sizes import Size, apply, hint_of, product
+from ...slicing import cut, holds
+from .table import NumpyBuilder, axes_of, rows
 
 
 # ---------------------------------------------------------------------------------------------- order statistics
@@ -25,22 +24,40 @@ def _in_a_line(b: NumpyBuilder, x: Value, axis: Any) -> tuple[Value, int | None,
     return b.reshape(moved, shape=(*(x.shape[i] for i in rest), product(x.shape[i] for i in axes))), len(rest), axes
 
 
+_PLAIN = ("linear", "lower", "higher", "midpoint", "nearest")
+# continuous method -> alpha and beta of the place ``n q + alpha + q (1 - alpha - beta)``, counted from 1
+_SHIFTED: dict[str, tuple[float, float]] = {
+    "interpolated_inverted_cdf": (0.0, 1.0), "hazen": (0.5, 0.5), "weibull": (0.0, 0.0), "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}  # fmt: skip
+
+
 def _quantile(scale: float, skip_nan: bool) -> Callable[..., Any]:
     def row(
         b: NumpyBuilder, a: Any, q: Any, axis: Any = None, overwrite_input: bool = False, method: str = "linear", keepdims: bool = False,
         *, weights: Any = None,
     ) -> Any:  # fmt: skip
-        if weights is not None or method not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        if weights is not None or method not in (*_PLAIN, *_SHIFTED) or (skip_nan and method in _SHIFTED):
             raise UnsupportedOperation(f"quantiles with weights, or by the method {method!r}, have no row")
         x, kind = _ordered(b, a), b.recorded_dtype()
         wide = kind if is_inexact(kind) else "float64"
         line, place, axes = _in_a_line(b, b.cast(x, wide), axis)
         level = b.array(q, wide) if isinstance(q, (Value, list, tuple)) else b.operand(q, wide)
         level = level if scale == 1 else b.divide(level, scale) if isinstance(level, Value) else level / scale
+        if method in _SHIFTED:
+            level, method = _shifted(b, level, product(x.shape) if place is None else line.shape[place], wide, *_SHIFTED[method]), "linear"
         found = b.quantile(line, level, axis=place, keepdims=False, interpolation=method, skip_nan=skip_nan)
         return b.cast(_kept(b, found, x, axes, level) if keepdims else found, kind)
 
     return row
+
+
+def _shifted(b: NumpyBuilder, level: Any, size: Any, kind: str, alpha: float, beta: float) -> Value:
+    """The level of the linear method at the place that another continuous method names."""
+    count = b.array(size, kind)
+    place = b.subtract(b.add(b.multiply(count, level), b.add(b.multiply(b.array(level, kind), 1 - alpha - beta), alpha)), 1.0)
+    last = b.maximum(b.subtract(count, 1.0), 1.0)
+    return b.clip(b.divide(place, last), 0.0, 1.0)
 
 
 def _ordered(b: NumpyBuilder, a: Any) -> Value:
@@ -138,57 +155,6 @@ def _memberships(b: NumpyBuilder, points: Value, edges: Value) -> Value:
     return b.cast(b.logical_or(inside, b.logical_and(last, b.equal(column, high))), "float64")
 
 
-# ---------------------------------------------------------------------------------------------- integrals and differences
-@rows.row("trapezoid", "trapz")
-def trapezoid(b: NumpyBuilder, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """numpy.trapezoid."""
-    values = b.array(y)
-    place = axis_of(axis, values.ndim)
-    step = dx
-    if x is not None:
-        points = b.array(x)
-        step = diff(b, points, axis=0 if points.ndim == 1 else place)
-        step = _along(b, step, place, values.ndim)
-    heights = _of("add")(b, cut(b, values, place, 1, None), cut(b, values, place, None, -1))
-    area = _of("divide")(b, _of("multiply")(b, step, heights), 2.0)
-    return b.sum(b.cast(area, b.recorded_dtype()), axis=(place,), dtype=b.recorded_dtype())
-
-
-def _of(ufunc: str) -> Callable[..., Any]:
-    """The row of a ufunc, which promotes as numpy does."""
-    row = rows.get(ufunc)
-    assert row is not None
-    return row
-
-
-def _along(b: NumpyBuilder, line: Value, axis: int, rank: int) -> Value:
-    """A vector along one of ``rank`` axes; arrays of more axes as they are."""
-    if line.ndim != 1:
-        return line
-    return b.reshape(line, shape=tuple(line.shape[0] if i == axis else 1 for i in range(rank)))
-
-
-@rows.row("gradient")
-def gradient(b: NumpyBuilder, f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """numpy.gradient, at points of equal distance."""
-    if edge_order != 1 or any(isinstance(step, (list, tuple)) or getattr(step, "ndim", 0) for step in varargs):
-        raise UnsupportedOperation("gradient at points of unequal distance, or with edge_order=2, has no row")
-    x = b.floating(f)
-    axes = axes_of(axis, x.ndim)
-    axes = tuple(range(x.ndim)) if axes is None else axes
-    steps = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
-    made = tuple(_slope(b, x, place, step) for place, step in zip(axes, steps))
-    return made[0] if len(made) == 1 else made
-
-
-def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any) -> Value:
-    by = b.array(step, x.dtype)
-    inner = b.divide(b.subtract(cut(b, x, axis, 2, None), cut(b, x, axis, None, -2)), b.multiply(by, 2.0))
-    first = b.divide(b.subtract(cut(b, x, axis, 1, 2), cut(b, x, axis, None, 1)), by)
-    last = b.divide(b.subtract(cut(b, x, axis, -1, None), cut(b, x, axis, -2, -1)), by)
-    return b.concat(first, inner, last, axis=axis)
-
-
 # ---------------------------------------------------------------------------------------------- correlation
 @rows.row("cov")
 def cov(
@@ -196,10 +162,10 @@ def cov(
     *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """numpy.cov."""
-    if fweights is not None or aweights is not None:
-        raise UnsupportedOperation("cov with weights has no row")
     x = _observations(b, m, y, rowvar)
-    return b.cov(x, correction=(0 if bias else 1) if ddof is None else ddof)
+    frequencies = None if fweights is None else b.cast(b.array(fweights), "int64")
+    importances = None if aweights is None else b.cast(b.array(aweights), x.dtype)
+    return b.cov(x, frequencies, importances, correction=(0 if bias else 1) if ddof is None else ddof)
 
 
 @rows.row("corrcoef")
@@ -225,38 +191,36 @@ def _sliding(flipped: bool) -> Callable[..., Any]:
         x, y = b.promote(a, v)
         if not flipped and is_complex(y.dtype):
             y = b.conj(y)
-        swapped = hint_of(y.shape[0]) > hint_of(x.shape[0])
-        x, y = (y, x) if swapped else (x, y)
-        if swapped and not flipped:
-            raise UnsupportedOperation("correlate with the longer array second has no row")
+        swapped = not holds(b, y.shape[0], x.shape[0])
+        if swapped:
+            b.guard(apply("lt", x.shape[0], y.shape[0]))
+            x, y = y, x
         taps = y.shape[0]
         before = after = 0
         if mode == "full":
             before = after = taps - 1
         elif mode == "same":
             before, after = taps // 2, taps - 1 - taps // 2
-            before, after = (taps - 1) // 2 if flipped else taps // 2, taps - 1 - ((taps - 1) // 2 if flipped else taps // 2)
-            if flipped:
-                before, after = taps - 1 - (taps - 1) // 2, (taps - 1) // 2
         padded = b.pad(x, padding=((before, after),), value=b.operand(0, x.dtype))
         windows = b.sliding_window(padded, axis=0, size=taps)
-        return b.matmul(windows, b.flip(y, axis=0) if flipped else y)
+        found = b.matmul(windows, b.flip(y, axis=0) if flipped else y)
+        return b.flip(found, axis=0) if swapped and not flipped else found
 
     return row
 
 
-rows.row("convolve")(_sliding(flipped=True))
+convolve = rows.row("convolve")(_sliding(flipped=True))
 rows.row("correlate")(_sliding(flipped=False))
 
 
 @rows.row("interp")
 def interp(b: NumpyBuilder, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """numpy.interp."""
-    if period is not None:
-        raise UnsupportedOperation("interp with a period has no row")
     kind = b.recorded_dtype()
     at, points, values = b.cast(b.array(x), "float64"), b.array(xp, "float64"), b.array(fp, kind)
-    points = b.cast(points, "float64")
+    if period is not None:
+        at, points, values = _periodic(b, at, points, values, abs(period))
+        left = right = None
     count = points.shape[0]
     place = b.clip(b.searchsorted(points, at, side="right"), 1, b.array(count - 1, "int64"))
     low = b.subtract(place, 1)
@@ -269,17 +233,11 @@ def interp(b: NumpyBuilder, x: Any, xp: Any, fp: Any, left: Any = None, right: A
     return b.where(b.greater(at, b.getitem(points, key=(-1,))), last if right is None else b.array(right, kind), found)
 
 
-@rows.row("polyval")
-def polyval(b: NumpyBuilder, p: Any, x: Any) -> Any:
-    """numpy.polyval, by Horner's rule."""
-    kind = b.recorded_dtype()
-    coefficients = [b.array(item, kind) for item in p] if isinstance(p, (list, tuple)) else _parts(b, b.cast(p, kind))
-    at = b.cast(b.array(x, kind if not isinstance(x, Value) else None), kind)
-    total = b.zeros(shape=at.shape, dtype=kind)
-    for coefficient in coefficients:
-        total = b.add(b.multiply(total, at), coefficient)
-    return total
-
-
-def _parts(b: NumpyBuilder, p: Value) -> list[Value]:
-    return list(b.unstack(p, axis=0, count=b.fix(p.shape[0])))
+def _periodic(b: NumpyBuilder, at: Value, points: Value, values: Value, period: Any) -> tuple[Value, Value, Value]:
+    """All points brought into one period and sorted, with the last one before them and the first one behind."""
+    at, points = b.remainder(at, period), b.remainder(points, period)
+    order = b.argsort(points, axis=0, stable=True)
+    points, values = b.take(points, order, axis=0), b.take(values, order, axis=0)
+    first, last = cut(b, points, 0, None, 1), cut(b, points, 0, -1, None)
+    points = b.concat(b.subtract(last, period), points, b.add(first, period), axis=0)
+    return at, points, b.concat(cut(b, values, 0, -1, None), values, cut(b, values, 0, None, 1), axis=0)

@@ -7,8 +7,9 @@ from typing import Any
 
 from ....errors import UnsupportedOperation
 from ....ops.dtypes import UNSIGNED
-from ....sizes import hint_of, product
+from ....sizes import product
 from ...indexing import write_index
+from .editing import resize
 from .indexing import numpy_index
 from .searching import sort
 from .table import NumpyBuilder, axis_of, rows
@@ -35,18 +36,17 @@ def _copyto(b: NumpyBuilder, dst: Any, src: Any, casting: str = "same_kind", whe
 def _putmask(b: NumpyBuilder, a: Any, mask: Any, values: Any) -> Any:
     values = b.array(b.array(values), a.dtype)
     if values.ndim and values.shape != a.shape:
-        if hint_of(product(values.shape)) != 1:
-            raise UnsupportedOperation("putmask with values of another shape repeats them, which has no row; use where")
-        b.fix(product(values.shape))
-        values = b.reshape(values, shape=())
+        values = resize(b, values, a.shape)
     return b.where(b.array(mask, "bool"), b.broadcast_to(values, shape=a.shape), a)
 
 
 def _place(b: NumpyBuilder, arr: Any, mask: Any, vals: Any) -> Any:
     vals = b.array(b.array(vals), arr.dtype)
-    if hint_of(product(vals.shape)) != 1:
-        raise UnsupportedOperation("place with several values has no row; use arr[mask] = values")
-    return b.where(b.array(mask, "bool"), b.reshape(vals, shape=()), arr)
+    count, mask = product(vals.shape), b.array(mask, "bool")
+    line = b.reshape(b.cast(mask, "int64"), shape=(product(mask.shape),))
+    before = b.subtract(b.cumulative_sum(line, axis=0, dtype="int64"), line)
+    taken = b.take(b.reshape(vals, shape=(count,)), b.remainder(before, b.array(count, "int64")), axis=0)
+    return b.where(mask, b.reshape(taken, shape=arr.shape), arr)
 
 
 def _put(b: NumpyBuilder, a: Any, ind: Any, v: Any, mode: str = "raise") -> Any:
