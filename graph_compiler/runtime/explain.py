@@ -125,14 +125,23 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
             yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"
 
 
-def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
-    arrays = dict(zip(variant.graph.inputs, leaves))
+def _reader(variant: Variant, leaves: list[Any]) -> Callable[[Symbol], Any]:
+    """What a symbol stands for in a call: a size or a step of one of its arrays, or one of its numbers."""
+    given = dict(zip(variant.graph.inputs, leaves))
 
     def read(symbol: Symbol) -> Any:
-        return arrays[symbol.source].shape[symbol.axis]
+        leaf = given[symbol.source]
+        if symbol.kind == "size":
+            return leaf.shape[symbol.axis]
+        return leaf.stride(symbol.axis) if symbol.kind == "stride" else leaf
 
+    return read
+
+
+def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
+    inputs, read = set(variant.graph.inputs), _reader(variant, leaves)
     for guard in variant.graph.entry_guards():
-        if isinstance(guard.condition, Size) and all(symbol.source in arrays for symbol in guard.condition.symbols()):
+        if isinstance(guard.condition, Size) and all(symbol.source in inputs for symbol in guard.condition.symbols()):
             if any(read(symbol) is None for symbol in guard.condition.symbols()):
                 yield f"{guard_text(guard)} cannot be told of sizes that are unknown yet"
             elif not substitute(guard.condition, read):
@@ -140,11 +149,7 @@ def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
 
 
 def _bound_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
-    arrays = dict(zip(variant.graph.inputs, map(variant.target.convert, leaves)))
-
-    def read(symbol: Symbol) -> int:
-        return int(arrays[symbol.source].shape[symbol.axis])
-
+    arrays, read = dict(zip(variant.graph.inputs, map(variant.target.convert, leaves))), _reader(variant, leaves)
     for given, *bounds in variant.graph.notes.get("bounds", ()):
         low, high, besides = (substitute(item, read) for item in bounds)
         elements = variant.target.on_host(arrays[given])
