@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import GraphCompilerError, SourceNotFound
 from ..trees import iterate_structure
+from .code_names import globals_read
 from .definitions import code_of
 from .reach import cell_is_filled
 
@@ -93,5 +94,6 @@ def _named(obj: Any) -> Iterator[str]:
 
 
 def _referred(function: types.FunctionType) -> list[Any]:
-    used = [function.__globals__[name] for name in function.__code__.co_names if name in function.__globals__]
+    own = globals_read(function.__code__)  # of co_names, which are those of attributes, too: x.T
+    used = [function.__globals__[name] for name in function.__code__.co_names if name in own and name in function.__globals__]
     return [*used, *(cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))]

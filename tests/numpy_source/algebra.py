@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .arrays import Sample, c, d, f, i, sample
+from .arrays import Sample, b, c, d, f, i, sample
 
 S, M = d(3, 3, kind="definite"), d(3, 4)
 
@@ -14,6 +14,20 @@ SAMPLES: list[Sample] = [
     sample("matmul", lambda x, y: (np.matmul(x, y), x @ y, x[0] @ y), f(2, 3, 4), f(4, 3)),
     sample("matmul of ints", lambda x, y: x @ y, i(3, 4), i(4, 2)),
     sample("matmul promotes", lambda x, y: x @ y, f(3, 4), d(4, 2)),
+    sample(
+        "products of truth",
+        lambda x, y: (x @ y, x.dot(y), np.inner(x, y.T), np.tensordot(x, y, 1), np.kron(x, y), np.outer(x, y)),
+        b(3, 4),
+        b(4, 3),
+    ),
+    sample(
+        "sums of truth",
+        lambda x, y: (np.einsum("ij,jk->ik", x, y), np.einsum("ij->i", x), np.linalg.multi_dot([x, y, x])),
+        b(3, 4),
+        b(4, 3),
+    ),
+    sample("vectors of truth", lambda x, y: (np.vdot(x, y), np.vecdot(x, y), np.dot(x, y), np.convolve(x, y)), b(4), b(4)),
+    sample("powers of truth", lambda x: tuple(np.linalg.matrix_power(x, n) for n in (0, 1, 5, 999)), b(3, 3)),
     sample("vdot", np.vdot, c(4), c(4)),
     sample("inner", np.inner, f(3, 4), f(2, 4)),
     sample("outer", np.outer, f(3), f(4)),

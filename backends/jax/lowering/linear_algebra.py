@@ -15,7 +15,6 @@ rows.table(
         "cross": "jnp.cross({x1}, {x2}, {axis=})",
         "outer": "jnp.outer({x1}, {x2})",
         "inner": "jnp.inner({x1}, {x2})",
-        "kron": "jnp.kron({x1}, {x2})",
         "multi_dot": "jnp.linalg.multi_dot([{*arrays}])",
         "matrix_power": "jnp.linalg.matrix_power({x}, {n})",
         "det": "jnp.linalg.det({x})",
@@ -38,6 +37,14 @@ rows.table(
 @rows.row("einsum")
 def _einsum(*arrays: Operand, equation: str) -> str:
     return f'jnp.einsum("{equation}", {", ".join(arrays)})'
+
+
+@rows.row("kron")
+def _kron(x1: Operand, x2: Operand) -> str:
+    """Of truth values by way of bytes: jnp.kron multiplies without a word for them."""
+    if x1.dtype == "bool":
+        return f"jnp.kron({x1}.astype(jnp.uint8), {x2}.astype(jnp.uint8)).astype(jnp.bool_)"
+    return f"jnp.kron({x1}, {x2})"
 
 
 @rows.row("matrix_exp")

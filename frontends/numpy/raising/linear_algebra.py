@@ -132,8 +132,19 @@ def multi_dot(b: NumpyBuilder, arrays: Any) -> Any:
 
 @rows.row("linalg.matrix_power")
 def matrix_power(b: NumpyBuilder, a: Any, n: int) -> Any:
-    """numpy.linalg.matrix_power."""
+    """numpy.linalg.matrix_power; of truth values by products of two, for as numbers the elements would grow beyond every type."""
+    if a.dtype == "bool" and n > 0:
+        return _squared(b, a, n)
     return b.matrix_power(a if n >= 0 else _inexact(b, a)[0], n=int(n))
+
+
+def _squared(b: NumpyBuilder, x: Value, n: int) -> Value:
+    """A power by repeated squaring."""
+    if n == 1:
+        return x
+    half = _squared(b, x, n // 2)
+    square = b.matmul(half, half)
+    return b.matmul(square, x) if n % 2 else square
 
 
 @rows.row("linalg.vecdot")

@@ -79,10 +79,7 @@ def outer(b: TorchBuilder, input: Any, vec2: Any) -> Any:
 @rows.row("kron")
 def kron(b: TorchBuilder, input: Any, other: Any) -> Any:
     """torch.kron."""
-    x, y = b.promote(input, other)
-    if x.dtype == "bool":
-        return b.astype(b.kron(b.astype(x, dtype="uint8"), b.astype(y, dtype="uint8")), dtype="bool")
-    return b.kron(x, y)
+    return b.kron(*b.promote(input, other))
 
 
 @rows.row("linalg_cross")
@@ -109,7 +106,8 @@ def _scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
 def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """``beta * input + alpha * product``; with ``beta`` 0, not even NaN of ``input`` counts."""
     if product.dtype == "bool":
-        raise NotImplementedError("products of truth values")
+        one = b.logical_and(product, bool(alpha))
+        return b.logical_or(b.broadcast_to(input, shape=product.shape), one) if beta else one
     result = _scaled(b, product, alpha)
     b.expands(input, product.shape)
     return result if not hasattr(beta, "spec") and beta == 0 else b.add(_scaled(b, b.cast(input, result.dtype), beta), result)

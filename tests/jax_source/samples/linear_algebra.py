@@ -33,6 +33,7 @@ SAMPLES = [
     *each(jnp, "matmul", (array(2, 3, 4), array(4, 5)), (array(3, 2, 6), array(6, 2))),
     *each(jnp, "matmul", (array(3, 4), array(4)), (array(5, 2), array(2))),
     *each(jnp, "matmul dot", (ints(3, 4), ints(4, 2)), (ints(2, 5), ints(5, 3))),
+    *each(jnp, "matmul inner tensordot", (Array((4, 4), "bool"), Array((4, 4), "bool")), (Array((6, 6), "bool"), Array((6, 6), "bool"))),
     *each(jnp, "cross", (array(4, 3), array(4, 3)), (array(2, 3), array(2, 3))),
     *each(jnp.linalg, "det inv slogdet matrix_rank pinv", (_A,), (_OTHER_A,)),
     *each(jnp.linalg, "svdvals", (_A,), (_OTHER_A,)),
