@@ -52,6 +52,17 @@ def kept_share(x: Any) -> Any:
     return x.topk(count, dim=-1).values, x.roll(int(x.shape[1] / 2), -1), x.repeat_interleave(int(x.shape[0] / 2), dim=1)
 
 
+def in_tensors(x: Any) -> Any:
+    """Sizes that go through tensors before they are bounds of slices, sizes, indices, and numbers that Python reads."""
+    span = torch.tensor(min(max(x.size(0), x.size(1)), 20))
+    chunks = torch.div(x.size(1) + 3, 4, rounding_mode="trunc")
+    height, width = torch.tensor([x.shape[0], x.shape[1]]).tolist()
+    padded = functional.pad(x, (0, 4 * (x.shape[1] // 4 + 1) - x.shape[1]))[:, : chunks * 4].reshape(x.shape[0], -1)
+    kept = torch.arange(48)[24 - span : 24 + span]
+    half = torch.as_tensor(height) // 2
+    return padded, kept, x[: half.item(), -(torch.tensor(width) % 5 + 1) :], torch.zeros(height, half + 1), x[half], x * half.item()
+
+
 def split_in_two(x: Any) -> Any:
     return x.split(math.ceil(x.shape[1] / 2), -1)[0], x.narrow(-1, 0, int(x.shape[1] / 2)), torch.ones(8, 8).triu(int(x.shape[0] / 4))
 
@@ -143,7 +154,19 @@ def mirrored(x: Any) -> Any:
         return x
 
 
-_OPEN = (parts, lengths, powers_of_two, resized, kept_share, asked_for_their_class, scales, functions, arguments, numbers_as_results)
+_OPEN = (
+    in_tensors,
+    parts,
+    lengths,
+    powers_of_two,
+    resized,
+    kept_share,
+    asked_for_their_class,
+    scales,
+    functions,
+    arguments,
+    numbers_as_results,
+)
 _DECIDED = {by_ratio: 2, texts: 5, as_keys: 5}
 PROGRAMS = [
     *(Program(function.__name__, lambda f=function: f, _CALLS, variants=1) for function in _OPEN),

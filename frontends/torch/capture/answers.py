@@ -17,7 +17,8 @@ from ..basics.captured import is_captured
 from ..gradients import gradient_reads
 from ..memory import reshaping, strides
 from ..numbers.numbers import read_numbers, refuse_random
-from ..numbers.sizes import expression_of, own, plain
+from ..numbers.of_sizes import numbers_of_sizes
+from ..numbers.sizes import expression_of, own, plain, symbolic
 from .control_flow import OPERATORS
 from .foreach import NAMES, foreach
 
@@ -90,6 +91,12 @@ def _read(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """Numbers that go to Python are symbols; bools, complex numbers and many elements are guarded."""
     symbols = read_numbers(capture, args[0], function.__name__) if capture.recorder.varies(capture.value(args[0])) else None
     return elements(capture, function, args, kwargs) if symbols is None else symbols
+
+
+def _whole(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``int(tensor)``, and a tensor as an index: Python takes no symbol for it."""
+    number = numbers_of_sizes(capture, capture.value(args[0]))
+    return elements(capture, function, args, kwargs) if number is None or isinstance(number, list) else int(number)
 
 
 def _truth(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
@@ -239,6 +246,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
     **dict.fromkeys(("__format__", "__repr__", "__str__"), _text),
     **dict.fromkeys(reads.VALUES, elements),
+    **dict.fromkeys(("__int__", "__index__"), _whole),
     **dict.fromkeys(reads.TRUTHS, _truth),
     **dict.fromkeys(reads.NUMBERS, _read),
     **dict.fromkeys(reads.SYMBOLIC, _arithmetic),

@@ -8,6 +8,7 @@ import torch
 
 from ....trees import map_structure
 from ..basics import kinds
+from ..numbers.of_sizes import numbers_of_sizes
 from .answers import elements
 
 if TYPE_CHECKING:
@@ -22,9 +23,10 @@ def with_numbers(capture: Capture, key: str, args: tuple[Any, ...], kwargs: dict
     def number(item: Any) -> Any:
         if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:
             return item
-        if key == "tensor_split" and item.ndim == 1:
-            return elements(capture, torch.Tensor.tolist, (item,), {})
-        return elements(capture, torch.Tensor.item, (item,), {}) if item.ndim == 0 else item
+        if item.ndim > (key == "tensor_split"):
+            return item
+        of_sizes = numbers_of_sizes(capture, capture.value(item))
+        return elements(capture, torch.Tensor.tolist, (item,), {}) if of_sizes is None else of_sizes
 
     def bounds(item: Any) -> Any:
         return slice(number(item.start), number(item.stop), number(item.step)) if isinstance(item, slice) else item

@@ -17,6 +17,7 @@ from ....ops.registry import ArraySpec
 from ....sizes import Size, Symbol
 from ....tracing.checks import in_check
 from ....trees import iterate_structure, map_structure
+from .of_sizes import numbers_of_sizes
 from .sizes import expression_of, symbolic
 from .typed import DTYPES
 
@@ -41,6 +42,8 @@ def read_numbers(capture: Capture, tensor: torch.Tensor, name: str) -> Any:
     """What ``item`` or ``tolist`` (``name``) gives of a tensor that depends on the inputs; None where its elements cannot be symbols."""
     if not capture.reading.symbolic or "type" in capture.locator.names_read():  # type(number) is float
         return None
+    if (of_sizes := numbers_of_sizes(capture, capture.value(tensor))) is not None:
+        return of_sizes[0] if name == "item" and isinstance(of_sizes, list) else of_sizes
     seen = capture.run(getattr(tensor, name), (), {})
     leaves = list(iterate_structure((seen,)))
     if not 0 < len(leaves) <= _MOST_READ or any(type(leaf) not in DTYPES for leaf in leaves):
