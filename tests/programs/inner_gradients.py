@@ -86,7 +86,13 @@ def _attention() -> nn.Module:
     return nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True)
 
 
+def curvature(model: nn.Module, x: Any) -> Any:
+    """Forward over reverse: matrix products and means begin their tangents with zeros of their own."""
+    return torch.func.hessian(lambda weight: (torch.tanh(x @ weight) ** 2).mean())(torch.linspace(-1, 1, x.shape[-1]))
+
+
 PROGRAMS = [
+    Program("curvature", _with(nn.Identity, curvature), _ROWS[:2]),
     Program("of_weights", _with(_normed, of_weights), _ROWS),
     Program("steps_against_the_gradient", _with(_plain, steps_against_the_gradient), _ROWS),
     Program("penalty", _with(_plain, penalty), _ROWS),

@@ -100,6 +100,12 @@ def copy(b: TorchBuilder, input: Any, src: Any, non_blocking: bool = False) -> A
     return b.broadcast_to(b.array(src, input.dtype), shape=input.shape)
 
 
+@rows.row("_new_zeros_with_same_feature_meta")
+def zeros_of_tangent(b: TorchBuilder, input: Any, other: Any, *, self_num_batch_dims: int = 0) -> Any:
+    """What forward derivatives begin with (``torch.func.hessian``): as ``other``, for each of the first axes of a batch."""
+    return b.zeros(shape=(*input.shape[:self_num_batch_dims], *other.shape), dtype=other.dtype)
+
+
 @rows.row("new_zeros", "new_empty")
 def new_zeros(b: TorchBuilder, input: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
     """torch.Tensor.new_zeros, torch.Tensor.new_empty."""
