@@ -36,6 +36,12 @@ SAMPLES: list[Sample] = [
     sample("convolve, then with the longer one second", lambda x, y: (np.convolve(x, y, "same"), np.correlate(x, y, "full")), d(8), d(6), again=True),
     sample("convolve, first with the longer one second", lambda x, y: (np.convolve(x, y, "same"), np.correlate(x, y, "same")), d(8), d(12), again=True),
     sample("interp with a period", lambda x, xp, fp: (np.interp(x, xp, fp, period=2.5), np.interp(x, xp, fp, period=-3)), d(8), V, V),
+    sample(
+        "bitwise reductions",
+        lambda k, m: (np.bitwise_or.reduce(k, axis=0), np.bitwise_xor.reduce(k), np.bitwise_and.reduce(m, axis=1, keepdims=True)),
+        K,
+        M,
+    ),
     # ---- slopes
     sample("gradient at points", lambda x, p: (np.gradient(x, p, axis=1), np.gradient(x, p, axis=1, edge_order=2), np.gradient(x, 2.0, p)), X, SORTED),
     sample("gradient of ints to the second order", lambda k: np.gradient(k, 0.5, axis=0, edge_order=2), K),

@@ -12,6 +12,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import product
+from ...bits import reduced_bits
 from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows
 
 _NONE = (None, np._NoValue)
@@ -101,7 +102,22 @@ def _by_logaddexp(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = Non
     )
 
 
+def _by_bits(how: str) -> Callable[..., Any]:
+    def row(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None, where: Any = True, dtype: Any = None) -> Any:
+        if where not in (True, _ALL):
+            raise UnsupportedOperation(f"bitwise_{how}.reduce with where= has no row; select the elements before")
+        x = b.array(a)
+        axes = axes_of(axis, x.ndim)
+        whole = b.cast(x, "uint8") if x.dtype == "bool" else x
+        return b.cast(reduced_bits(b, whole, how, tuple(range(x.ndim)) if axes is None else axes, flag(keepdims)), x.dtype)
+
+    return row
+
+
 for _name, _row in {
+    "bitwise_and": _by_bits("and"),
+    "bitwise_or": _by_bits("or"),
+    "bitwise_xor": _by_bits("xor"),
     "add": _SUM,
     "multiply": _PROD,
     "maximum": _MAX,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import jax.scipy as jsp
 from jax import lax, nn
 
 from ...support.samples import Array, array, ints
@@ -167,6 +168,24 @@ SAMPLES = [
                 lambda x, w: lax.conv_general_dilated(x, w, (1, 1, 1), "VALID"),
                 (array(1, 2, 4, 5, 6), array(3, 2, 2, 2, 2)),
                 (array(2, 2, 6, 4, 3), array(3, 2, 2, 2, 2)),
+            ),
+            (
+                "lu_solve",
+                lambda x, y: jsp.linalg.lu_solve(jsp.linalg.lu_factor(x), y),
+                (array(3, 3), array(3, 2)),
+                (array(5, 5), array(5, 1)),
+            ),
+            (
+                "lu_solve of many",
+                lambda x, y: jax.vmap(lambda a: jsp.linalg.lu_solve(jsp.linalg.lu_factor(a), y))(x),
+                (array(2, 3, 3), array(3)),
+                (array(3, 5, 5), array(5)),
+            ),
+            (
+                "ragged_dot",
+                lambda x, w, n: lax.ragged_dot(x, w, n),
+                (array(7, 4), array(3, 4, 5), ints(3, low=0, high=3)),
+                (array(9, 2), array(2, 2, 3), ints(2, low=0, high=4)),
             ),
             ("max_pool", lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), (_LAST,), (_OTHER_LAST,)),
             (

@@ -2,15 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ...support.samples import array, ints
+from ...support.samples import Array, array, ints
 from .table import BOOLS, INTS, OTHER_BOOLS, OTHER_INTS, X, Y, calls, each
 
 _NAN = array(3, 4, kind="positive")
 _DISTINCT, _OTHER_DISTINCT = array(3, 4, kind="distinct"), array(5, 2, kind="distinct")
+
+
+def _of_bits(x: Any) -> Any:
+    return lax.reduce_xor(x, (1,)), lax.reduce_and(x, (0,)), lax.reduce_or(x, (0, 1)), lax.reduce_xor(x > 3, (0,))
+
+
+def _reduced(x: Any, start: Any) -> Any:
+    """Beginning with arrays, which JAX does not look at while it traces."""
+    zero, one = jnp.zeros((), x.dtype), jnp.ones((), x.dtype)
+    return (
+        lax.reduce(x, zero, lax.add, (1,)),
+        lax.reduce(x, one, jnp.multiply, (0,)),
+        lax.reduce(x, start, lax.max, (0, 1)),
+        lax.reduce(x, start, lax.add, (0,)),
+        lax.reduce(x > 0, False, lax.bitwise_or, (1,)),
+    )
+
+
+def _by_windows(x: Any, start: Any) -> Any:
+    windows = ((2, 3), (2, 1), "SAME")
+    return (
+        lax.reduce_window(x, jnp.zeros((), x.dtype), lax.add, *windows),
+        lax.reduce_window(x, start, lax.add, *windows),
+        lax.reduce_window(x, start, lax.mul, *windows),
+        lax.reduce_window(x, 0.5, lax.max, *windows),
+        lax.reduce_window(x, start, lax.min, *windows),
+        lax.reduce_window(x, 0.0, lax.add, (2, 1), (1, 1), "VALID", window_dilation=(2, 1)),
+    )
+
+
+def _extremes(x: Any) -> Any:
+    """The least number of a type has no negative, and unsigned ones have none."""
+    least, most = (False, True) if x.dtype == bool else (jnp.iinfo(x.dtype).min, jnp.iinfo(x.dtype).max)
+    numbers = ((x.dtype.type(most), lax.min), (x.dtype.type(least), lax.max))
+    return [lax.reduce_window(x, begin, by, (2, 2), (1, 1), "SAME") for begin, by in numbers]
+
 
 SAMPLES = [
     *each(
@@ -47,6 +85,25 @@ SAMPLES = [
             ("sort two keys", lambda x, y: lax.sort((x, y), num_keys=2), (ints(3, 4, low=0, high=2), X), (ints(5, 2, low=0, high=2), Y)),
             ("lexsort", lambda x, y: jnp.lexsort((y, x)), (ints(6, low=0, high=2), array(6)), (ints(4, low=0, high=2), array(4))),
             ("top_k", lambda x: lax.top_k(x, 2), (_DISTINCT,), (_OTHER_DISTINCT,)),
+            (
+                "approx_max_k",
+                lambda x: (lax.approx_max_k(x, 2), lax.approx_min_k(x, 2, reduction_dimension=0)),
+                (_DISTINCT,),
+                (_OTHER_DISTINCT,),
+            ),
+            ("reductions of bits", _of_bits, (ints(3, 4, low=0, high=90, dtype="uint8"),), (ints(5, 2, low=0, high=90, dtype="uint8"),)),
+            (
+                "reductions of bits below 0",
+                _of_bits,
+                (ints(3, 4, low=-90, high=90, dtype="int32"),),
+                (ints(5, 2, low=-90, high=90, dtype="int32"),),
+            ),
+            ("lax.reduce", _reduced, (X, array()), (Y, array())),
+            ("reduce_window", _by_windows, (X, array()), (array(5, 6), array())),
+            *(
+                (f"reduce_window of {dtype}", _extremes, (Array((3, 4), dtype, kind, *span),), (Array((5, 6), dtype, kind, *span),))
+                for dtype, kind, span in (("int8", "integers", (-128, 128)), ("uint8", "integers", (0, 256)), ("bool", "bools", (0, 1)))
+            ),
             ("top_k ties", lambda x: lax.top_k(x, 2), (ints(3, 4, low=0, high=2),), (ints(5, 6, low=0, high=2),)),
             (
                 "searchsorted",

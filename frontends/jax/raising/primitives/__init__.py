@@ -6,6 +6,7 @@ from . import elementwise as elementwise
 from . import fft as fft
 from . import gathering as gathering
 from . import linear_algebra as linear_algebra
+from . import monoids as monoids
 from . import pooling as pooling
 from . import random as random
 from . import reductions as reductions

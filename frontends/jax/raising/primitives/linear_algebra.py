@@ -101,6 +101,33 @@ def lu(b: JaxBuilder, x: Any) -> Any:
     return packed, b.subtract(pivots, 1), b.astype(b.argmax(exchange, axis=x.ndim - 2), dtype="int32")
 
 
+@rows.row("lu_pivots_to_permutation_p")
+def lu_pivots_to_permutation(b: JaxBuilder, pivots: Any, *, permutation_size: Any) -> Any:
+    """The order of the rows that exchanges, counted from 0, make."""
+    size = permutation_size
+    nothing = b.zeros(shape=(*pivots.shape[:-1], size, pivots.shape[-1]), dtype="float32")
+    exchange, _, _ = b.lu_unpack(nothing, b.add(pivots, 1))
+    return b.astype(b.argmax(exchange, axis=nothing.ndim - 2), dtype="int32")
+
+
+@rows.row("ragged_dot_general_p")
+def ragged_dot_general(
+    b: JaxBuilder, x: Any, weights: Any, sizes: Any, *, ragged_dot_dimension_numbers: Any, group_offset: Any = None, **_: Any
+) -> Any:
+    """Each group of rows times its own matrix; rows behind the last group give 0."""
+    numbers = ragged_dot_dimension_numbers
+    found = (numbers.dot_dimension_numbers, numbers.lhs_ragged_dimensions, numbers.rhs_group_dimensions)
+    if str(found) != str(((((1,), (1,)), ((), ())), (0,), (0,))) or group_offset is not None or x.ndim != 2:
+        raise NotImplementedError("ragged_dot_general of other axes than those of ragged_dot")
+    x, weights, sizes = b.as_result(x), b.as_result(weights), b.array(sizes)
+    rows_, groups = (b.arange(start=0, stop=size, step=1, dtype=sizes.dtype) for size in (x.shape[0], weights.shape[0]))
+    group = b.searchsorted(b.cumulative_sum(sizes, axis=0, dtype=sizes.dtype), rows_, side="right")
+    inside = b.equal(b.reshape(groups, shape=(weights.shape[0], 1)), b.astype(group, dtype=sizes.dtype))
+    products = b.matmul(b.reshape(x, shape=(1, *x.shape)), weights)
+    kept = b.where(b.reshape(inside, shape=(*inside.shape, 1)), products, b.array(0, products.dtype))
+    return b.sum(kept, axis=(0,), dtype=products.dtype)
+
+
 @rows.row("triangular_solve_p")
 def triangular_solve(
     b: JaxBuilder, a: Any, y: Any, *, left_side: bool, lower: bool, transpose_a: bool, conjugate_a: bool, unit_diagonal: bool

@@ -8,6 +8,7 @@ from .....ir import Value
 from .....ops.dtypes import is_inexact
 from .....sizes import product
 from ..table import JaxBuilder, rows, tupled
+from .monoids import in_windows
 
 
 class _Windows:
@@ -40,15 +41,24 @@ def _windows(b: JaxBuilder, x: Value, params: dict[str, Any]) -> _Windows:
 @rows.row("reduce_window_max_p")
 def reduce_window_max(b: JaxBuilder, x: Any, **params: Any) -> Any:
     """The largest element of each window."""
+    if x.dtype == "bool":
+        return b.not_equal(reduce_window_max(b, b.astype(x, dtype="uint8"), **params), 0)
     windows = _windows(b, x, params)
     pooled = b.max_pool(b.permute_dims(x, axes=windows.order), **windows.params(), dilation=windows.dilation)
     return b.permute_dims(pooled, axes=windows.back)
 
 
+def _turned(b: JaxBuilder, x: Value) -> Value:
+    """The elements in the opposite order: an integer type has no negative of its least number, and unsigned ones of none."""
+    if x.dtype == "bool":
+        return b.logical_not(x)
+    return b.negative(x) if is_inexact(x.dtype) else b.bitwise_invert(x)
+
+
 @rows.row("reduce_window_min_p")
 def reduce_window_min(b: JaxBuilder, x: Any, **params: Any) -> Any:
     """The smallest element of each window."""
-    return b.negative(reduce_window_max(b, b.negative(x), **params))
+    return _turned(b, reduce_window_max(b, _turned(b, x), **params))
 
 
 @rows.row("reduce_window_sum_p")
@@ -56,7 +66,8 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
     """The sum of each window."""
     windows = _windows(b, x, params)
     if any(gap != 1 for gap in windows.dilation) or not is_inexact(x.dtype):
-        raise NotImplementedError("sums over windows with gaps, or of integers")
+        each, axes = in_windows(b, x, 0, params)
+        return b.sum(each, axis=axes, dtype=x.dtype)
     moved = b.permute_dims(x, axes=windows.order)
     count = len(windows.kernel)
     outside = tuple((0, 0) for _ in range(x.ndim - count))
@@ -70,7 +81,7 @@ def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
 def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
     """``source`` added up where the extreme of each window of ``x`` stands: the gradient of pooling."""
     windows = _windows(b, x, params)
-    seen = b.negative(x) if select_prim.name == "le" else x
+    seen = _turned(b, x) if select_prim.name == "le" else x
     moved, given = b.permute_dims(seen, axes=windows.order), b.permute_dims(source, axes=windows.order)
     _, places = b.max_pool_with_indices(moved, **windows.params(), dilation=windows.dilation)
     rank = len(windows.kernel)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .....ops.dtypes import is_integer
+from ....bits import reduced_bits
 from ..table import JaxBuilder, rows, tupled
 
 
@@ -37,13 +38,17 @@ def _extreme(name: str) -> Callable[..., Any]:
     return row
 
 
-def _truth(name: str) -> Callable[..., Any]:
+def _bitwise(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
+        if not tuple(axes):
+            return x
         if x.dtype != "bool":
-            raise NotImplementedError(f"{name} of the bits of {x.dtype}")
-        return getattr(b, name)(x, axis=over(axes)) if tuple(axes) else x
+            return reduced_bits(b, x, name, tupled(axes))
+        if name == "xor":
+            return b.equal(b.remainder(b.sum(x, axis=over(axes), dtype="int32"), 2), 1)
+        return (b.any if name == "or" else b.all)(x, axis=over(axes))
 
-    row.__doc__ = f"Whether {name} are true."
+    row.__doc__ = f"``{name}`` of truth values, or of the bits of integers."
     return row
 
 
@@ -74,8 +79,8 @@ rows.row("reduce_sum_p")(_accumulate("sum"))
 rows.row("reduce_prod_p")(_accumulate("prod"))
 rows.row("reduce_max_p")(_extreme("max"))
 rows.row("reduce_min_p")(_extreme("min"))
-rows.row("reduce_or_p")(_truth("any"))
-rows.row("reduce_and_p")(_truth("all"))
+for _name in ("or", "and", "xor"):
+    rows.row(f"reduce_{_name}_p")(_bitwise(_name))
 rows.row("argmax_p")(_index("argmax"))
 rows.row("argmin_p")(_index("argmin"))
 rows.row("cumsum_p")(_running("cumulative_sum"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .....ops.dtypes import UNSIGNED
+from ....slicing import cut
 from ..table import JaxBuilder, rows
 
 
@@ -34,5 +35,15 @@ def top_k(b: JaxBuilder, x: Any, *, k: int, axis: int = -1, **_: Any) -> Any:
     """The largest; of equal ones those that come first."""
     order = b.argsort(x, axis=int(axis) % x.ndim, descending=True, stable=True)
     axis = int(axis) % x.ndim
-    chosen = b.getitem(order, key=(*((None, None, 1),) * axis, (None, k, 1)))
+    chosen = cut(b, order, axis, None, k)
+    return b.take_along_axis(x, chosen, axis=axis), b.astype(chosen, dtype=b.recorded[1].dtype)
+
+
+@rows.row("approx_top_k_p")
+def approx_top_k(b: JaxBuilder, x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, aggregate_to_topk: bool, **_: Any) -> Any:
+    """The exact ones, as JAX gives them on a CPU."""
+    if not aggregate_to_topk:
+        raise NotImplementedError("approximate extremes before they are aggregated")
+    axis = int(reduction_dimension) % x.ndim
+    chosen = cut(b, b.argsort(x, axis=axis, descending=bool(is_max_k), stable=True), axis, None, k)
     return b.take_along_axis(x, chosen, axis=axis), b.astype(chosen, dtype=b.recorded[1].dtype)
