@@ -139,9 +139,9 @@ def _reader(variant: Variant, leaves: list[Any]) -> Callable[[Symbol], Any]:
 
 
 def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
-    inputs, read = set(variant.graph.inputs), _reader(variant, leaves)
+    given, read = variant.graph.inputs[: len(leaves)], _reader(variant, leaves)  # others are numbers that a call draws
     for guard in variant.graph.entry_guards():
-        if isinstance(guard.condition, Size) and all(symbol.source in inputs for symbol in guard.condition.symbols()):
+        if isinstance(guard.condition, Size) and all(symbol.source in given for symbol in guard.condition.symbols()):
             if any(read(symbol) is None for symbol in guard.condition.symbols()):
                 yield f"{guard_text(guard)} cannot be told of sizes that are unknown yet"
             elif not substitute(guard.condition, read):

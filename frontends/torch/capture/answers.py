@@ -18,7 +18,7 @@ from ..gradients import gradient_reads
 from ..memory import reshaping, strides
 from ..numbers.numbers import read_numbers, refuse_random
 from ..numbers.of_sizes import numbers_of_sizes
-from ..numbers.sizes import expression_of, own, plain, symbolic
+from ..numbers.sizes import expression_of, own, plain
 from .control_flow import OPERATORS
 from .foreach import NAMES, foreach
 
