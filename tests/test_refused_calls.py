@@ -137,6 +137,8 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "avg_pool2d": (lambda a: F.avg_pool2d(a, 3), (x(1, 2, 6, 5),), ((x(1, 2, 2, 5),),)),
     "lp_pool2d": (lambda a: F.lp_pool2d(a, 2.0, 3), (x(1, 2, 6, 5),), ((x(1, 2, 2, 5),),)),
     "adaptive_avg_pool2d": (lambda a: F.adaptive_avg_pool2d(a, 2), (x(1, 2, 6, 5),), ((x(1, 2, 0, 5),),)),
+    "adaptive_max_pool2d": (lambda a: F.adaptive_max_pool2d(a, 2), (x(1, 2, 6, 5),), ((x(1, 0, 6, 5),),)),
+    "adaptive_avg_pool3d": (lambda a: F.adaptive_avg_pool3d(a, 2), (x(1, 2, 6, 5, 3),), ((x(1, 0, 6, 5, 3),),)),
     "conv1d": (F.conv1d, (x(1, 2, 6), x(3, 2, 3)), ((x(1, 2, 2), x(3, 2, 3)), (x(1, 4, 6), x(3, 2, 3)))),
     "conv_transpose1d": (F.conv_transpose1d, (x(1, 2, 6), x(2, 3, 3)), ((x(1, 1, 6), x(2, 3, 3)),)),
     "unfold": (lambda a: F.unfold(a, 3), (x(1, 2, 6, 5),), ((x(1, 2, 2, 5),),)),
@@ -145,7 +147,7 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "circular": (lambda a: F.pad(a, (3, 0), mode="circular"), (x(1, 2, 6),), ((x(1, 2, 2),),)),
     "cut-off": (lambda a: F.pad(a, (-3, -1)), (x(2, 6),), ((x(2, 3),),)),
     "avg_pool3d-padded": (lambda a: F.avg_pool3d(a, (2, 3, 2), 1, 1), (x(1, 2, 4, 4, 4),), ((x(1, 2, 4, 2, 4),),)),
-    "fractional_max_pool2d": (lambda a: F.fractional_max_pool2d(a, 2, 3) * 0, (x(1, 2, 5, 5),), ((x(1, 2, 5, 3),),)),
+    "fractional_max_pool2d": (lambda a: F.fractional_max_pool2d(a, 2, 3) * 0, (x(1, 2, 5, 5),), ((x(1, 2, 5, 3),), (x(1, 0, 5, 5),))),
     "fractional_max_pool3d": (lambda a: F.fractional_max_pool3d(a, 2, 3) * 0, (x(1, 2, 5, 5, 5),), ((x(1, 2, 5, 4, 5),),)),
     "max_unpool1d-to-a-size": (
         lambda a, i: F.max_unpool1d(a, i, 2, output_size=(5,)),
@@ -210,6 +212,10 @@ SIZES: dict[str, tuple[Callable[..., Any], Arrays, tuple[Arrays, ...]]] = {
     "equal": (lambda a, b: (a == b, a != b), (x(5, 1), x(5)), ((x(7, 2), x(7)),)),
     "copysign": (torch.copysign, (x(5, 1), x(5)), ((x(7, 2), x(7)),)),
     "norm": (lambda a: torch.linalg.vector_norm(a, -1.0), (x(3),), ((x(0),),)),
+    "matrix_norm": (lambda a: torch.linalg.matrix_norm(a, -2), (x(3, 3),), ((x(0, 3),), (x(3, 0),))),
+    "matrix_norm-of-columns": (lambda a: torch.linalg.matrix_norm(a, -1), (x(3, 3),), ((x(3, 0),),)),
+    "matrix_norm-of-rows": (lambda a: torch.linalg.matrix_norm(a, -float("inf")), (x(3, 3),), ((x(0, 3),),)),
+    "vander": (torch.linalg.vander, (x(3),), ((x(0),), (x(1),))),
     "embedding-padding": (lambda i, w: F.embedding(i, w, padding_idx=3), (ints(0, 1), x(4, 3)), ((ints(0, 1), x(3, 3)),)),
     "binary_cross_entropy_with_logits": (
         lambda s, t, p: F.binary_cross_entropy_with_logits(s, t, pos_weight=p),

@@ -399,7 +399,25 @@ def _decompositions() -> list[Sample]:
     ]
 
 
-SAMPLES: list[Sample] = [*_products(), *_sums_with_products(), *_einsum(), *_functions(), *_solutions(), *_decompositions()]
+def _of_nothing() -> list[Sample]:
+    """Matrices without elements among the later calls, or recorded with."""
+    square, nothing = array(3, 3), array(0, 0)
+    orders = ("fro", "nuc", 2, -2, 1, -1, math.inf, -math.inf)
+    return [
+        Sample(_LINALG.lu_factor_ex, (square,), other=(nothing,)),
+        Sample(_LINALG.lu, (array(2, 0, 0),), other=(array(2, 3, 3),)),
+        Sample(_LINALG.inv_ex, (square,), other=(nothing,)),
+        Sample(_LINALG.cholesky_ex, (nothing,), other=(array(1, 1, kind="positive"),)),
+        *(Sample(_LINALG.cond, (square,), {"p": order}, other=(nothing,), name=f"cond of nothing {order}") for order in orders),
+        *(
+            Sample(_LINALG.matrix_norm, (array(3, 2),), {"ord": order}, other=(array(0, 2),), name=f"norm of nothing {order}")
+            for order in (2, 1)
+        ),
+        Sample(_LINALG.matrix_norm, (array(3, 2),), {"ord": math.inf}, other=(array(3, 0),), name="norm of nothing inf"),
+    ]
+
+
+SAMPLES: list[Sample] = [*_of_nothing(), *_products(), *_sums_with_products(), *_einsum(), *_functions(), *_solutions(), *_decompositions()]
 
 ERRORS: list[ErrorSample] = [
     ErrorSample(_LINALG.lu, (array(3, 3),), {"pivot": False}, Exception, "pivoting"),

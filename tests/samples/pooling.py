@@ -72,6 +72,7 @@ SAMPLES = [
     Sample(
         lambda x, samples: F.fractional_max_pool2d(x, 2, output_size=(4, 5), return_indices=True, _random_samples=samples),
         (_IMAGE, array(2, 3, 2, kind="positive")),
+        other=(array(0, 3, 8, 7), array(0, 3, 2)),
         name="fractional_max_pool2d",
     ),
 ]

@@ -23,7 +23,9 @@ def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = Fals
 
 
 def condition_number(x: jax.Array, *, ord: float | str = 2) -> jax.Array:
-    """The condition number of the matrices in the last two axes."""
+    """The condition number of the matrices in the last two axes; 0 of nothing."""
+    if 0 in x.shape[-2:]:
+        return jnp.zeros(x.shape[:-2], x.real.dtype)
     if ord in (2, -2):
         values = jnp.linalg.svdvals(x)
         ratio = values[..., 0] / values[..., -1]
@@ -100,6 +102,8 @@ def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Ar
     """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
     factor = jnp.linalg.cholesky(x, upper=upper)
     none = jnp.zeros(x.shape[:-2], jnp.int32)
+    if not x.size:
+        return factor, none
     whole = conjugate_transpose(x) if upper else x
     first = lax.cond(jnp.any(jnp.isnan(factor)), first_indefinite, lambda _: none, lax.stop_gradient(whole))
     return jnp.where((first != 0)[..., None, None], jnp.nan, factor), first

@@ -177,7 +177,9 @@ def fractional_max_pool(x: jax.Array, samples: jax.Array, kernel: tuple[int, ...
         shape = [size[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
         place = place * space[axis] + elements.reshape(*lead, *shape)
     place = place.reshape(*lead, math.prod(size), math.prod(kernel))
-    elements = jnp.take_along_axis(x.reshape(*lead, math.prod(space), 1), place.reshape(*lead, -1, 1), -2).reshape(place.shape)
+    elements = jnp.take_along_axis(
+        x.reshape(*lead, math.prod(space), 1), place.reshape(*lead, math.prod(size) * math.prod(kernel), 1), -2
+    ).reshape(place.shape)
     chosen = elements.argmax(-1, keepdims=True)
     found = (jnp.take_along_axis(array, chosen, -1).reshape(*lead, *size) for array in (elements, place))
     return tuple(found)

@@ -40,7 +40,9 @@ def matrix_norm(x: np.ndarray, *, ord: Any = "fro", keepdims: bool = False) -> n
 
 
 def condition_number(x: np.ndarray, *, ord: float | str = 2) -> np.ndarray:
-    """The condition number of the matrices in the last two axes."""
+    """The condition number of the matrices in the last two axes; 0 of nothing."""
+    if 0 in x.shape[-2:]:
+        return np.zeros(x.shape[:-2], x.real.dtype)
     if ord in (2, -2):
         values = np.linalg.svdvals(x)
         ratio = values[..., 0] / values[..., -1]
@@ -147,7 +149,7 @@ def first_indefinite(x: np.ndarray) -> np.ndarray:
 def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """L and U in one matrix, and the rows swapped at each step, counted from 1: elimination with the largest pivot of each column."""
     rows, columns = x.shape[-2:]
-    factors = np.array(x).reshape(-1, rows, columns)
+    factors = np.array(x).reshape(np.prod(x.shape[:-2], dtype=int), rows, columns)
     every = np.arange(len(factors))
     pivots = np.empty((len(factors), min(rows, columns)), np.int32)
     for step in range(min(rows, columns)):
@@ -158,9 +160,7 @@ def lu_factor(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         divisor = factors[:, step, step, None]
         factors[:, step + 1 :, step] /= np.where(divisor == 0, 1, divisor)
         factors[:, step + 1 :, step + 1 :] -= factors[:, step + 1 :, step, None] * factors[:, None, step, step + 1 :]
-    return factors.reshape(x.shape), pivots.reshape(*x.shape[:-2], -1) if x.size else np.empty(
-        (*x.shape[:-2], min(rows, columns)), np.int32
-    )
+    return factors.reshape(x.shape), pivots.reshape(*x.shape[:-2], min(rows, columns))
 
 
 def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

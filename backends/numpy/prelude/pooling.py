@@ -181,7 +181,9 @@ def fractional_max_pool(
         shape = [size[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
         place = place * space[axis] + elements.reshape(*lead, *shape)
     place = place.reshape(*lead, math.prod(size), math.prod(kernel))
-    elements = np.take_along_axis(x.reshape(*lead, math.prod(space), 1), place.reshape(*lead, -1, 1), -2).reshape(place.shape)
+    elements = np.take_along_axis(
+        x.reshape(*lead, math.prod(space), 1), place.reshape(*lead, math.prod(size) * math.prod(kernel), 1), -2
+    ).reshape(place.shape)
     chosen = elements.argmax(-1, keepdims=True)
     largest, places = (np.take_along_axis(array, chosen, -1).reshape(*lead, *size) for array in (elements, place))
     return largest, places

@@ -116,6 +116,7 @@ from .linear_algebra import cross as cross
 from .linear_algebra import eigh as eigh
 from .linear_algebra import first_indefinite as first_indefinite
 from .linear_algebra import geqrf as geqrf
+from .linear_algebra import greatest as greatest
 from .linear_algebra import householder_product as householder_product
 from .linear_algebra import identity_permutation as identity_permutation
 from .linear_algebra import kron as kron

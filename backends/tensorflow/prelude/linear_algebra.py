@@ -67,20 +67,27 @@ def matrix_norm(x: tf.Tensor, *, ord: float | str = "fro", keepdims: bool = Fals
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord in (2, -2, "nuc"):
         values = tf.linalg.svd(x, compute_uv=False)
-        reduce = {2: tf.reduce_max, -2: tf.reduce_min, "nuc": tf.reduce_sum}[ord]
+        reduce = {2: greatest, -2: tf.reduce_min, "nuc": tf.reduce_sum}[ord]
         norm = reduce(values, -1)
         return norm[..., None, None] if keepdims else norm
     sums = tf.reduce_sum(tf.abs(x), -2 if ord in (1, -1) else -1, keepdims=True)
-    return (tf.reduce_max if ord in (1, math.inf) else tf.reduce_min)(sums, (-2, -1), keepdims=keepdims)
+    return (greatest if ord in (1, math.inf) else tf.reduce_min)(sums, (-2, -1), keepdims=keepdims)
+
+
+def greatest(x: tf.Tensor, axis: Any, keepdims: bool = False) -> tf.Tensor:
+    """The largest of elements that are not negative; 0 of none."""
+    return tf.maximum(tf.reduce_max(x, axis, keepdims=keepdims), tf.zeros((), x.dtype))
 
 
 def condition_number(x: tf.Tensor, *, ord: float | str = 2) -> tf.Tensor:
-    """The condition number of the matrices in the last two axes."""
+    """The condition number of the matrices in the last two axes; 0 of nothing."""
     if ord in (2, -2):
         values = tf.linalg.svd(x, compute_uv=False)
-        ratio = values[..., 0] / values[..., -1]
-        return ratio if ord == 2 else 1 / ratio
-    return matrix_norm(x, ord=ord) * matrix_norm(tf.linalg.inv(x), ord=ord)
+        largest, least = tf.reduce_sum(values[..., :1], -1), tf.reduce_sum(values[..., -1:], -1)
+        number = largest / least if ord == 2 else least / largest
+    else:
+        number = matrix_norm(x, ord=ord) * matrix_norm(tf.linalg.inv(x), ord=ord)
+    return tf.where(tf.reduce_prod(tf.shape(x)[-2:]) == 0, tf.zeros_like(number), number)
 
 
 def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> tf.Tensor:

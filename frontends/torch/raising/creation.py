@@ -16,6 +16,7 @@ from ....trees import iterate_structure
 from ...building import number_as
 from ...read_numbers import is_read
 from ..basics.dtypes import dtype_name, result_type, torch_dtype
+from .demands import assume
 from .table import TorchBuilder, rows
 
 _LITERAL_ELEMENTS = 64  # more are a constant of the graph, not text
@@ -248,6 +249,7 @@ def _products(b: TorchBuilder, column: Any, count: Any, increasing: bool) -> Any
 def linalg_vander(b: TorchBuilder, x: Any, *, N: Any = None) -> Any:
     """torch.linalg.vander: ascending powers along a new last axis."""
     x = x if x.ndim else b.reshape(x, shape=(1,))
+    assume(b, "gt", x.shape[-1] if N is None else N, 1)
     return vander(b, x, x.shape[-1] if N is None else N, increasing=True)
 
 

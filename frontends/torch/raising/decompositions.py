@@ -347,8 +347,8 @@ def _lu_diagonal(b: TorchBuilder, factors: Any) -> Any:
 def _lu_status(b: TorchBuilder, factors: Any) -> Any:
     """What LAPACK reports: the number of the first pivot that is 0, counted from 1, or 0 for each matrix."""
     is_zero = b.equal(_lu_diagonal(b, factors), 0)
-    first = b.astype(b.argmax(b.astype(is_zero, dtype="int32"), axis=-1), dtype="int32")
-    return b.where(b.any(is_zero, axis=-1), b.add(first, 1), 0)
+    before = b.cumulative_prod(b.astype(b.logical_not(is_zero), dtype="int32"), axis=is_zero.ndim - 1, dtype="int32")
+    return b.where(b.any(is_zero, axis=-1), b.add(b.sum(before, axis=-1, dtype="int32"), 1), 0)
 
 
 @rows.row("linalg_lu_factor_ex", "_lu_with_info")

@@ -35,9 +35,17 @@ def _of_pooling(node: Node) -> Demands:
 
 def _of_fractional_pooling(node: Node) -> Demands:
     """Windows that begin at places by chance fit; in three dimensions torch wants one element more than they take."""
+    yield from _of_channels(node)
     kernel = node.params["kernel"]
     for size, width, count in zip(node.inputs[0].shape[-len(kernel) :], kernel, node.params["size"]):
         yield "gt" if len(kernel) == 3 else "ge", size, count + width - 1
+
+
+def _of_channels(node: Node) -> Demands:
+    """Nothing but the batch is empty; means torch takes of no channels in fewer than three dimensions."""
+    space = node.params["size"]
+    if node.inputs[0].ndim > len(space) and (node.op != "adaptive_avg_pool" or len(space) == 3):
+        yield "ge", node.inputs[0].shape[-len(space) - 1], 1
 
 
 def _of_convolution(node: Node) -> Demands:
@@ -155,6 +163,19 @@ def _of_norm(node: Node) -> Demands:
     yield from _of_extremum(node) if order < 0 or order == math.inf else ()
 
 
+def _of_matrix_norm(node: Node) -> Demands:
+    """The smallest singular value, or sum of a column or row, is one of at least one."""
+    rows, columns = node.inputs[0].shape[-2:]
+    wanted = {-2: (rows, columns), -1: (columns,), -math.inf: (rows,)}
+    yield from (("ge", size, 1) for size in wanted.get(node.params["ord"], ()))
+
+
+def _of_attention(node: Node) -> Demands:
+    """A width whose root the scores are divided by."""
+    if node.params.get("scale") is None:
+        yield "ge", node.inputs[0].shape[-1], 1
+
+
 def _of_samples(node: Node) -> Demands:
     """The positions are those of the samples, or one for each sample and all else."""
     for place in node.inputs[1:]:
@@ -178,6 +199,7 @@ def _of_grid(node: Node) -> Demands:
 DEMANDS: dict[str, Callable[[Node], Demands]] = {
     **dict.fromkeys(("max_pool", "max_pool_with_indices", "avg_pool", "lp_pool"), _of_pooling),
     "fractional_max_pool": _of_fractional_pooling,
+    **dict.fromkeys(("adaptive_avg_pool", "adaptive_max_pool", "adaptive_max_pool_with_indices"), _of_channels),
     "conv": _of_convolution,
     "conv_transpose": _of_transposed_convolution,
     "im2col": _of_columns,
@@ -188,7 +210,9 @@ DEMANDS: dict[str, Callable[[Node], Demands]] = {
     "istft": _of_istft,
     **dict.fromkeys(("max", "min", "argmax", "argmin", "lower_median", "mode", "quantile"), _of_extremum),
     "cross": _of_cross,
+    "scaled_dot_product_attention": _of_attention,
     "vector_norm": _of_norm,
+    "matrix_norm": _of_matrix_norm,
     "householder_product": _of_reflections,
     "ormqr": _of_whole_reflections,
     "solve_triangular": _of_triangle,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .....sizes import hint_of
 from ..table import TorchBuilder, rows
 from .linear import optional
 
@@ -22,7 +23,7 @@ def scaled_dot_product_attention(
 ) -> Any:
     """torch.nn.functional.scaled_dot_product_attention."""
     mask = attn_mask if attn_mask is None or attn_mask.dtype == "bool" else b.cast(attn_mask, query.dtype)
-    causal = bool(is_causal)
+    causal, scale = bool(is_causal), _scale(b, query.shape[-1], scale)
     if enable_gqa and (dropout_p or key.shape[-3] != value.shape[-3]):  # the canonical operation knows one number of groups
         key, value = (_head_for_each(b, x, query.shape[-3]) for x in (key, value))
         enable_gqa = False
@@ -31,6 +32,14 @@ def scaled_dot_product_attention(
         return b.scaled_dot_product_attention(*inputs, is_causal=causal, scale=scale, enable_gqa=enable_gqa)
     random_key = b.next_key()
     return b.scaled_dot_product_attention(query, key, value, mask, random_key, is_causal=causal, scale=scale, dropout_rate=float(dropout_p))
+
+
+def _scale(b: TorchBuilder, width: Any, scale: float | None) -> float | None:
+    """The factor that is given, or None for the usual one, which no width has: there all scores are 0, whatever they are multiplied by."""
+    if scale is not None or hint_of(width) > 0:
+        return scale
+    b.fix(width)
+    return 1.0
 
 
 def _head_for_each(b: TorchBuilder, x: Any, heads: Any) -> Any:
