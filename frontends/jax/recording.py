@@ -25,7 +25,7 @@ from ..signatures import input_names
 from .calls import custom_rules_kept, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
-from .outside import outside_of
+from .outside import modules_kept, outside_of
 from .parameters import Weights, is_module
 from .sizes import deciding, expression_of, is_symbolic, symbolic
 
@@ -102,6 +102,7 @@ class _Attempt:
             seen(_names(), self._scopes()) as replaced,
             custom_rules_kept() if self.for_jax else nullcontext(),
             _errors(graph.name),
+            modules_kept(self._referred()),
         ):
             self.replaced = replaced
             program = jax.make_jaxpr(self._traced)(self.types, types)
@@ -217,7 +218,10 @@ class _Attempt:
         return Recording(graph, self.weights, self._unchanged())
 
     def _surroundings(self) -> Surroundings:
-        return Surroundings(outside_of((self.function, *referred(self.tree)), self.weights.module))
+        return Surroundings(outside_of(self._referred(), self.weights.module))
+
+    def _referred(self) -> tuple[Any, ...]:
+        return (self.function, *referred(self.tree))
 
     def _unchanged(self) -> Surroundings:
         """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
@@ -262,12 +266,22 @@ def _errors(name: str) -> Iterator[None]:
         jax.errors.NonConcreteBooleanIndexError,
     ) as problem:
         raise _concrete(name, problem) from problem
+    except Exception as problem:
+        if "trace level" not in str(problem):  # flax has no class of its own for all of these
+            raise
+        raise TracingError(
+            f"{_place_of(problem)}: {name} gives a module or variable of flax.nnx that it refers to to a transformation, or changes it "
+            f"({str(problem).splitlines()[0]}), which flax cannot trace. Compile the module itself, or split it (nnx.split) and take JAX's own transformation"
+        ) from problem
+
+
+def _place_of(problem: Exception) -> str:
+    own = [frame for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
 
 
 def _concrete(name: str, problem: Exception) -> TracingError:
-    own = [frame for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
-    place = f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
     return TracingError(
-        f"{place}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), which JAX cannot trace either. "
+        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), which JAX cannot trace either. "
         "Use jnp.where for branches on elements, or pass the number as a Python argument"
     )
