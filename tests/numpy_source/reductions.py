@@ -56,6 +56,7 @@ SAMPLES: list[Sample] = [
     sample("histogram2d", lambda x, y: np.histogram2d(x, y, bins=3, range=[(-2, 2), (-1, 1)]), d(12), d(12)),
     sample("histogram2d edges", lambda x, y: np.histogram2d(x, y, bins=(4, [-1.0, 0.0, 2.0]), weights=y), d(12), d(12)),
     sample("histogram density", lambda x: np.histogram(x, bins=4, density=True), d(12)),
+    sample("histogram density of float32", lambda x: np.histogram(x, bins=4, range=(-2, 2), density=True), f(12)),
     sample("trapezoid", lambda y, x: (np.trapezoid(y, x), np.trapezoid(y, dx=0.5, axis=0)), f(3, 4), f(4, kind="sorted")),
     sample("gradient", lambda x: (np.gradient(x, axis=0), np.gradient(x, 0.5, axis=1)), f(3, 4)),
     sample("gradient of all axes", np.gradient, f(3, 4)),

@@ -10,6 +10,7 @@ from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import Size, apply, hint_of, product
 from ...slicing import cut, holds
+from .manipulation import diff
 from .table import NumpyBuilder, axes_of, rows
 
 
@@ -127,8 +128,15 @@ def histogram(b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, densit
     kind = b.result_type(x, edges)
     flat = b.reshape(b.cast(x, kind), shape=(product(x.shape),))
     extra = () if weights is None else (b.reshape(b.array(weights), shape=(product(x.shape),)),)
-    counted = b.histogram(flat, b.cast(edges, kind), *extra, density=bool(density))
-    return b.cast(counted, b.recorded_dtype()), b.cast(edges, b.recorded_dtype(1))
+    counted = b.cast(b.histogram(flat, b.cast(edges, kind), *extra, density=False), b.recorded_dtype())
+    edges = b.cast(edges, b.recorded_dtype(1))
+    return (_density(b, counted, edges) if density else counted), edges
+
+
+def _density(b: NumpyBuilder, counted: Value, edges: Value) -> Value:
+    """The share of each bin by its width; the widths are rounded as the edges are, and all else is float64."""
+    widths = b.cast(diff(b, edges), "float64")
+    return b.divide(b.divide(counted, widths), b.sum(counted, dtype=counted.dtype))
 
 
 @rows.row("histogram2d")
