@@ -19,7 +19,7 @@ from ...tracing.changing import Changing
 from ...tracing.places import Place, together
 from ...tracing.updates import Containers
 from ...tracing.world import Held, World, is_whole
-from ...trees import call_of, flatten, iterate_structure, referred
+from ...trees import Tree, call_of, flatten, iterate_structure, referred
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import UnseenDraw, check_outside, refusing
@@ -162,16 +162,7 @@ def _is_inside(place: Place, held: Containers) -> bool:
 
 def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, reading: Reading, caches: Caches, compiled: bool) -> Attempt:
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
-    opened = stateful.arguments(args, kwargs)
-    leaves, tree = flatten(
-        (args, kwargs),
-        lambda item: is_array(item) or request.same_framework and is_generator(item),
-        opens,
-        lambda item: any(item is one for one in opened),
-    )
-    tree = typed(tree, iter(leaves))
-    arrays = _tensors(leaves)
-    tensors = [arrays[id(leaf)] for leaf in leaves]
+    tree, tensors, arrays = _taken_apart(request)
     weights = Weights(function, given_objects(function, args, tree))
     spaces = spaces_of(weights)
     keys.plain = keys.plain or asks_for_types_unseen(spaces)
@@ -220,6 +211,20 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
     facts += [*capture.gradients.facts(), *members.facts(), *attributes.facts]
     facts += outside_of((function, *referred(tree)), state.free(containers), weights)
     return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, reading.any), left, other)
+
+
+def _taken_apart(request: Request) -> tuple[Tree, list[Any], dict[int, Any]]:
+    """The structure of the arguments, their arrays as tensors in order, and those by the array."""
+    opened = request.stateful.arguments(request.args, request.kwargs)
+    leaves, tree = flatten(
+        (request.args, request.kwargs),
+        lambda item: is_array(item) or request.same_framework and is_generator(item),
+        opens,
+        lambda item: any(item is one for one in opened),
+    )
+    tree = typed(tree, iter(leaves))
+    arrays = _tensors(leaves)
+    return tree, [arrays[id(leaf)] for leaf in leaves], arrays
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:
