@@ -208,7 +208,7 @@ class Graph:
 
         Parameters and constants go with it, as they are at the moment; :func:`graph_compiler.load` reads it without the original.
         """
-        from .files import save
+        from .saving import save
 
         save(self, path)
 

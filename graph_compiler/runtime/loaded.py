@@ -1,0 +1,71 @@
+"""What stands behind a graph from a file: its arrays in the place of a model, and nothing to record again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from ..errors import GuardFailed
+from ..ir.graph import Graph as IRGraph
+from .pipeline import Pipeline
+from .variant import Recorded, Variant
+
+
+@dataclass
+class LoadedPipeline(Pipeline):
+    """Writes what was recorded elsewhere; records nothing."""
+
+    has_original: ClassVar[bool] = False
+    _arrays: dict[str, Any] = field(init=False, default_factory=dict)  # of all variants, in the target's framework
+
+    def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
+        """The arrays of the file: there are no objects of the user's that hold them."""
+        for name, array in recorded.weights.arrays.items():
+            if name not in self._arrays:
+                self._arrays[name] = self.target.target.adopt(array)
+        return _Arrays(self._arrays, list(graph.parameters))
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+        raise GuardFailed(
+            f"{self.name} was loaded from a file, so there is no original to record again, and this call fits none of its variants: {why}"
+        )
+
+
+class _Arrays:
+    """Called, the arrays of these names; nobody but the graph itself replaces one."""
+
+    dicts: tuple[dict[str, Any], ...] = ()
+
+    def __init__(self, arrays: dict[str, Any], names: list[str]) -> None:
+        self._arrays, self._names = arrays, names
+
+    @property
+    def current(self) -> dict[str, Any]:
+        return self._arrays if self._names == list(self._arrays) else {name: self._arrays[name] for name in self._names}
+
+    def refresh(self) -> None:
+        """Nothing has changed."""
+
+    def leave(self, name: str, array: Any) -> None:
+        """Puts another array in the place of a buffer."""
+        self._arrays[name] = array
+
+    def __call__(self) -> dict[str, Any]:
+        return self.current
+
+
+class Held:
+    """Arrays in the place of a model's weights, of which these are trained."""
+
+    def __init__(self, arrays: dict[str, Any], trained: frozenset[str]) -> None:
+        self.arrays, self._trained = arrays, trained
+
+    def live(self, names: Iterable[str]) -> _Arrays:
+        return _Arrays(self.arrays, list(names))
+
+    def rebind(self, name: str, array: Any) -> None:
+        self.arrays[name] = array
+
+    def is_trained(self, name: str) -> bool:
+        return name in self._trained
