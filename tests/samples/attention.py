@@ -147,6 +147,15 @@ _EMBEDDING = [
             (F.embedding_bag, {"max_norm": 2.0, "norm_type": 1.0, "mode": "sum"}),
         )
     ),
+    *(
+        Sample(
+            lambda places, weight: F.embedding(places, weight * 1e5, max_norm=0.5),  # what is left of a row is far less than what goes
+            (ints(3, 2, low=0, high=5), array(8, 6, dtype=dtype)),
+            other=(ints(2, 4, low=2, high=5), array(5, 3, dtype=dtype)),
+            name=f"embedding of long rows-{dtype}",
+        )
+        for dtype in ("float32", "bfloat16")
+    ),
     Sample(F.one_hot, (ints(3, 4, low=0, high=5), 5), other=(ints(2, 7, low=0, high=5), 5)),
     Sample(F.one_hot, (ints(low=0, high=5),), {"num_classes": 6}),
     *(

@@ -23,6 +23,7 @@ from . import reductions as reductions
 from . import scattering as scattering
 from . import searching as searching
 from . import segments as segments
+from . import sparse as sparse
 from . import special as special
 from . import windows as windows
 from .table import TorchBuilder as TorchBuilder

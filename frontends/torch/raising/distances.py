@@ -73,12 +73,13 @@ def linalg_matrix_norm(b: TorchBuilder, A: Any, ord: Any = "fro", dim: Any = (-2
 
 @rows.row("renorm")
 def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """torch.renorm: slices along ``dim`` whose norm is above ``maxnorm`` are scaled down to it."""
+    """torch.renorm: slices along ``dim`` whose norm is above ``maxnorm`` are scaled down to it, of half precision by a factor in float32."""
     place = axis(dim, input.ndim)
     others = tuple(i for i in range(input.ndim) if i != place)
-    norms = b.vector_norm(input, ord=float(p), axis=others, keepdims=True)
+    wide = b.cast(input, "float32") if input.dtype in ("float16", "bfloat16") else input
+    norms = b.vector_norm(wide, ord=float(p), axis=others, keepdims=True)
     factor = b.divide(b.full(shape=(), fill_value=float(maxnorm), dtype=norms.dtype), b.add(norms, 1e-7))
-    return b.multiply(input, b.cast(b.where(b.greater(norms, float(maxnorm)), factor, 1.0), input.dtype))
+    return b.cast(b.multiply(wide, b.cast(b.where(b.greater(norms, float(maxnorm)), factor, 1.0), wide.dtype)), input.dtype)
 
 
 # ---------------------------------------------------------------------------------------------- distances

@@ -50,9 +50,10 @@ def embedding_renorm(b: TorchBuilder, weight: Any, indices: Any, max_norm: float
         return weight
     named = b.reshape(indices, shape=(product(indices.shape),))
     is_named = b.scatter_nd(b.zeros(shape=(weight.shape[0],), dtype="bool"), True, named, axes=(0,), reduce=None, include_self=True)
-    change = b.subtract(renorm(b, weight, norm_type, 0, max_norm), weight)
+    scaled = b.stop_gradient(renorm(b, weight, norm_type, 0, max_norm))
     is_named = b.reshape(is_named, shape=(weight.shape[0], *(1,) * (weight.ndim - 1)))
-    return b.add(weight, b.stop_gradient(b.where(is_named, change, b.array(0.0, weight.dtype))))
+    passing = b.subtract(weight, b.stop_gradient(weight))  # 0, whose gradient is that of the weight
+    return b.where(is_named, b.add(scaled, passing), weight)
 
 
 @rows.row("one_hot")
