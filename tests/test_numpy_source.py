@@ -595,14 +595,14 @@ def test_arrays_that_no_other_framework_has(argument: Any) -> None:
 
 
 UNWRITABLE: list[tuple[str, Callable[..., Any], str]] = [
-    ("polydiv", lambda x: np.polydiv(x[0], x[0]), "numpy.polydiv: no row"),
-    ("polymul of a leading 0", lambda x: np.polymul(x[0] * [0, 1, 1, 1], x[1]), "first coefficient is 0"),
+    ("polydiv", lambda x: np.polydiv(x[0], x[1]), "numpy.polydiv: no row"),
+    ("polymul of a leading 0", lambda x: np.polymul(x[0] * [0, 1, 1, 1], x[1]), "begin with 0"),
     ("poly of a matrix", lambda x: np.poly(x[:3, :3]), "depends on the elements"),
     ("where without out", lambda x: np.sqrt(x, where=x > 0), "pass out="),
     ("number out of range", lambda x: x.astype(np.uint8) < 300, "does not hold it"),
     ("eig", lambda x: np.linalg.eig(x[:3, :3] + x[:3, :3].T), "eigh"),
     ("order", lambda x: x.ravel(order="K"), "order='K'"),
-    ("several at once", lambda x: (np.roots(x[0]), np.polydiv(x[0], x[0])), r"2 calls(.|\n)*roots(.|\n)*polydiv"),
+    ("several at once", lambda x: (np.roots(x[0]), np.polydiv(x[0], x[1])), r"2 calls(.|\n)*roots(.|\n)*polydiv"),
 ]
 
 
@@ -648,3 +648,19 @@ def test_static_arguments() -> None:
     assert_same((graph(X, axis=0), graph(X, axis=1)), (X.sum(axis=0), X.sum(axis=1)))
     with pytest.raises(CallMismatch):
         graph(X, axis=[0])
+
+
+@pytest.mark.parametrize(
+    ("function", "good", "bad", "error"),
+    [
+        (np.add.reduceat, (np.ones(6), np.array([0, 5])), (np.ones(5), np.array([0, 5])), IndexError),
+        (np.add.reduceat, (np.ones(6), np.array([0, 5])), (np.ones(6), np.array([0, -1])), IndexError),
+        (lambda x: np.add.reduceat(x, [0, 3]), (np.ones(6),), (np.ones(3),), IndexError),
+        (np.polymul, (np.ones(3), np.ones(2)), (np.array([0.0, 1.0, 1.0]), np.ones(2)), UnsupportedOperation),
+    ],
+)
+def test_elements_that_numpy_refuses_or_that_decide_a_size(function: Any, good: Any, bad: Any, error: Any) -> None:
+    graph = graph_compiler.compile(function, source="numpy", to="jax", args=good)
+    assert_same(graph(*good), np.asarray(function(*good), np.float32))
+    with pytest.raises(error):
+        graph(*bad)

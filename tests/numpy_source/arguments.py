@@ -46,8 +46,6 @@ SAMPLES: list[Sample] = [
     sample("gradient at points", lambda x, p: (np.gradient(x, p, axis=1), np.gradient(x, p, axis=1, edge_order=2), np.gradient(x, 2.0, p)), X, SORTED),
     sample("gradient of ints to the second order", lambda k: np.gradient(k, 0.5, axis=0, edge_order=2), K),
     # ---- polynomials
-    sample("polymul", lambda p, q: (np.polymul(p, q), np.polymul([1, 2], p), np.polymul(q, 2.0)), d(6), d(3)),
-    sample("poly", lambda p: (np.poly(p), np.poly(p.astype(np.int64))), d(3), again=True),
     sample("polyfit of float32", lambda x, y, w: (np.polyfit(x, y, 2), np.polyfit(x, y, 1, w=w)), f(8), f(8), f(8, kind="positive")),
     # ---- elements put in and left out
     sample("delete by masks", lambda x, m: (np.delete(x, m, axis=1), np.delete(x.ravel(), x.ravel() > 0)), X, b(4), again=True),

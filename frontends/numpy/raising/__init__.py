@@ -15,6 +15,7 @@ from . import polynomials as polynomials
 from . import random as random
 from . import reductions as reductions
 from . import searching as searching
+from . import segments as segments
 from . import special as special
 from . import statistics as statistics
 from .table import NumpyBuilder as NumpyBuilder

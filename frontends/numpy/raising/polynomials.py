@@ -53,29 +53,40 @@ rows.row("polysub")(_sum_of_two("subtract"))
 
 
 @rows.row("polymul")
-def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Any:
-    """numpy.polymul: leading coefficients that are 0 are left out, so none may be."""
-    x, y = (item if item.ndim else b.reshape(item, shape=(1,)) for item in b.promote(a1, a2))
-    if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != b.recorded[0].shape[0]:
-        raise UnsupportedOperation("polymul of polynomials whose first coefficient is 0, which numpy leaves out, has no row; use convolve")
-    for item in (x, y):
-        if hint_of(item.shape[0]) > 1:  # of a number, nothing is left out
-            b.expect(b.not_equal(b.getitem(item, key=(0,)), b.array(0, item.dtype)), True)
-    return convolve(b, x, y)
+def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
+    """numpy.polymul: a convolution, of coefficients whose first is not 0, for numpy leaves zeros at the front out."""
+    x, y = (_leading(b, item if item.ndim else b.reshape(item, shape=(1,))) for item in b.promote(a1, a2))
+    if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != hint_of(b.recorded[0].shape[0]):
+        raise UnsupportedOperation("polymul of polynomials that begin with 0 has no row: how many coefficients it gives depends on them")
+    found: Value = convolve(b, x, y)
+    return found
+
+
+def _leading(b: NumpyBuilder, x: Value) -> Value:
+    """A polynomial whose first coefficient is looked at; where there is but one, it may be 0."""
+    count = x.shape[0]
+    if hint_of(count) == 1:
+        b.fix(count)
+        return x
+    b.guard(apply("gt", count, 1))
+    b.expect(b.not_equal(b.getitem(x, key=(0,)), b.operand(0, x.dtype)), True)
+    return x
 
 
 @rows.row("poly")
-def poly(b: NumpyBuilder, seq_of_zeros: Any) -> Any:
-    """numpy.poly of roots that are real."""
-    x = b.array(seq_of_zeros)
-    if x.ndim != 1 or is_complex(x.dtype):
-        raise UnsupportedOperation("poly of a matrix, or of complex roots, has no row: whether it is real depends on the elements")
-    kind = b.recorded_dtype()
-    total = b.ones(shape=(1,), dtype=kind)
-    for root in b.unstack(b.cast(x, kind), axis=0, count=b.fix(x.shape[0])):
-        longer = b.pad(total, padding=((0, 1),), value=b.operand(0, kind))
-        total = b.subtract(longer, b.multiply(b.pad(total, padding=((1, 0),), value=b.operand(0, kind)), root))
-    return total
+def poly(b: NumpyBuilder, seq_of_zeros: Any) -> Value:
+    """numpy.poly of real roots: one factor after the other."""
+    roots = b.array(seq_of_zeros)
+    if roots.ndim != 1 or is_complex(roots.dtype):
+        raise UnsupportedOperation(
+            "poly of a matrix, or of complex roots, has no row: whether it gives real numbers depends on the elements"
+        )
+    roots = b.cast(roots, b.recorded_dtype())
+    result = b.asarray(data=(1,), dtype=roots.dtype)
+    for root in b.unstack(roots, axis=0, count=b.fix(roots.shape[0])):
+        shifted = b.pad(result, padding=((1, 0),), value=b.operand(0, roots.dtype))
+        result = b.subtract(b.pad(result, padding=((0, 1),), value=b.operand(0, roots.dtype)), b.multiply(shifted, root))
+    return result
 
 
 @rows.row("polyder")

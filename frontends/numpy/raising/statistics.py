@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 from typing import Any
 
@@ -152,6 +153,22 @@ def histogram2d(b: NumpyBuilder, x: Any, y: Any, bins: Any = 10, range: Any = No
         across = b.multiply(across, b.reshape(b.cast(b.array(weights), "float64"), shape=(across.shape[0], 1)))
     counted = b.tensordot(across, along, axes=((0,), (0,)))
     return counted, *(b.cast(line, b.recorded_dtype(place)) for place, line in enumerate(edges, 1))
+
+
+@rows.row("histogramdd")
+def histogramdd(b: NumpyBuilder, sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """numpy.histogramdd: of points in rows, or of a list of their coordinates."""
+    if density:
+        raise UnsupportedOperation("density= of histogramdd has no row; divide by the volumes and the sum")
+    points = sample if isinstance(sample, (list, tuple)) else b.unstack(b.array(sample), axis=1, count=b.fix(sample.shape[1]))
+    each = bins if isinstance(bins, (list, tuple)) else (bins,) * len(points)
+    spans = range or (None,) * len(points)
+    edges = [b.cast(_edges(b, _ordered(b, item), *given), "float64") for item, *given in zip(points, each, spans, strict=True)]
+    inside = [_memberships(b, b.cast(b.array(item), "float64"), line) for item, line in zip(points, edges, strict=True)]
+    letters = string.ascii_lowercase[: len(points)]
+    extra, more = ([], "") if weights is None else ([b.cast(b.array(weights), "float64")], ",z")
+    counted = b.einsum(*inside, *extra, equation=f"{','.join(f'z{letter}' for letter in letters)}{more}->{letters}")
+    return counted, tuple(b.cast(line, b.recorded_dtype(place)) for place, line in enumerate(edges, 1))
 
 
 def _memberships(b: NumpyBuilder, points: Value, edges: Value) -> Value:
