@@ -268,6 +268,18 @@ def test_recording_leaves_objects_as_they_are() -> None:
     assert all(vars(box)[name] is item for name, item in held.items())
 
 
+def test_recording_leaves_weights_that_lookups_shorten() -> None:
+    for layer, given in (
+        (nn.Embedding(5, 3, max_norm=0.5), torch.tensor([0, 2])),
+        (nn.EmbeddingBag(5, 3, max_norm=0.5), torch.tensor([[0, 2]])),
+    ):
+        before, original = layer.weight.detach().clone(), copy.deepcopy(layer)
+        graph = gc.compile(layer, args=(given,))
+        assert torch.equal(layer.weight, before)
+        assert_same(graph(given + 1), original(given + 1))
+        assert torch.equal(layer.weight, original.weight) and not torch.equal(layer.weight, before)
+
+
 @pytest.mark.parametrize("to", TARGETS)
 def test_state_is_left_in_the_objects_of_the_original(to: str) -> None:
     box = Box()

@@ -34,7 +34,7 @@ SAME_SIZES = frozenset({"is_same_size", "_has_same_storage_numel"})
 BACKWARD = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
 
 # Calls that answer a question about elements with a Python bool: the question is recorded as this chain of calls instead.
-QUESTIONS = frozenset({"equal", "allclose"})
+QUESTIONS = frozenset({"equal", "allclose", "_nested_tensor_from_mask_left_aligned"})
 
 # Calls that let other code see the memory of a tensor: what it does there cannot be recorded.
 FOREIGN = frozenset(

@@ -25,6 +25,11 @@ _STATISTICS: dict[str, tuple[tuple[int, str], ...]] = {
     "_native_batch_norm_legit": ((3, "running_mean"), (4, "running_var")),
 }
 
+_WITH_NORMS = {
+    "embedding": 3,
+    "embedding_bag": 3,
+}  # where ``max_norm`` stands, to which rows of the weight are shortened that are looked up
+
 
 def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
     """The parameters of a normalisation layer: ``torch.batch_norm`` has another order than ``torch.nn.functional.batch_norm``."""
@@ -66,8 +71,17 @@ def _marked(key: str) -> Iterator[tuple[int, str]]:
 
 def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """The tensors among those arguments."""
-    given = [args[position] if position < len(args) else kwargs.get(keyword) for position, keyword in written_arguments(key)]
+    parameters = _RENORMED if _shortens(key, args, kwargs) else written_arguments(key)
+    given = [args[position] if position < len(args) else kwargs.get(keyword) for position, keyword in parameters]
     return [item for item in iterate_structure(given) if isinstance(item, torch.Tensor)]
+
+
+def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    position = _WITH_NORMS.get(key)
+    return position is not None and (args[position] if position < len(args) else kwargs.get("max_norm")) is not None
+
+
+_RENORMED = ((1, "weight"),)
 
 
 def versions_before(key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:

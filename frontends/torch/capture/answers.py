@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from ..numbers.numbers import read_numbers, refuse_random
 from ..numbers.of_sizes import numbers_of_sizes
 from ..numbers.sizes import expression_of, own, plain
 from .control_flow import OPERATORS
+from .encoders import locals_of, refuse_nested
 from .foreach import NAMES, foreach
 
 if TYPE_CHECKING:
@@ -109,18 +109,31 @@ def _truth(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.equal`` and ``torch.allclose`` answer with a Python bool: recorded as the tensor of the answer, and guarded."""
+    """``torch.equal`` and their like answer with a Python bool: recorded as the tensor of the answer, and guarded."""
     seen = capture.run(function, args, kwargs)
-    left, right, *rest = args
     with capture:
-        if capture.call.endswith("equal"):
-            answer = torch.eq(left, right).all() if tuple(left.shape) == tuple(right.shape) else None
-        else:
-            answer = torch.isclose(left, right, *rest, **kwargs).all()
+        answer = _QUESTIONS[capture.call.rpartition(".")[2]](*args, **kwargs)
     if answer is not None:
         refuse_random(capture, capture.value(answer))
         capture.recorder.decide_value(capture.value(answer), seen, capture.here())
     return seen
+
+
+def _equal(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
+    return torch.eq(left, right).all() if tuple(left.shape) == tuple(right.shape) else None
+
+
+def _left_aligned(tensor: torch.Tensor, mask: torch.Tensor, *checked: Any) -> torch.Tensor:
+    """No true element behind a false one, which ``nn.TransformerEncoder`` asks of a padding mask."""
+    refuse_nested()
+    return (mask[:, 1:] <= mask[:, :-1]).all()
+
+
+_QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
+    "equal": _equal,
+    "allclose": lambda *args, **kwargs: torch.isclose(*args, **kwargs).all(),
+    "_nested_tensor_from_mask_left_aligned": _left_aligned,
+}
 
 
 def _contains(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
@@ -196,10 +209,7 @@ def _arithmetic(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function itself."""
-    frame = sys._getframe()
-    while frame.f_back is not None and frame.f_code is not function.__code__:
-        frame = frame.f_back
-    weight = frame.f_locals.get("weight") if frame.f_code is function.__code__ else None
+    weight = locals_of(function).get("weight")
     return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
 
 
