@@ -111,6 +111,35 @@ def test_a_static_cache_is_written_to_step_by_step(to: str) -> None:
             assert_same(found, original(input_ids=torch.tensor(ids), past_key_values=caches[1]).logits)
 
 
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_a_cache_that_counts_in_python_grows_without_further_recordings(to: str) -> None:
+    """Layers of a sliding window count what they have seen in a Python number, which is another at each step."""
+    from transformers import DynamicCache, MistralConfig, MistralForCausalLM
+
+    torch.manual_seed(0)
+    config = MistralConfig(
+        vocab_size=20,
+        hidden_size=8,
+        intermediate_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        sliding_window=4,
+    )
+    model = MistralForCausalLM(config).eval()
+    graph, counts = graph_compiler.compile(model, to=to), []
+    ours, theirs = DynamicCache(config=config), DynamicCache(config=config)
+    ids = torch.tensor([[3, 4, 5, 6, 7]])
+    for _ in range(10):
+        with torch.no_grad():
+            expected = model(input_ids=ids, past_key_values=theirs).logits
+        assert_same(graph(input_ids=ids, past_key_values=ours).logits, expected)
+        assert ours.get_seq_length() == theirs.get_seq_length()
+        ids = expected[:, -1:].argmax(-1)
+        counts.append(len(graph.variants))
+    assert counts[4:] == counts[4:5] * 6, graph.explain()
+
+
 def test_a_mask_that_is_left_out_only_where_nobody_compiles() -> None:
     """The text model of AIMv2 asks for a causal mask, which transformers leaves to its attention, which is not causal; while compiling it has the mask."""
     from transformers import Aimv2TextConfig, Aimv2TextModel

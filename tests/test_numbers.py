@@ -122,3 +122,53 @@ def test_code_without_a_file_that_asks_for_types_finds_pythons_own(name: str) ->
     graph = gc.compile(space[name], to="numpy", args=(torch.ones(3),))
     for x in (torch.ones(3), torch.tensor([1.0, -1.0, 2.0, 3.0])):
         assert_same(graph(x), x * 2)
+
+
+def shifted(x: Any, count: int, *, options: Any, scale: float = 1.0) -> Any:
+    """Numbers that are elements, factors, bounds and results; ``options["name"]`` is a list, whose numbers are part of the program."""
+    y = x * count + options["shift"] * scale
+    return y[:, :count], count + 1, torch.full((2,), scale), x.shape[0] * count, y if options["shift"] > 3 else -y, x.sum(options["axes"])
+
+
+def _shifted_call(step: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    x = torch.arange((2 + step % 3) * 9.0).reshape(-1, 9)
+    return (x, step), {"options": {"shift": 10 - step, "axes": [0], "array": x[0]}, "scale": step / 3}
+
+
+@pytest.mark.parametrize(
+    ("to", "compiled"), [("torch", False), ("numpy", False), ("jax", True), ("tensorflow", False), ("tensorflow", True)]
+)
+def test_numbers_of_a_call_that_change_again_and_again_are_open(to: str, compiled: bool, tmp_path: Path) -> None:
+    graph = gc.compile(shifted, to=to, return_backend_compiled_fn=compiled)
+    for step in (1, 2, 3, 4, 5, 6):
+        args, kwargs = _shifted_call(step)
+        found, expected = graph(*args, **kwargs), shifted(*args, **kwargs)
+        assert_same(found, expected)
+        assert type(found[1]) is int and type(found[3]) is int
+    assert len(graph.variants) == 3, graph.explain()
+    args, kwargs = _shifted_call(8)  # another branch
+    assert_same(graph(*args, **kwargs), shifted(*args, **kwargs))
+    assert len(graph.variants) == 4 and "options_shift > 3, assumed by Python" in graph.variants[-1].why
+    args, kwargs = _shifted_call(1)
+    assert_same(graph(args[0], True, **kwargs), shifted(args[0], True, **kwargs))  # of another class
+    assert len(graph.variants) == 5
+    assert graph.verify(args=_shifted_call(4)[0], kwargs=_shifted_call(4)[1]).runs == 1
+    assert graph.verify().runs > 5
+    graph.save(tmp_path / "graph")
+    args, kwargs = _shifted_call(5)
+    assert_same(gc.load(tmp_path / "graph")(*args, **kwargs), shifted(*args, **kwargs))
+
+
+def test_numbers_of_a_call_stand_beside_sizes_that_are_not_known_yet() -> None:
+    import tensorflow as tf
+
+    def first(x: Any, count: int) -> Any:
+        return x[:count] * count if x.shape[0] > count + 1 else x - count
+
+    graph = gc.compile(first, to="tensorflow")
+    for count in (1, 2, 3):
+        graph(torch.ones(9), count)
+    traced = tf.function(lambda x: graph.functional(graph.parameters, x, 4), input_signature=[tf.TensorSpec([None])])
+    assert_same(traced(tf.range(7.0)), first(torch.arange(7.0), 4))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"GuardFailed: .*count"):
+        traced(tf.range(3.0))

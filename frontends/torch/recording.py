@@ -19,7 +19,7 @@ from ...tracing.changing import Changing
 from ...tracing.places import Place, together
 from ...tracing.updates import Containers
 from ...tracing.world import Held, World, is_whole
-from ...trees import Tree, call_of, flatten, iterate_structure, referred
+from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, referred
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import UnseenDraw, check_outside, refusing
@@ -35,14 +35,14 @@ from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
 from .numbers.spaces import spaces_of
-from .numbers.typed import typed
+from .numbers.typed import DTYPES, typed, with_numbers
 from .process.generators import Generators, generators_in, is_generator
 from .state.attribute_reads import AttributeReads
 from .state.gradient_places import GRADIENT
 from .state.member_reads import MemberReads
 from .state.outside import outside_of
 from .state.parameters import Weights
-from .state.state import State, is_given
+from .state.state import State, enter, is_given
 from .state.surroundings import surroundings_of
 from .state.training import TrainingReads
 from .state.versions import versions_of
@@ -70,10 +70,12 @@ def record(request: Request) -> Recording:
     request = replace(request, places=(*request.places, *_converted(request)))
     known, caches, rounds, compiled = list(request.places), Caches(), 0, not request.same_framework
     keys, by_kernel, reading = KeySizes(), KernelByKernel(), Reading(request.numbers)
+    open_numbers = frozenset() if request.changing is None else request.changing.numbers_given(_leaves_and_tree(request)[1])
 
     def attempt() -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
-        return context.run(_attempt, replace(request, places=_outermost(known)), keys, by_kernel, reading, caches, compiled)
+        numbers = open_numbers if request.numbers else frozenset()
+        return context.run(_attempt, replace(request, places=_outermost(known)), keys, by_kernel, reading, caches, compiled, numbers)
 
     often, disturbed = _changed_often(request), 0
     known += often
@@ -88,7 +90,7 @@ def record(request: Request) -> Recording:
         except Exception as problem:
             if keys.next_attempt(problem) or by_kernel.next_attempt():
                 continue
-            if request.numbers and (known or reading.any):
+            if request.numbers and (known or reading.any or open_numbers):
                 request, reading = replace(request, numbers=False), Reading(False)  # symbols in their place may have been what failed
             elif often:
                 known, often = [place for place in known if place not in often], []  # as constants they may do
@@ -160,18 +162,45 @@ def _is_inside(place: Place, held: Containers) -> bool:
     return is_given(place.held, held) and not (place.whole and held.is_outer(place.held.item))
 
 
-def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, reading: Reading, caches: Caches, compiled: bool) -> Attempt:
+def _leaves_and_tree(request: Request) -> tuple[list[Any], Tree]:
+    """The arrays of the call, and generators where they may be arguments, and where they stand."""
+    opened = request.stateful.arguments(request.args, request.kwargs)
+    return flatten(
+        (request.args, request.kwargs),
+        lambda item: is_array(item) or request.same_framework and is_generator(item),
+        opens,
+        lambda item: any(item is one for one in opened),
+    )
+
+
+def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[int, Any], list[Any]]:
+    """Where the inputs of a call stand; its arrays as tensors by identity; all inputs, numbers as they are."""
+    leaves, tree = _leaves_and_tree(request)
+    tree = with_numbers(typed(tree, iter(leaves)), open_numbers)
+    leaves = leaves_at(tree, (request.args, request.kwargs))
+    arrays = _tensors(leaves)
+    return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
+
+
+def _attempt(
+    request: Request,
+    keys: KeySizes,
+    by_kernel: KernelByKernel,
+    reading: Reading,
+    caches: Caches,
+    compiled: bool,
+    open_numbers: frozenset[Path],
+) -> Attempt:
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
-    tree, tensors, arrays = _taken_apart(request)
+    tree, arrays, tensors = _given(request, open_numbers)
     weights = Weights(function, given_objects(function, args, tree))
     spaces = spaces_of(weights)
     keys.plain = keys.plain or asks_for_types_unseen(spaces)
     with alone, weights.exclusive():
         capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, by_kernel)
-        for leaf_name, tensor in zip(input_names(function, args, tree), tensors):
-            capture.add_input(leaf_name, tensor)
-        capture.count_call_inputs, capture.arrays = len(tensors), arrays
-        again_args, again_kwargs = call_of(tree, tensors)
+        entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
+        capture.count_call_inputs, capture.arrays = len(entered), arrays
+        again_args, again_kwargs = call_of(tree, entered)
         state = State(weights, request.places, stateful.objects, request.numbers)
         if request.changing is not None and request.changing.is_new:
             _noted(request.changing, weights, state)
@@ -202,6 +231,7 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
             refuse_attributed(result)
             found = state.finish(capture, containers)
             graph = capture.finish(result, tree, containers, state)
+            graph.notes["call_numbers"] = {value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES}
             left = {place: place.saved() for place in found}
         finally:
             state.restore()
@@ -210,27 +240,15 @@ def _attempt(request: Request, keys: KeySizes, by_kernel: KernelByKernel, readin
     facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
     facts += [*capture.gradients.facts(), *members.facts(), *attributes.facts]
     facts += outside_of((function, *referred(tree)), state.free(containers), weights)
-    return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, reading.any), left, other)
-
-
-def _taken_apart(request: Request) -> tuple[Tree, list[Any], dict[int, Any]]:
-    """The structure of the arguments, their arrays as tensors in order, and those by the array."""
-    opened = request.stateful.arguments(request.args, request.kwargs)
-    leaves, tree = flatten(
-        (request.args, request.kwargs),
-        lambda item: is_array(item) or request.same_framework and is_generator(item),
-        opens,
-        lambda item: any(item is one for one in opened),
+    return Attempt(
+        Recording(graph, weights, Surroundings(facts, versions_of), state.places, reading.any or bool(open_numbers)), left, other
     )
-    tree = typed(tree, iter(leaves))
-    arrays = _tensors(leaves)
-    return tree, [arrays[id(leaf)] for leaf in leaves], arrays
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:
-    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor; generators as they are."""
+    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor; generators as they are, and no numbers."""
     made: dict[int, Any] = {}
     for leaf in leaves:
-        if id(leaf) not in made:
+        if id(leaf) not in made and type(leaf) not in DTYPES:
             made[id(leaf)] = leaf if is_generator(leaf) else to_tensor(leaf)
     return made

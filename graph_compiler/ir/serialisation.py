@@ -37,7 +37,7 @@ _NOTES = (
     "written_inputs",
     "source_only",
 )  # data that the matching of calls needs
-_LOCAL = frozenset({"key", "keys", "raised"})  # said elsewhere in the file, or of use only beside the original
+_LOCAL = frozenset({"call_numbers", "key", "keys", "raised"})  # said elsewhere in the file, or of use only beside the original
 _KINDS = ("size", "stride", "item", "number")
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import InvalidFile
-from ..trees import Branch, Fixed, Leaf, Setting, Static, Tree
+from ..trees import Branch, Fixed, Item, Leaf, Setting, Static, Tree
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
+_NUMBERS: dict[str, type] = {"int": int, "float": float}
 _TRUSTED = ("transformers.", "torch.return_types")  # whose output classes hold what they are given, and do nothing
 log = logging.getLogger("graph_compiler")
 
@@ -20,7 +21,7 @@ log = logging.getLogger("graph_compiler")
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
     """A tree; ``item`` writes keys and static values."""
     if isinstance(tree, Leaf):
-        return "*"
+        return {"number": tree.type.__name__} if isinstance(tree, Item) and tree.type in _NUMBERS.values() else "*"
     if isinstance(tree, Static):
         fixed = isinstance(tree.value, Fixed)
         return {"fixed" if fixed else "static": item(tree.value.value if fixed else tree.value)}
@@ -43,6 +44,11 @@ def tree_from_json(data: Any, item: Callable[[Any], Any]) -> Tree:
         return Leaf()
     if not isinstance(data, dict):
         raise InvalidFile("a tree is not of the right form")
+    if "number" in data:
+        cls = _NUMBERS.get(data["number"]) if isinstance(data["number"], str) else None
+        if cls is None:
+            raise InvalidFile(f"{data['number']!r:.80} is no class of numbers")
+        return Item(cls)
     if "static" in data:
         return Static(item(data["static"]))
     if "fixed" in data:

@@ -16,11 +16,14 @@ def recorded_inputs(recorded: Recorded) -> list[Value]:
 
 
 def fresh_leaves(recorded: Recorded, checking: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
-    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and ``sizes`` in the place of others."""
-    inputs = recorded_inputs(recorded)
-    shapes = [tuple(sizes.get(size, size) for size in value.spec.hints) for value in inputs]
-    kinds = zip(shapes, inputs, recorded.ranges)
-    return [checking.fresh(shape, value.dtype, seen, seed * 100 + i) for i, (shape, value, seen) in enumerate(kinds)]
+    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and ``sizes`` in the place of others; numbers as recorded."""
+    numbers, ranges = recorded.graph.notes.get("call_numbers", {}), iter(recorded.ranges)
+    return [
+        numbers[value]
+        if value in numbers
+        else checking.fresh(tuple(sizes.get(size, size) for size in value.spec.hints), value.dtype, next(ranges), seed * 100 + i)
+        for i, value in enumerate(recorded_inputs(recorded))
+    ]
 
 
 def fresh_call(variant: Variant, checking: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

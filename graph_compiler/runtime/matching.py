@@ -241,10 +241,14 @@ class _UnknownMatcher(_Matcher):
 
     def _guards(self) -> None:
         places = dict(zip(self.graph.inputs, self.names))
+
+        def read(symbol: Symbol) -> str:
+            return places[symbol.source] if symbol.kind == "item" else f"size_of({places[symbol.source]}, {symbol.axis})"
+
         self.bound["size_of"] = self.target.size_of  # type: ignore[attr-defined]
         self.lines.append("conditions = []")
         for guard in self.graph.entry_guards():
-            text = guard.condition.text(lambda symbol: f"size_of({places[symbol.source]}, {symbol.axis})")  # type: ignore[union-attr]
+            text = guard.condition.text(read)  # type: ignore[union-attr]
             self.lines += [
                 f"condition = {text}",
                 "if condition is False: return None",

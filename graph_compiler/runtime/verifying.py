@@ -13,7 +13,7 @@ from ..errors import GuardFailed, NotTraced, VerificationFailed
 from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Node, Value
 from ..ops.dtypes import dtype_name
-from ..trees import Branch, Leaf, call_of, flatten, unflatten
+from ..trees import Branch, Leaf, call_of, flatten, leaves_at, unflatten
 from .comparison import Tolerance, Types, difference, single
 from .fresh import fresh_leaves, recorded_inputs
 from .pipeline import Pipeline
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("graph_compiler")
 Sizes = dict[int, int]
+_NUMBERS = (int, float)
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,14 @@ class Verification:
         """Compares a call with just these arguments."""
         if self.variant.match(args, kwargs) is None:
             return False
-        return self.check(self.reference.leaves(args, kwargs), seed)
+        arrays = iter(self.reference.leaves(args, kwargs))
+        given = leaves_at(self.variant.graph.input_tree, (args, kwargs))
+        return self.check([leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in given], seed)
+
+    def _copied(self, leaves: list[Any]) -> list[Any]:
+        """Arrays in memory of their own, and numbers."""
+        arrays = iter(self.reference.copied([leaf for leaf in leaves if type(leaf) not in _NUMBERS]))
+        return [leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in leaves]
 
     def _call(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return call_of(self.variant.graph.input_tree, leaves)
@@ -114,7 +122,7 @@ class Verification:
         return self.variant.match(args, kwargs)
 
     def _original(self, leaves: list[Any], seed: int) -> dict[str, Any]:
-        mine = self.reference.copied(leaves)
+        mine = self._copied(leaves)
         args, kwargs = self._call(mine)
         with self.reference.undone(self.recording.weights, seed):
             result = self.pipeline.function(*args, **kwargs)
@@ -125,7 +133,7 @@ class Verification:
 
     def _graph(self, leaves: list[Any], seed: int) -> dict[str, Any]:
         variant, target = self.variant, self.variant.target
-        mine = list(self._matched(self.reference.copied(leaves)))
+        mine = list(self._matched(self._copied(leaves)))
         parameters, constants = self._held(list(variant.graph.parameters)), self._constants(variant)
         with self.reference.undone(self.recording.weights, seed):
             outcome = variant.function(
@@ -181,7 +189,7 @@ class Verification:
         live = self.recording.weights.live(list(graph.parameters))()
         held = {"parameters": live, "constants": {name: array for name, (_, array) in graph.constants.items()}}
         with self.reference.undone(self.recording.weights, seed):
-            arrays = load(program)(*(held[name] for name in program.arguments), *self.reference.copied(leaves))
+            arrays = load(program)(*(held[name] for name in program.arguments), *self._copied(leaves))
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
     def _raised(self, leaves: list[Any], seed: int) -> Iterator[tuple[Node, Any, Any, str]]:
@@ -203,7 +211,7 @@ class Verification:
     def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Node, Any, Any, str]]:
         """Calls of the recording against the calls that the original makes."""
         recorded = self._recorded_values(leaves, seed)
-        args, kwargs = self._call(self.reference.copied(leaves))
+        args, kwargs = self._call(self._copied(leaves))
         with self.reference.undone(self.recording.weights, seed):
             calls = iter(self.reference.observe(self.pipeline.function, args, kwargs))
         for node in self.recording.graph.nodes:
@@ -260,7 +268,7 @@ class _Outcome:
 
 def _labelled(leaves: list[Any], parameters: Any) -> dict[str, Any]:
     return {
-        **{f"argument {i} after the call": leaf for i, leaf in enumerate(leaves)},
+        **{f"argument {i} after the call": leaf for i, leaf in enumerate(leaves) if type(leaf) not in _NUMBERS},
         **{f"{name} after the call": a for name, a in parameters.items()},
     }
 
@@ -283,4 +291,4 @@ def _other(size: int, known: list[int], step: int) -> int:
 
 
 def _described(leaves: list[Any]) -> str:
-    return ", ".join(f"{dtype_name(leaf)}{list(leaf.shape)}" for leaf in leaves) or "no arrays"
+    return ", ".join(repr(leaf) if type(leaf) in _NUMBERS else f"{dtype_name(leaf)}{list(leaf.shape)}" for leaf in leaves) or "no arrays"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from ..trees import Path, Tree, static_paths
 from .places import Place
 from .world import Held, Names, World, is_whole
 
@@ -29,7 +30,24 @@ class Changing:
     def __init__(self) -> None:
         self._seen: dict[tuple[int, Any], Any] = {}
         self._changes: Counter[tuple[int, Any]] = Counter()
+        self._given: defaultdict[Path, set[Any]] = defaultdict(set)
         self.is_new = True  # nothing was noted yet
+
+    def numbers_given(self, tree: Tree) -> frozenset[Path]:
+        """Where in the arguments ``(args, kwargs)`` of the call that is about to be recorded stand numbers that were others often enough.
+
+        >>> from ..trees import flatten
+        >>> changing = Changing()
+        >>> for step in range(3):
+        ...     print(sorted(changing.numbers_given(flatten(((2.5,), {"cache": {"length": step}}), lambda item: False)[1])))
+        []
+        []
+        [(1, 'cache', 'length')]
+        """
+        numbers = {path: value for path, value in static_paths(tree) if type(value) in (int, float) and _is_alone(path)}
+        for path, number in numbers.items():
+            self._given[path].add((type(number), repr(number)))
+        return frozenset(path for path in numbers if len(self._given[path]) > _ENOUGH)
 
     def noted(self, world: World, mark_of: Callable[[Held, Any], Any]) -> list[Place]:
         """The places that have changed often enough, in the world that is about to be recorded.
@@ -44,6 +62,11 @@ class Changing:
         self._seen = {_identity(held, key): mark for held, key, mark in marks}
         often = [(held, key) for held, key, _ in marks if self._changes[_identity(held, key)] >= _ENOUGH]
         return [Place(held, whole=True) if is_whole(held.item) else Place(held, key) for held, key in often]
+
+
+def _is_alone(path: Path) -> bool:
+    """Whether this is an argument, or has a name inside of one: numbers in lists and tuples are shapes, axes and the like."""
+    return len(path) == 2 or isinstance(path[-1], str)
 
 
 def _mark(held: Held, item: Any, mark_of: Callable[[Held, Any], Any]) -> Any:

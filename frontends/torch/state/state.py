@@ -221,6 +221,14 @@ def _array(capture: Any, name: str, leaf: Any) -> torch.Tensor:
     return tensor
 
 
+def enter(capture: Any, name: str, given: Any) -> Any:
+    """What stands for an array, a generator or a number of the arguments in a recording, where it becomes an input."""
+    if type(given) in DTYPES:
+        return _number(capture, name, given)
+    capture.add_input(name, given)
+    return given
+
+
 def _number(capture: Any, name: str, leaf: Any) -> Any:
     value = capture.add_number(name, leaf)
     return symbolic(Size.of(Symbol(value, 0, leaf, "item")), capture.decide)
