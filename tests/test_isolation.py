@@ -305,11 +305,15 @@ def test_random_numbers_of_other_threads(to: str) -> None:
     assert torch.manual_seed.__module__ == "torch.random" and not hasattr(random.random, "drawn_from")
 
 
-@pytest.mark.parametrize("around", [torch.vmap, torch.func.grad, FakeTensorMode()], ids=["vmap", "grad", "fake"])
+def traced(function: Any) -> Any:
+    return lambda x: torch.jit.trace(function, (x,))(x)
+
+
+@pytest.mark.parametrize("around", [torch.vmap, torch.func.grad, traced, FakeTensorMode()], ids=["vmap", "grad", "trace", "fake"])
 def test_where_tensors_have_no_elements(around: Any) -> None:
     graph = graph_compiler.compile(lambda x: (x * 2).sum())
     with pytest.raises(TracingError, match="call it outside once before"):
-        around(graph)(torch.ones(2, 3)) if around in (torch.vmap, torch.func.grad) else inside(around, graph)
+        inside(around, graph) if isinstance(around, FakeTensorMode) else around(graph)(torch.ones(2, 3))
     assert graph(torch.ones(2, 3)) == 12 and torch.equal(
         torch.vmap(graph_compiler.compile(torch.sum, args=(torch.ones(3),)))(torch.ones(2, 3)), torch.full((2,), 3.0)
     )

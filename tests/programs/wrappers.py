@@ -230,6 +230,10 @@ def _scripted(x: torch.Tensor) -> torch.Tensor:
     return x - 1
 
 
+def traced_while_recording(x: Any) -> Any:
+    return torch.jit.trace(lambda y: y * 2, (x,))(x)
+
+
 def scripted_inside(x: Any) -> Any:
     return _scripted(x) + 1
 
@@ -780,6 +784,7 @@ _MADE = dict.fromkeys(("torch", ELSEWHERE), "whose memory was written by this fu
 _ERRORS = {
     "default_dtype": _DTYPE,
     "default_dtype_after": _DTYPE,
+    "traced_while_recording": dict.fromkeys(("torch", ELSEWHERE), "torch.jit.trace records the function"),
     "Lazy": dict.fromkeys(("torch", ELSEWHERE), "call it once before"),
 }
 
@@ -789,7 +794,7 @@ PROGRAMS = [
         no_grad, enable_grad, inference_mode, decorated_no_grad, decorated_inference_mode, set_grad_enabled, set_grad_context, autocast,
         autocast_mixed, autocast_half, autocast_nested, autocast_disabled, autocast_cat, autocast_asks, autocast_decorated, autocast_written,
         device_context, default_dtype, default_dtype_after, own_context, own_context_class, exit_stack, fork_rng, record_function, sdpa_kernel, warnings_inside,
-        detect_anomaly, saved_tensors_hooks, deterministic, number_of_threads, scripted_inside, compiled_inside, disabled_inside, tensor_hook,
+        detect_anomaly, saved_tensors_hooks, deterministic, number_of_threads, traced_while_recording, scripted_inside, compiled_inside, disabled_inside, tensor_hook,
         lru_cache_of_numbers, lru_cache_of_tensors, lru_cache_by_tensor, metaclass_call, descriptor, own_operators, async_inside, recursion,
     )),
     module(ScriptedInside), module(TracedInside), module(CompiledInside), module(FxInside), module(ExportedInside, calls=_ROWS[::2]),

@@ -23,7 +23,7 @@ class Refusals:
         self.modes = torch._C._len_torch_dispatch_stack() + 1  # the recording's own
 
     def check(self, where: Any) -> None:
-        """``TracingError`` where the function has changed the default dtype, or put on a mode of its own below torch's functions."""
+        """``TracingError`` where the function has changed the default dtype, put on a mode of its own below torch's functions, or traces one."""
         if torch.get_default_dtype() is not self.dtype:
             raise TracingError(
                 f"{where()}: the default dtype was changed inside of the function, which cannot be recorded; "
@@ -35,6 +35,12 @@ class Refusals:
                 f"{where()}: the mode {mode} changes what kernels do, which cannot be recorded; use it outside of the function"
             )
 
+        if torch._C._get_tracing_state() is not None:
+            raise TracingError(
+                f"{where()}: torch.jit.trace records the function that it is given, and cannot do so inside of a recording; "
+                "call that function itself, or trace it outside"
+            )
+
     def restore(self) -> None:
         """Puts the default dtype back."""
         if torch.get_default_dtype() is not self.dtype:
@@ -42,10 +48,14 @@ class Refusals:
 
 
 def check_outside(name: str) -> None:
-    """``TracingError`` where tensors have no elements that could be recorded: inside of a transform, or of a mode of fake tensors."""
-    transformed = torch._C._functorch.peek_interpreter_stack() is not None
-    if transformed or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None:
-        where = "a transform (torch.vmap, torch.func.grad)" if transformed else "FakeTensorMode"
+    """``TracingError`` where tensors have no elements that could be recorded, or others record: inside of a transform, of a mode of fake tensors, of a trace."""
+    around = {
+        "a transform (torch.vmap, torch.func.grad)": torch._C._functorch.peek_interpreter_stack(),
+        "FakeTensorMode": torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE),
+        "torch.jit.trace": torch._C._get_tracing_state(),
+    }
+    where = next((name for name, state in around.items() if state is not None), None)
+    if where:
         raise TracingError(
             f"{name} would have to be recorded inside of {where}, where tensors cannot be looked at; call it outside once before, or pass args= to compile"
         )
