@@ -50,6 +50,7 @@ def _products() -> list[Sample]:
         Sample(torch.addr, (bools(3, 4), bools(3), bools(4)), other=(bools(2), bools(5), bools(2))),
         Sample(torch.addr, (bools(4), bools(3), bools(4)), {"beta": False}),
         Sample(torch.addr, (bools(3, 4), bools(3), bools(4)), {"alpha": 0}),
+        Sample(torch.kron, (array(2, 2, 3), array(2, 3, 2)), other=(array(3, 2, 2), array(2, 2, 2))),
         Sample(_LINALG.cross, (array(2, 3), array(1, 3)), other=(array(4, 3), array(1, 3))),
         Sample(_LINALG.cross, (array(3, 5), array(3, 5)), {"dim": 0}, other=(array(3, 2), array(3, 2))),
         Sample(torch.cross, (array(2, 3, 4), array(2, 3, 4)), {"dim": 1}, other=(array(5, 3, 2), array(5, 3, 2))),

@@ -29,7 +29,8 @@ def kron(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """The Kronecker product: blocks of ``x2`` scaled by the elements of ``x1``."""
     rank = max(len(x1.shape), len(x2.shape))
     left, right = ([1] * (rank - len(x.shape)) + sizes(x) for x in (x1, x2))
-    blocks = tf.reshape(x1, [part for n in left for part in (n, 1)]) * tf.reshape(x2, [part for n in right for part in (1, n)])
+    pairs = tf.reshape(tf.reshape(x1, [-1, 1]) * tf.reshape(x2, [1, -1]), left + right)  # TensorFlow cannot broadcast 6 axes in turn
+    blocks = tf.transpose(pairs, [axis for pair in zip(range(rank), range(rank, 2 * rank)) for axis in pair])
     return tf.reshape(blocks, [a * b for a, b in zip(left, right)])
 
 
