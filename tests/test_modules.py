@@ -13,6 +13,7 @@ jax = pytest.importorskip("jax")
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import CallMismatch, GuardFailed  # noqa: E402
+from graph_compiler.trees import map_structure  # noqa: E402
 
 from .support.compare import assert_same, to_numpy  # noqa: E402
 
@@ -185,6 +186,35 @@ def test_a_keras_model_has_both_modes(mode: str, tmp_path: Any) -> None:
         twin = graph_compiler.transpile(Net(), to="tensorflow", args=(torch.randn(4, 3),)).as_module()
         twin.load_weights(tmp_path / "net.weights.h5")
         assert_same(twin.predict(batch(3), verbose=0), model.predict(batch(3), verbose=0))
+
+
+class Flagged(torch.nn.Module):
+    """Takes numbers and flags beside arrays, by position and by keyword, and in containers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 2)
+
+    def forward(self, x: Any, keep: int, options: Any = None, *, negative: bool = False) -> Any:
+        y = self.linear(x)[:keep]
+        y = y if options is None else y * options["scale"] + options["shift"]
+        return -y if negative else y
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_a_keras_model_takes_numbers_and_flags_beside_arrays() -> None:
+    pytest.importorskip("keras")
+    source = Flagged()
+    model = graph_compiler.transpile(source, to="tensorflow", args=(torch.randn(4, 3), 2)).as_module()
+    calls: tuple[tuple[tuple[Any, ...], dict[str, Any]], ...] = (
+        ((3,), {}),
+        ((2,), {"negative": True}),
+        ((2, {"scale": 2, "shift": batch(1)[:, :1]}), {"negative": False}),
+        ((1,), {"options": {"scale": batch(1)[:, :1], "shift": 0.5}}),
+    )
+    for args, kwargs in calls:
+        given = map_structure(lambda item: torch.from_numpy(item) if isinstance(item, np.ndarray) else item, (args, kwargs))
+        assert_same(model(batch(4), *args, **kwargs), source(torch.from_numpy(batch(4)), *given[0], **given[1]))
 
 
 def test_a_numpy_module_follows_the_mode_of_the_original() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import keras
 import tensorflow as tf
+
+from ...trees import Tree, flatten, statics, unflatten
+from . import native
 
 
 class GraphModule(keras.Model):
@@ -49,13 +53,34 @@ class GraphModule(keras.Model):
                 self.__dict__["_seeds"] = keras.random.SeedGenerator(_seed(self._graph))
         return tf.cast(self._seeds.next() % (2**31 - 1), tf.int32)
 
-    def call(self, *args: Any, training: Any = None, rng: Any = None, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """As any Keras model; numbers and flags may stand beside arrays, which Keras refuses: they go past it as the ``form`` of the call."""
+        options = {name: kwargs.pop(name) for name in ("training", "rng") if name in kwargs}
+        arrays, tree = flatten((args, kwargs), _is_array, lambda item: False)  # an object that a call changes stays the one that it is
+        if not arrays or all(item is None for item in statics(tree)):
+            return super().__call__(*args, **kwargs, **options)
+        return super().__call__(*arrays, form=_Form(tree), **options)
+
+    def call(self, *args: Any, training: Any = None, rng: Any = None, form: Any = None, **kwargs: Any) -> Any:
         """The graph's result; the variables of buffers that it writes to are given their new values."""
+        if form is not None:
+            args, kwargs = unflatten(form.tree, args)
         key = self._next_key if rng is None else lambda: rng
         result, state = self._graph.step(self._tensors, args, kwargs, key=key, training=training, is_traced=tf.inside_function())
         for name, array in state.items():
             self._held[name].assign(array)
         return result
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A call without its arrays."""
+
+    tree: Tree
+
+
+def _is_array(item: Any) -> bool:
+    return isinstance(item, (tf.Variable, keras.KerasTensor)) or keras.ops.is_tensor(item) or native.target.convert(item) is not None
 
 
 def _seed(graph: Any) -> int:
