@@ -770,7 +770,7 @@ _IN_BOTH = {
     "of a tensor that depends on the inputs": "from_dlpack",
     "may come from a thread": "thread_inside pool_inside",
 }
-_IN_JAX = "sparse sparse_made sparse_csr quantised module_inside complex_written"
+_IN_JAX = "sparse_csr quantised module_inside complex_written"
 _ERRORS = {
     **{name: dict.fromkeys(("torch", ELSEWHERE), words) for words, names in _IN_BOTH.items() for name in names.split()},
     **{name: {ELSEWHERE: "translated"} for name in _IN_JAX.split()},
