@@ -23,6 +23,17 @@ def _put_where(x: Any, mask: Any, values: Any) -> Any:
     return x
 
 
+def _whole_steps(k: Any) -> Any:
+    """The first two numbers are made whole, and tell the step."""
+    n = k.shape[0]
+    return (
+        np.arange(0.5, n + 0.5, 1.5, dtype=np.int64) * k[0, 0],
+        np.arange(-0.9, n, 2.0, dtype=np.int32) + k[0, 0],
+        np.arange(n + 0.1, -2.9, -1.0, dtype=np.int8) * (k[0, 0] > 0),
+        np.arange(-2.5, n, dtype=int) + np.arange(n / 2, dtype=int).sum(),
+    )
+
+
 SAMPLES: list[Sample] = [
     # ---- statistics
     *(sample(f"quantile {method}", lambda x, m=method: (np.quantile(x, [0.02, 0.6], axis=1, method=m), np.percentile(x, 31, method=m)), X) for method in _METHODS),
@@ -66,6 +77,7 @@ SAMPLES: list[Sample] = [
     sample("linspace with its step", lambda x: (np.linspace(0, x[0, 0], 4, retstep=True), np.linspace(x[0], 1, 3, retstep=True, endpoint=False)), X),
     sample("round of ints to tens", lambda k: (np.round(k * 15, -1), (k * 17).round(-1)), K),
     sample("sort_complex", lambda k, x, z: (np.sort_complex(k[0]), np.sort_complex(x[0]), np.sort_complex(z)), K, f(3, 4), c(3, 4)),
+    sample("arange of ints between floats", _whole_steps, K),
     sample("bartlett", lambda x: (np.bartlett(x.shape[0])[:, None] * x, np.bartlett(1) * x[0]), X),
     sample("diag_indices_from", lambda x: x[np.diag_indices_from(x)], d(3, 3)),
     sample("apply_over_axes", lambda x: (np.apply_over_axes(np.max, x, (0, -1)), np.apply_over_axes(np.mean, x, 1)), X),

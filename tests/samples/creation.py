@@ -20,6 +20,16 @@ def counted(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     )  # fmt: skip
 
 
+def whole_steps(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """torch.arange of integers between floats: the start and the step are whole, and in int64 the end is too."""
+    n = x.shape[0]
+    return (
+        torch.arange(n / 2, dtype=torch.int64), torch.arange(0, n + 0.5, dtype=torch.int64), torch.arange(-0.9, n + 0.1, 2.0, dtype=torch.int32),
+        torch.arange(n + 0.1, -2.9, -1.0, dtype=torch.int8), torch.arange(0.5, 3.0 * n, 1.5, dtype=torch.uint8),
+        torch.arange(n + 0.1, -2.9, -1.0, dtype=torch.uint8),
+    )  # fmt: skip
+
+
 def spaced(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """torch.linspace and torch.logspace of sizes."""
     n = x.shape[0]
@@ -144,6 +154,7 @@ def _complex() -> list[Sample]:
 
 
 SAMPLES: list[Sample] = [
+    Sample(whole_steps, (X,), other=(OTHER,)),
     Sample(counted, (X,), other=(array(7, 3),)),
     Sample(spaced, (X,), other=(array(7, 3),)),
     Sample(filled, (X,), other=(OTHER,)),

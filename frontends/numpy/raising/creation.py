@@ -81,11 +81,13 @@ def arange(
     if any(isinstance(item, Value) for item in (first, last, by)):
         raise UnsupportedOperation("arange between numbers that are computed has a length that depends on them; use int(..) or linspace")
     kind = _kind(b, dtype)
-    if is_inexact(kind) and any(type(hint_of(item)) is float for item in (first, last, by)):  # as numpy computes it: from the first step on
-        count = apply("ceil", (last - first) / by)
-        count = apply("max", count, 0)
-        return b.add(b.multiply(b.astype(b.arange(start=0, stop=count, step=1, dtype="int64"), dtype=kind), _float(by)), _float(first))
-    return b.arange(start=first, stop=last, step=by, dtype=kind)
+    if not any(type(hint_of(item)) is float for item in (first, last, by)):
+        return b.arange(start=first, stop=last, step=by, dtype=kind)
+    counted = b.arange(start=0, stop=apply("max", apply("ceil", (last - first) / by), 0), step=1, dtype="int64")
+    if is_inexact(kind):  # as numpy computes it: from the first step on
+        return b.add(b.multiply(b.astype(counted, dtype=kind), _float(by)), _float(first))
+    whole = apply("trunc", first)  # numpy makes the first two numbers whole, and goes on by their distance
+    return b.cast(b.add(b.multiply(counted, apply("trunc", first + by) - whole), whole), kind)
 
 
 def _float(number: Any) -> Any:

@@ -146,7 +146,19 @@ def arange(b: TorchBuilder, *bounds: Any, start: Any = 0, end: Any = None, step:
     if len(bounds) == 1 and end is None:
         bounds = (start, *bounds)
     start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
-    return b.arange(start=start, stop=end, step=step, dtype=_counted(dtype, start, end, step))
+    name = _counted(dtype, start, end, step)
+    if is_integer(name) and any(type(hint_of(number)) is float for number in (start, end, step)):
+        return _whole_steps(b, start, end, step, name)
+    return b.arange(start=start, stop=end, step=step, dtype=name)
+
+
+def _whole_steps(b: TorchBuilder, start: Any, end: Any, step: Any, name: str) -> Any:
+    """Integers between floats: torch goes by whole steps from a whole number, and counts them by what was given; in int64 it makes the end whole too."""
+    first, by = (apply("trunc", number) for number in (start, step))
+    if name == "int64":
+        return b.arange(start=first, stop=apply("trunc", end), step=by, dtype=name)
+    counted = b.arange(stop=apply("ceil", (end - start) / step), dtype="int32")
+    return b.cast(b.add(b.multiply(counted, by), first), name)
 
 
 def _counted(dtype: Any, *numbers: Any) -> str:
