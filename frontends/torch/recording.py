@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -64,18 +64,36 @@ class Attempt:
     is_other_code: bool
 
 
+@dataclass
+class Learned:
+    """How the function is recorded next, by what earlier attempts have shown.
+
+    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers that are inputs.
+    """
+
+    compiled: bool
+    reading: Reading
+    numbers: frozenset[Path] = frozenset()
+    keys: KeySizes = field(default_factory=KeySizes)
+    by_kernel: KernelByKernel = field(default_factory=KernelByKernel)
+    caches: Caches = field(default_factory=Caches)
+
+    def without_numbers(self) -> None:
+        """Symbols in the place of numbers may have been what failed."""
+        self.reading, self.numbers = Reading(False), frozenset()
+
+
 def record(request: Request) -> Recording:
     """Runs the function and records it: again where places turn out to be state that were not known to be."""
     check_outside(request.name)
     request = replace(request, places=(*request.places, *_converted(request)))
-    known, caches, rounds, compiled = list(request.places), Caches(), 0, not request.same_framework
-    keys, by_kernel, reading = KeySizes(), KernelByKernel(), Reading(request.numbers)
-    open_numbers = frozenset() if request.changing is None else request.changing.numbers_given(_leaves_and_tree(request)[1])
+    known, rounds, learned = list(request.places), 0, Learned(not request.same_framework, Reading(request.numbers))
+    if request.numbers and request.changing is not None:
+        learned.numbers = request.changing.numbers_given(_leaves_and_tree(request)[1])
 
     def attempt() -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
-        numbers = open_numbers if request.numbers else frozenset()
-        return context.run(_attempt, replace(request, places=_outermost(known)), keys, by_kernel, reading, caches, compiled, numbers)
+        return context.run(_attempt, replace(request, places=_outermost(known)), learned)
 
     often, disturbed = _changed_often(request), 0
     known += often
@@ -88,10 +106,11 @@ def record(request: Request) -> Recording:
                 continue
             raise
         except Exception as problem:
-            if keys.next_attempt(problem) or by_kernel.next_attempt():
+            if learned.keys.next_attempt(problem) or learned.by_kernel.next_attempt():
                 continue
-            if request.numbers and (known or reading.any or open_numbers):
-                request, reading = replace(request, numbers=False), Reading(False)  # symbols in their place may have been what failed
+            if request.numbers and (known or learned.reading.any or learned.numbers):
+                request = replace(request, numbers=False)
+                learned.without_numbers()
             elif often:
                 known, often = [place for place in known if place not in often], []  # as constants they may do
             else:
@@ -101,8 +120,8 @@ def record(request: Request) -> Recording:
             return made.recording
         if any(map(is_hook, made.left)) and (again := as_installed(made, attempt)):
             return again
-        compiled = compiled and not made.is_other_code
-        keys.give_up()
+        learned.compiled = learned.compiled and not made.is_other_code
+        learned.keys.give_up()
         known = [*request.places, *together(known[len(request.places) :], list(made.left))]
         rounds += 1
     places = ", ".join(place.name for place in known[-5:])
@@ -182,29 +201,22 @@ def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[
     return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
 
 
-def _attempt(
-    request: Request,
-    keys: KeySizes,
-    by_kernel: KernelByKernel,
-    reading: Reading,
-    caches: Caches,
-    compiled: bool,
-    open_numbers: frozenset[Path],
-) -> Attempt:
+def _attempt(request: Request, learned: Learned) -> Attempt:
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
-    tree, arrays, tensors = _given(request, open_numbers)
+    keys, reading = learned.keys, learned.reading
+    tree, arrays, tensors = _given(request, learned.numbers)
     weights = Weights(function, given_objects(function, args, tree))
     spaces = spaces_of(weights)
     keys.plain = keys.plain or asks_for_types_unseen(spaces)
     with alone, weights.exclusive():
-        capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, by_kernel)
+        capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, learned.by_kernel)
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         again_args, again_kwargs = call_of(tree, entered)
         state = State(weights, request.places, stateful.objects, request.numbers)
         if request.changing is not None and request.changing.is_new:
             _noted(request.changing, weights, state)
-        caches.begin(state.world.caches)
+        learned.caches.begin(state.world.caches)
         capture.gradients.follow(state.gradients, state.places)
         reachable = (*generators_in(state.world.held), *filter(is_generator, iterate_structure((args, kwargs))))
         capture.generators = Generators(capture, reachable)
@@ -223,7 +235,7 @@ def _attempt(
                 AttributeReads(capture, tensors) as attributes,
                 math_seen(capture, spaces if reading.symbolic else []),
                 conversions_seen(capture, spaces),
-                compiling(compiled) as claim,
+                compiling(learned.compiled) as claim,
             ):
                 capture.large = LargeCalls(lambda: claim.asked)
                 result = function(*again_args, **again_kwargs)
@@ -240,9 +252,8 @@ def _attempt(
     facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
     facts += [*capture.gradients.facts(), *members.facts(), *attributes.facts]
     facts += outside_of((function, *referred(tree)), state.free(containers), weights)
-    return Attempt(
-        Recording(graph, weights, Surroundings(facts, versions_of), state.places, reading.any or bool(open_numbers)), left, other
-    )
+    has_numbers = reading.any or bool(learned.numbers)
+    return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, has_numbers), left, other)
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:

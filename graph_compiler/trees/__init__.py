@@ -31,5 +31,6 @@ from .tree import paths as paths
 from .tree import referred as referred
 from .tree import same_static as same_static
 from .tree import static_paths as static_paths
+from .tree import statics as statics
 from .tree import unfixed as unfixed
 from .tree import unflatten as unflatten
