@@ -244,3 +244,20 @@ def test_a_replaced_parameter_is_used_and_a_removed_one_is_recorded_again() -> N
         change()
         assert torch.equal(graph(x), model(x))
     assert len(graph.variants) == 2
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_the_grad_mode_of_a_call_decides_what_an_encoder_gives_for_hidden_rows(to: str) -> None:
+    layer = torch.nn.TransformerEncoderLayer(4, 2, 8, 0.0, batch_first=True)
+    encoder = torch.nn.TransformerEncoder(layer, 1, norm=torch.nn.LayerNorm(4)).eval()
+    x, hidden = torch.randn(2, 3, 4), torch.tensor([[False, True, True], [False, False, False]])
+    graph = graph_compiler.compile(encoder, to=to, args=(x,), kwargs={"src_key_padding_mask": hidden})
+    for enabled in (True, False, True):
+        with torch.set_grad_enabled(enabled):
+            for given in (x, x * 2 + 1):
+                found = np.asarray(
+                    graph(given, src_key_padding_mask=hidden).detach() if to == "torch" else graph(given, src_key_padding_mask=hidden)
+                )
+                np.testing.assert_allclose(found, encoder(given, src_key_padding_mask=hidden).detach(), atol=1e-5)
+    assert len(graph.variants) == 2 and "the grad mode" in graph.variants[1].why

@@ -36,6 +36,7 @@ from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
 from .numbers.spaces import spaces_of
 from .numbers.typed import DTYPES, typed, with_numbers
+from .process.encoders import NestedEncoders
 from .process.generators import Generators, generators_in, is_generator
 from .state.attribute_reads import AttributeReads
 from .state.gradient_places import GRADIENT
@@ -208,7 +209,7 @@ def _attempt(request: Request, learned: Learned) -> Attempt:
     weights = Weights(function, given_objects(function, args, tree))
     spaces = spaces_of(weights)
     keys.plain = keys.plain or asks_for_types_unseen(spaces)
-    with alone, weights.exclusive():
+    with alone, weights.exclusive(), NestedEncoders() as encoders:
         capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, learned.by_kernel)
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
@@ -250,7 +251,7 @@ def _attempt(request: Request, learned: Learned) -> Attempt:
             capture.forget_arrays()
         other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
     facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
-    facts += [*capture.gradients.facts(), *members.facts(), *attributes.facts]
+    facts += [*capture.gradients.facts(), *members.facts(), *attributes.facts, *encoders.facts()]
     facts += outside_of((function, *referred(tree)), state.free(containers), weights)
     has_numbers = reading.any or bool(learned.numbers)
     return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, has_numbers), left, other)

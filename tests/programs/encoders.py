@@ -1,4 +1,4 @@
-"""Encoders of torch with a padding mask, of which torch itself leaves out what is hidden where no gradient is asked for."""
+"""Encoders of torch with a padding mask: where no gradient is asked for, what is hidden is zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .table import ELSEWHERE, Program, quiet
+from .table import Program, quiet
 
 
 def _encoder(trained: bool, **options: Any) -> Callable[[], Any]:
@@ -21,6 +21,18 @@ def _encoder(trained: bool, **options: Any) -> Callable[[], Any]:
     return make
 
 
+def _both_modes() -> Any:
+    """With and without gradients in one function."""
+    encoded = _encoder(True)()
+
+    def both(x: Any, hidden: Any) -> Any:
+        with torch.no_grad():
+            outside = encoded(x, hidden)
+        return outside, encoded(x, hidden)
+
+    return both
+
+
 def _call(rows: int, columns: int, *hidden: int) -> Callable[[], tuple[Any, ...]]:
     mask = torch.tensor([[row == 0 and column in hidden for column in range(columns)] for row in range(rows)])
     return lambda: ((torch.arange(rows * columns * 4.0) * 5 % 13 / 6 - 1).reshape(rows, columns, 4), mask)
@@ -30,6 +42,8 @@ _CALLS = (_call(2, 3, 2), _call(2, 3, 1, 2), _call(3, 4), _call(2, 3, 0))  # the
 
 PROGRAMS = [
     Program("padded", _encoder(True), _CALLS),
-    Program("padded_without_gradients", _encoder(False), _CALLS, dict.fromkeys(("torch", ELSEWHERE), "enable_nested_tensor=False")),
+    Program("padded_without_gradients", _encoder(False), _CALLS),
+    Program("padded_and_normalised", _encoder(False, norm=nn.LayerNorm(4)), _CALLS),
+    Program("padded_in_both_modes", _both_modes, _CALLS),
     Program("padded_and_not_nested", _encoder(False, enable_nested_tensor=False), _CALLS),
 ]

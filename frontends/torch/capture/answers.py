@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,6 @@ from ..numbers.numbers import read_numbers, refuse_random
 from ..numbers.of_sizes import numbers_of_sizes
 from ..numbers.sizes import expression_of, own, plain
 from .control_flow import OPERATORS
-from .encoders import locals_of, refuse_nested
 from .foreach import NAMES, foreach
 
 if TYPE_CHECKING:
@@ -125,7 +125,6 @@ def _equal(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
 
 def _left_aligned(tensor: torch.Tensor, mask: torch.Tensor, *checked: Any) -> torch.Tensor:
     """No true element behind a false one, which ``nn.TransformerEncoder`` asks of a padding mask."""
-    refuse_nested()
     return (mask[:, 1:] <= mask[:, :-1]).all()
 
 
@@ -209,7 +208,10 @@ def _arithmetic(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function itself."""
-    weight = locals_of(function).get("weight")
+    frame = sys._getframe()
+    while frame.f_back is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back
+    weight = frame.f_locals.get("weight") if frame.f_code is function.__code__ else None
     return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
 
 

@@ -16,7 +16,6 @@ from torch.overrides import TorchFunctionMode
 
 from ....trees import iterate_structure
 from ..basics.tensors import hints, version
-from .encoders import refuse_nested
 
 FUNCTIONS = frozenset(
     {F.linear, F.conv1d, F.conv2d, F.conv3d, F.scaled_dot_product_attention}
@@ -84,8 +83,6 @@ class TakingOver(TorchFunctionMode):
 
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        if function is torch._nested_tensor_from_mask_left_aligned:
-            refuse_nested()
         known = self._calls.taken_over(function, args, kwargs) if function in FUNCTIONS else None
         return function(*args, **kwargs) if known is None else known
 
