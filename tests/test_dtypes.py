@@ -41,7 +41,7 @@ def one_of_each_function() -> dict[str, Sample]:
     found: dict[Any, tuple[str, Sample]] = {}
     for case in SAMPLES:
         name, sample = case.values
-        if retyped(sample, "float64") != sample:
+        if any(isinstance(item, Array) for item in iterate_structure(sample.args)) and retyped(sample, "float64") != sample:
             inner = tuple(item for item in sample.args if callable(item))
             found.setdefault((name.split("-")[0], sample.function, inner), (name, sample))
     return dict(found.values())

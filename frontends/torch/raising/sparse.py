@@ -43,7 +43,8 @@ def sparse_mm(b: TorchBuilder, sparse: Any, dense: Any) -> Any:
 
 @rows.row("_sparse_sum")
 def sparse_sum(b: TorchBuilder, input: Any, dim: Any = None, *, dtype: Any = None) -> Any:
-    """torch.sparse.sum."""
+    """torch.sparse.sum, which gives truth values for truth values where it leaves an axis."""
     row = rows.get("sum")
     assert row is not None
-    return row(b, input, dim, dtype=dtype)
+    found = row(b, input, dim, dtype=dtype)
+    return b.cast(found, "bool") if input.dtype == "bool" and dtype is None and found.ndim else found
