@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from ....errors import TracingError
 from ....sizes import hint_of
 from ..numbers.sizes import expression_of
 
@@ -21,7 +22,8 @@ def prefixes(operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, 
     """Takes the place of torch's ``generic_associative_scan``: ``operator(*before, *leaves, *additional_inputs)`` combines arrays along ``dim``, all at once."""
     count = leaves[0].shape[dim]
     steps = (2 * hint_of(expression_of(count)) - 1).bit_length()  # twice the length has room
-    assert count <= 2**steps  # a guard
+    if count > 2**steps:  # a guard; never true of what is recorded
+        raise TracingError(f"associative_scan over {count} elements takes more than {steps} steps")
     positions = torch.arange(count, device=leaves[0].device)
     for step in (2**number for number in range(steps)):
         before = [torch.roll(leaf, step, dim) for leaf in leaves]
