@@ -127,6 +127,12 @@ def _einsum() -> list[Sample]:
 
 
 # ---------------------------------------------------------------------------------------------- whole matrices
+def told_by_a_triangle(function: Any, x: torch.Tensor, **options: Any) -> Any:
+    """A positive definite matrix in one triangle, something else in the other."""
+    definite = x @ x.mH + 4 * torch.eye(x.shape[-1], dtype=x.dtype)
+    return function(definite + (x.tril(-1) if options.get("upper") else x.triu(1)), **options)
+
+
 def positive_definite(function: Any, x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     """``function`` of a well conditioned positive definite matrix made of ``x``."""
     return function(x @ x.mH + torch.eye(x.shape[-2], dtype=x.dtype), *args, **kwargs)
@@ -385,6 +391,8 @@ def _decompositions() -> list[Sample]:
         ),
         Sample(where_there_is_one, (_LINALG.solve_ex, some[:2], array(2, 3)), other=(_LINALG.solve_ex, others[:2], array(2, 3))),
         Sample(positive_definite, (_LINALG.cholesky, complex_), {"upper": True}),
+        Sample(told_by_a_triangle, (_LINALG.cholesky, square), other=(_LINALG.cholesky, later)),
+        Sample(told_by_a_triangle, (_LINALG.cholesky_ex, complex_), {"upper": True}),
         Sample(product_of_qr, (old_qr, tall), {"some": False}, other=(old_qr, array(6, 2))),
         Sample(product_of_old_svd, (tall,), other=(array(6, 2),)),
         Sample(product_of_old_svd, (wide, False), other=(array(2, 4), False)),

@@ -21,7 +21,7 @@ rows.table(
         "slogdet": "jnp.linalg.slogdet({x})",
         "inv": "jnp.linalg.inv({x})",
         "solve": "jnp.linalg.solve({x1}, {x2})",
-        "cholesky": "jnp.linalg.cholesky({x}, {upper=})",
+        "cholesky": "cholesky({x}, {upper=})",
         "qr": "jnp.linalg.qr({x}, {mode=})",
         "svd": "jnp.linalg.svd({x}, {full_matrices=})",
         "svdvals": "jnp.linalg.svdvals({x})",

@@ -70,6 +70,7 @@ from .indexing import diag_embed as diag_embed
 from .indexing import masked_scatter as masked_scatter
 from .indexing import scatter_product as scatter_product
 from .indexing import scatter_reduce as scatter_reduce
+from .linear_algebra import cholesky as cholesky
 from .linear_algebra import cholesky_ex as cholesky_ex
 from .linear_algebra import cholesky_inverse as cholesky_inverse
 from .linear_algebra import cholesky_solve as cholesky_solve

@@ -98,9 +98,21 @@ def tensor_solve(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 # ---------------------------------------------------------------------------------------------- decompositions
+def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
+    """The Cholesky factor of the Hermitian matrix of which ``x`` holds the triangle that the factor has; what the other one holds is not looked at.
+
+    JAX takes the mean of both. Its gradient, which is Hermitian as torch's, is kept.
+    """
+    lower = conjugate_transpose(x) if upper else x
+    mean = (lower + conjugate_transpose(lower)) / 2
+    told = jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1))
+    factor = lax.linalg.cholesky(mean + lax.stop_gradient(told - mean), symmetrize_input=False)
+    return conjugate_transpose(factor) if upper else factor
+
+
 def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Array]:
     """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
-    factor = jnp.linalg.cholesky(x, upper=upper)
+    factor = cholesky(x, upper=upper)
     none = jnp.zeros(x.shape[:-2], jnp.int32)
     if not x.size:
         return factor, none
