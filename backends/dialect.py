@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import UnsupportedOperation
-from ..ir.graph import Node, Value
+from ..ir.graph import Graph, Node, Value
 from ..ops.dtypes import DTYPES
 from ..ops.text import Text, factor
 from ..sizes import Symbol
@@ -17,10 +17,12 @@ from .rows import Rows, operand
 class CanonicalDialect:
     """Writes canonical nodes through a backend's lowering rows. Parameters called ``dtype`` print as the backend's dtype."""
 
-    decorators: tuple[str, ...] = ()
-
     def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType, dtype_text: Callable[[str], str]) -> None:
         self.rows, self.imports, self.prelude, self.dtype_text = rows, imports, prelude, dtype_text
+
+    def decorators(self, graph: Graph) -> tuple[str, ...]:
+        """None, unless the backend has something to set for all operations."""
+        return ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The row's expression for a node."""

@@ -33,6 +33,7 @@ _KEPT_NOTES = (
     "same_inputs",
     "same_outputs",
     "written_inputs",
+    "matmul_precision",
 )
 
 

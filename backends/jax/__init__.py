@@ -1,7 +1,7 @@
 """JAX as a target: canonical operations written in ``jax.numpy``, ``jax.nn`` and ``jax.lax``."""
 
-from ..dialect import CanonicalDialect
 from . import prelude as prelude
+from .dialect import JaxDialect
 from .lowering import rows as rows
 from .native import jax_dtype
 from .native import target as target
@@ -24,4 +24,4 @@ def dtype_text(dtype: str) -> str:
     return "jnp.bool_" if dtype == "bool" else f"jnp.{jax_dtype(dtype)}"
 
 
-dialect = CanonicalDialect(rows, imports, prelude, dtype_text)
+dialect = JaxDialect(rows, imports, prelude, dtype_text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...ir.graph import Graph
 from ..dialect import CanonicalDialect
 
 
@@ -13,4 +14,6 @@ def dtype_text(dtype: str) -> str:
 class NumpyDialect(CanonicalDialect):
     """See :class:`CanonicalDialect`."""
 
-    decorators = ('@np.errstate(all="ignore")',)
+    def decorators(self, graph: Graph) -> tuple[str, ...]:
+        """Floating-point events are ignored."""
+        return ('@np.errstate(all="ignore")',)

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jax.extend.core import Primitive
 
-from ...ir.graph import Node
+from ...ir.graph import Graph, Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
@@ -34,7 +34,10 @@ class JaxCalls:
         "np": "import numpy as np",
     }
     prelude = None
-    decorators = ()
+
+    def decorators(self, graph: Graph) -> tuple[str, ...]:
+        """None: what frameworks are set to holds for their own calls."""
+        return ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""

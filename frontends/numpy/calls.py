@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.graph import Node
+from ...ir.graph import Graph, Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
@@ -32,7 +32,10 @@ class NumpyCalls:
         "stride_tricks": "from numpy.lib import stride_tricks",
     }
     prelude = None
-    decorators = ()
+
+    def decorators(self, graph: Graph) -> tuple[str, ...]:
+        """None: what frameworks are set to holds for their own calls."""
+        return ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""

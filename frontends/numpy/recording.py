@@ -168,6 +168,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
     if len(graph.inputs) > len(inputs):
         graph.notes["call_inputs"] = len(inputs)
     aliases = Aliases(graph)
+    graph.notes["matmul_precision"] = "highest"  # numpy has no other
     graph.notes["written_inputs"] = places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
     apart = sorted(set(same))
     held = [value for value in graph.parameters.values() if value in aliases.written]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...ir.graph import Node
+from ...ir.graph import Graph, Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
@@ -34,7 +34,10 @@ class TorchCalls:
 
     imports: Mapping[str, str] = {"torch": "import torch", "F": "import torch.nn.functional as F"}
     prelude = None
-    decorators = ()
+
+    def decorators(self, graph: Graph) -> tuple[str, ...]:
+        """None: what frameworks are set to holds for their own calls."""
+        return ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""

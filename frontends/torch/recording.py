@@ -48,6 +48,7 @@ from .state.surroundings import surroundings_of
 from .state.training import TrainingReads
 from .state.versions import versions_of
 
+_PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}  # of float32 products, in torch's words and in JAX's
 _MOST_DISTURBED = 4  # other threads draw random numbers, too
 _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
 
@@ -244,6 +245,7 @@ def _attempt(request: Request, learned: Learned) -> Attempt:
             refuse_attributed(result)
             found = state.finish(capture, containers)
             graph = capture.finish(result, tree, containers, state)
+            graph.notes["matmul_precision"] = _PRECISIONS[torch.get_float32_matmul_precision()]
             graph.notes["call_numbers"] = {value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES}
             left = {place: place.saved() for place in found}
         finally:

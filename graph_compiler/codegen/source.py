@@ -34,7 +34,9 @@ class Dialect(Protocol):
 
     imports: Mapping[str, str]  # name in the source -> import line
     prelude: ModuleType | None  # helpers; those that are used are copied into the source
-    decorators: tuple[str, ...]  # lines that stand above the function
+
+    def decorators(self, graph: Graph) -> tuple[str, ...]:
+        """Lines that stand above the function."""
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The expression for a node; ``text`` turns nested arguments into literals and names."""
@@ -107,7 +109,7 @@ class _Writer:
         self._return(result, checks)
         leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
         inputs = tuple(self.text[value] for value in graph.inputs)
-        head = "".join(f"{line}\n" for line in self.dialect.decorators)
+        head = "".join(f"{line}\n" for line in self.dialect.decorators(graph))
         head += f"def {self.function}({', '.join([*leading, *inputs])}):"
         body = "\n".join(f"    {line}" if line else "" for line in _needed(self.lines[:reads], self.lines[reads:]))
         source = self._module(header, f"{head}\n{body}\n", result)

@@ -32,6 +32,7 @@ _NOTES = (
     "extra_keywords",
     "input_attributes",
     "input_facts",
+    "matmul_precision",
     "numbers",
     "same_inputs",
     "written_inputs",

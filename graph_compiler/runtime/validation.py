@@ -67,6 +67,8 @@ def _check_notes(graph: IRGraph) -> None:
     extra = graph.notes.get("extra_keywords", ())
     if not isinstance(extra, tuple) or not all(isinstance(name, str) for name in extra):
         raise InvalidFile("extra_keywords are no names")
+    if graph.notes.get("matmul_precision") not in (None, "highest", "high", "default"):
+        raise InvalidFile("matmul_precision is none that there is")
     if not isinstance(graph.notes.get("source_only", ""), str):
         raise InvalidFile("source_only is no text")
     if len(graph.notes.get("same_inputs", ())) > count:
