@@ -23,7 +23,7 @@ from jax.interpreters import ad, batching, mlir
 from ...ir.graph import Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
-from ...trees import Branch, Static, Tree, flatten, map_structure, unflatten
+from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
 from .dtypes import dtype_name, is_key
 from .names import CUSTOM, METHOD, holder_of
 from .sizes import current, expression_of, hints, is_symbolic, symbolic
@@ -172,7 +172,7 @@ def _traces() -> bool:
 
 def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     leaves, tree = flatten((args, kwargs), is_array, lambda item: False)
-    if not all(_is_static(item) for item in _statics(tree)) or any(is_key(leaf) for leaf in leaves):
+    if not all(_is_static(item) for item in statics(tree)) or any(is_key(leaf) for leaf in leaves):
         return original(*args, **kwargs)
     results: list[Tree] = []
 
@@ -233,14 +233,6 @@ def _traced(body: Callable[..., Any], leaves: list[Any]) -> ClosedJaxpr:
         if not hasattr(problem, "sizes_asked"):
             problem.sizes_asked = [dim for leaf in leaves for dim in leaf.shape]  # type: ignore[attr-defined]
         raise
-
-
-def _statics(tree: Tree) -> Iterator[Any]:
-    if isinstance(tree, Static):
-        yield tree.value
-    elif isinstance(tree, Branch):
-        for child in tree.children:
-            yield from _statics(child)
 
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), slice, type(Ellipsis), np.generic, np.dtype, type)

@@ -25,10 +25,9 @@ _STATISTICS: dict[str, tuple[tuple[int, str], ...]] = {
     "_native_batch_norm_legit": ((3, "running_mean"), (4, "running_var")),
 }
 
-_WITH_NORMS = {
-    "embedding": 3,
-    "embedding_bag": 3,
-}  # where ``max_norm`` stands, to which rows of the weight are shortened that are looked up
+# Where ``max_norm`` stands, to which these shorten the rows of their weight that are looked up.
+_WITH_NORMS = {"embedding": 3, "embedding_bag": 3}
+_RENORMED = ((1, "weight"),)
 
 
 def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, ...]:
@@ -79,9 +78,6 @@ def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     position = _WITH_NORMS.get(key)
     return position is not None and (args[position] if position < len(args) else kwargs.get("max_norm")) is not None
-
-
-_RENORMED = ((1, "weight"),)
 
 
 def versions_before(key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
