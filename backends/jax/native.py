@@ -61,13 +61,14 @@ class JaxTarget:
         except (BufferError, RuntimeError, TypeError, ValueError):  # layouts and dtypes that DLPack does not carry
             return self.convert(plain)
 
-    def dtype_text(self, dtype: str) -> str:
-        """``dtypes["float32"]``."""
-        return f"dtypes[{jax_dtype(dtype)!r}]"
-
-    def dtypes(self) -> Any:
-        """numpy dtypes by name, which ``array.dtype`` of a JAX array equals."""
-        return _Dtypes()
+    def dtype(self, name: str) -> Any:
+        """The numpy dtype that ``array.dtype`` of a JAX array equals; without 64-bit types that of 32 bits. Keys have types of their own."""
+        if name in _KEYS:
+            return jax.random.key(0, impl=_KEYS[name]).dtype
+        try:
+            return jnp.dtype(jax_dtype(name))
+        except TypeError:
+            return None
 
     def elements(self, array: Any) -> Any:
         """``tolist``; waits for the array."""
@@ -187,13 +188,6 @@ class JaxTarget:
             else:
                 guard.require(self.elements(check))
         return result
-
-
-class _Dtypes(dict[str, Any]):
-    def __missing__(self, name: str) -> Any:
-        key = _KEYS.get(name)
-        self[name] = jnp.dtype(name) if key is None else jax.random.key(0, impl=key).dtype
-        return self[name]
 
 
 _KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}

@@ -32,13 +32,12 @@ class NumpyTarget:
         """As :meth:`convert`: memory is shared."""
         return self.convert(array)
 
-    def dtype_text(self, dtype: str) -> str:
-        """``dtypes["float32"]``."""
-        return f"dtypes[{dtype!r}]"
-
-    def dtypes(self) -> Any:
-        """numpy dtypes by name."""
-        return _Dtypes()
+    def dtype(self, name: str) -> Any:
+        """``np.dtype("float32")``."""
+        try:
+            return bfloat16() if name == "bfloat16" else np.dtype(name)
+        except TypeError:
+            return None
 
     def elements(self, array: Any) -> Any:
         """``tolist``."""
@@ -63,7 +62,7 @@ class NumpyTarget:
 
     def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
         """An array of these elements."""
-        return np.frombuffer(bytearray(data), dtype=_Dtypes()[dtype]).reshape(shape)
+        return np.frombuffer(bytearray(data), dtype=self.dtype(dtype)).reshape(shape)
 
     def copy(self, array: Any) -> Any:
         """The elements of now."""
@@ -119,12 +118,6 @@ class NumpyTarget:
 
 def _bits(generator: Any) -> Any:
     return generator.bit_generator if isinstance(generator, np.random.Generator) else generator._bit_generator
-
-
-class _Dtypes(dict[str, Any]):
-    def __missing__(self, name: str) -> Any:
-        self[name] = bfloat16() if name == "bfloat16" else np.dtype(name)
-        return self[name]
 
 
 target = NumpyTarget()

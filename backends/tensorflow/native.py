@@ -52,13 +52,9 @@ class TensorFlowTarget:
         except (BufferError, RuntimeError, TypeError, ValueError, tf.errors.OpError):  # what DLPack does not carry
             return self.convert(plain)
 
-    def dtype_text(self, dtype: str) -> str:
-        """``dtypes.float32``."""
-        return f"dtypes.{dtype}"
-
-    def dtypes(self) -> Any:
-        """The module tensorflow."""
-        return tf
+    def dtype(self, name: str) -> Any:
+        """``tf.float32``."""
+        return getattr(tf, name, None)
 
     def elements(self, array: Any) -> Any:
         """Nested lists."""

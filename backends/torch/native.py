@@ -33,13 +33,9 @@ class TorchTarget:
         except (BufferError, RuntimeError, TypeError, ValueError):  # layouts and dtypes that DLPack does not carry
             return _from_numpy(np.asarray(array))
 
-    def dtype_text(self, dtype: str) -> str:
-        """``dtypes.float32``."""
-        return f"dtypes.{dtype}"
-
-    def dtypes(self) -> Any:
-        """The module torch."""
-        return torch
+    def dtype(self, name: str) -> Any:
+        """``torch.float32``."""
+        return getattr(torch, name, None)
 
     def elements(self, array: torch.Tensor | float) -> Any:
         """``tolist``; a number that was read is itself."""

@@ -119,7 +119,7 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
             continue
         if (axes := len(native.shape)) != value.ndim:
             yield f"{value.name} has {axes or 'no'} ax{'i' if axes == 1 else 'e'}s and was recorded with {value.ndim or 'none'}"
-        elif not eval(f"dtype == {variant.target.dtype_text(value.dtype)}", {"dtype": native.dtype, "dtypes": variant.target.dtypes()}):
+        elif (dtype := variant.target.dtype(value.dtype)) is None or native.dtype != dtype:
             yield f"{value.name} is {dtype_name(native)} and was recorded as {value.dtype}"
         elif variant.is_own is not None and variant.is_own(leaf) and dtype_name(leaf) != value.dtype:
             yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"

@@ -9,7 +9,7 @@ import dataclasses
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..codegen.loading import load
 from ..codegen.source import Program
@@ -24,9 +24,25 @@ from .target import Target
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
+UNLIKE = (AttributeError, KeyError, IndexError, TypeError)  # raised by what does not even look like the call that was recorded
 _IDENTICAL = (bool, type(None))
 _EQUAL = (int, str)
 _SPELLED = (bool, int, str, type(None))
+
+
+class Matching(NamedTuple):
+    """``lines`` of a function over ``args`` and ``kwargs``, with names ``bound``, which return ``misfit`` or raise one of :data:`UNLIKE` where
+    a call does not fit; else the arrays of the call, native, and its numbers, have these ``names``."""
+
+    lines: list[str]
+    names: list[str]
+    bound: dict[str, Any]
+    misfit: str
+
+
+def matching(graph: Graph, target: Target, is_own: Callable[[Any], bool] | None, misfit: str) -> Matching:
+    """The lines of :func:`matcher` for a graph without state."""
+    return _Matcher(graph, target, None, is_own, misfit).matching()
 
 
 def matcher(graph: Graph, target: Target, held: Callable[[Any], Any] | None = None, is_own: Callable[[Any], bool] | None = None) -> Match:
@@ -53,15 +69,15 @@ class _Matcher:
         target: Target,
         held: Callable[[Any], Any] | None = None,
         is_own: Callable[[Any], bool] | None = None,
+        misfit: str = "None",
     ) -> None:
-        self.graph, self.target, self.convert = graph, target, "convert"
-        self.narrows = is_own is not None and target.dtype_text("float64") == target.dtype_text("float32")
+        self.graph, self.target, self.convert, self.misfit = graph, target, "convert", misfit
+        self.narrows = is_own is not None and target.dtype("float64") == target.dtype("float32")
         self.lines: list[str] = []
         self.names: list[str] = []
         self.bound: dict[str, Any] = {
             "convert": target.convert,
             "held": held or target.convert,
-            "dtypes": target.dtypes(),
             "same_static": same_static,
             "math": math,
             "is_own": is_own,
@@ -70,7 +86,7 @@ class _Matcher:
         for number, cls in enumerate(target.array_types):
             self.bound[f"array_type_{number}"] = cls
 
-    def function(self) -> Match:
+    def matching(self) -> Matching:
         tree = self.graph.input_tree
         assert isinstance(tree, Branch)
         positional, keywords = tree.children
@@ -82,9 +98,13 @@ class _Matcher:
         self._guards()
         self._bounds()
         self._facts()
-        body = "\n".join(f"        {line}" for line in [*self.lines, f"return {self._returned()}"])
-        source = f"def match(args, kwargs, state=()):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return None\n"
-        return load(Program(source, "match", (), (), self.bound))
+        return Matching(self.lines, self.names, self.bound, self.misfit)
+
+    def function(self) -> Match:
+        matching = self.matching()
+        body = "\n".join(f"        {line}" for line in [*matching.lines, f"return {self._returned()}"])
+        source = f"def match(args, kwargs, state=()):\n    try:\n{body}\n    except unlike:\n        return None\n"
+        return load(Program(source, "match", (), (), {**matching.bound, "unlike": UNLIKE}))
 
     def _returned(self) -> str:
         return f"({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
@@ -104,7 +124,7 @@ class _Matcher:
             self._require(f"[name for name in kwargs if name in {extra!r}] == {list(extra)!r}")
 
     def _require(self, condition: str) -> None:
-        self.lines.append(f"if not ({condition}): return None")
+        self.lines.append(f"if not ({condition}): return {self.misfit}")
 
     def _bind(self, prefix: str, item: Any) -> str:
         name = f"{prefix}_{len(self.bound)}"
@@ -130,11 +150,12 @@ class _Matcher:
             f"{name} = given_{number} = {access}",
             f"if {native}:",
             f"    {name} = {self.convert}({name})",
-            f"    if {name} is None: return None",
+            f"    if {name} is None: return {self.misfit}",
         ]
         if self.narrows:
-            self.lines.append(f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return None")
-        self._require(f"{name}.dtype == {self.target.dtype_text(spec.dtype)} and {name}.ndim == {spec.ndim}")
+            self.lines.append(f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return {self.misfit}")
+        dtype = self.target.dtype(spec.dtype)
+        self._require("False" if dtype is None else f"{name}.dtype == {self._bind('dtype', dtype)} and {name}.ndim == {spec.ndim}")
 
     def _item(self, cls: type, access: str) -> None:
         name = f"array_{len(self.names)}"

@@ -16,11 +16,8 @@ class Target(Protocol):
     def convert(self, array: Any) -> Any:
         """An array of any framework as a native one, sharing memory where it can; None for what is no array."""
 
-    def dtype_text(self, dtype: str) -> str:
-        """An expression over the name ``dtypes`` that equals ``array.dtype`` for arrays of this dtype; used in matching code."""
-
-    def dtypes(self) -> Any:
-        """What ``dtypes`` stands for in matching code."""
+    def dtype(self, name: str) -> Any:
+        """What ``array.dtype`` equals for arrays of this dtype; None where the framework has no such arrays."""
 
     def elements(self, array: Any) -> Any:
         """The elements as nested Python lists; waits for the array."""

@@ -19,8 +19,9 @@ from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places
 from ..tracing.updates import apply_updates, put
 from ..trees import leaves_at, paths, unflatten
+from .dispatch import Attempt, dispatcher
 from .leaving import Leaving
-from .matching import UnknownMatch, matcher, unknown_matcher
+from .matching import UnknownMatch, matcher, matching, unknown_matcher
 from .target import Target
 
 _NONE: Mapping[str, Any] = {}
@@ -93,34 +94,24 @@ class Variant:
         self.is_random = "key" in self.graph.notes
         self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
-        if not (self.is_random or self._draws or self._changes or self._saves or self.state or self._numbers):
-            self.attempt = self._plain_attempt()  # type: ignore[assignment,method-assign]
+        self._only_computes = not (self.is_random or self._draws or self._changes or self._saves or self.state or self._numbers)
 
-    def _plain_attempt(self) -> Callable[[tuple[Any, ...], Mapping[str, Any]], Any]:
-        """:meth:`attempt` of a graph that only computes: without a look at what it has not, and few objects to fetch."""
-        holds, match, function, leading, failed = self.holds, self.match, self.function, self._leading, self._failed
-        elements, check, expected = self.target.elements, self._check, [wanted for wanted, _ in self._expected]
+    def _dispatcher(self) -> Attempt:
+        """:meth:`attempt` of a graph that only computes: without a look at what it has not, in one function."""
+        parameters: Any = self.parameters
+        follows = parameters in self.surroundings.followers  # up to date once the condition holds
+        leading = {"parameters": "parameters.current" if follows else "parameters()", "constants": "constants"}
+        found = matching(self.graph, self.target, self.is_own, misfit="no_fit")
+        call = f"function({', '.join([*(leading[name] for name in self.program.arguments), *found.names])})"
+        bound = {name: getattr(self, name) for name in ("function", "parameters", "constants")}
+        bound.update(no_fit=NO_FIT, failed=self._failed, checked=self._checked)
+        return dispatcher(self.surroundings.condition, found, f"checked({call})" if self.program.checks else call, bound)
 
-        def attempt(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-            if not holds():
-                return NO_FIT
-            leaves = match(args, kwargs)
-            if leaves is None:
-                return NO_FIT
-            try:
-                outcome = function(*leading(), *leaves)
-                if not expected:
-                    return outcome
-                result, _, checks = outcome
-                for wanted, value in zip(expected, checks):
-                    if elements(value) is not wanted:
-                        check(checks)
-                        break
-                return result
-            except Exception as problem:
-                return failed(problem)
-
-        return attempt
+    def _checked(self, outcome: Any) -> Any:
+        """The result among what the flat function returned, once its guards hold."""
+        result, _, checks = outcome
+        self._check(checks)
+        return result
 
     def _static(self) -> tuple[int, ...]:
         """Positions of the arguments that are numbers from which sizes are computed."""
@@ -183,6 +174,9 @@ class Variant:
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The result of a call; :class:`Missed` where the call or the surroundings do not fit, a guard inside does not hold, or it fails."""
+        if self._only_computes:
+            self.attempt = self._dispatcher()  # type: ignore[assignment,method-assign]
+            return self.attempt(args, kwargs)
         leaves = self.match(args, kwargs) if self.holds() else None
         return NO_FIT if leaves is None else self.run(leaves, args, kwargs)
 
@@ -207,8 +201,7 @@ class Variant:
             outcome = self.function(*self._leading(), *leaves)
             if not self._returns_more:
                 return self.as_numbers(outcome) if self._numbers else outcome
-            result, _, checks = outcome
-            self._check(checks)
+            result = self._checked(outcome)
             return self.as_numbers(result) if self._numbers else result
         except Exception as problem:
             return self._failed(problem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Sequence
 
-from .conjunction import Fact, Follower, conjunction, first_broken
+from .conjunction import Condition, Fact, Follower, condition, first_broken
 from .versions import VersionsOf
 
 
@@ -25,9 +25,14 @@ class Surroundings:
         self._facts, self._versions_of = list(facts), versions_of
 
     @functools.cached_property
+    def condition(self) -> Condition:
+        """That everything is as it was; where it holds, what follows it is up to date."""
+        return condition(self._facts, self._versions_of, self.followers)
+
+    @functools.cached_property
     def holds(self) -> Callable[[], bool]:
-        """Whether everything is as it was; then what follows it is up to date."""
-        return conjunction(self._facts, self._versions_of, self.followers)
+        """Whether :attr:`condition` holds."""
+        return self.condition.function()
 
     def followed_by(self, follower: Follower) -> Surroundings:
         """The same facts; what depends on the same dicts is refreshed with them."""
