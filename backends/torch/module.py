@@ -6,6 +6,22 @@ from typing import Any
 
 import torch
 
+from ...errors import NotCompilable
+from .standing import Standing
+
+
+class _Part(torch.nn.Module):
+    """One level of the names: it holds tensors, and is never called, so that hooks on it would never run."""
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotCompilable(
+            "a part of the module of a graph holds tensors and is never called, so that a hook on it would never run: register it on the original's "
+            "layer before the graph is recorded, or on the whole module"
+        )
+
+    register_forward_pre_hook = register_forward_hook = _refuse
+    register_backward_hook = register_full_backward_hook = register_full_backward_pre_hook = _refuse
+
 
 class _Named(torch.nn.Module):
     """Tensors under names with dots, and a graph that is no part of it."""
@@ -13,13 +29,15 @@ class _Named(torch.nn.Module):
     def __init__(self, graph: Any) -> None:
         super().__init__()
         self.__dict__["_graph"] = graph
+        self.__dict__["_mode"] = None  # that of the original's modules, until train() or eval() is called here
+        torch.nn.Module.train(self, _is_training(graph))
 
     def _place(self, name: str) -> tuple[torch.nn.Module, str]:
         *path, last = name.split(".")
         holder: torch.nn.Module = self
         for part in path:
             if part not in holder._modules:
-                holder.add_module(part, torch.nn.Module())
+                holder.add_module(part, _Part())
             holder = holder.get_submodule(part)
         return holder, last
 
@@ -36,7 +54,9 @@ class _Named(torch.nn.Module):
         made.load_state_dict(self.state_dict())
         for name, weight in made.named_parameters():
             weight.requires_grad_(self.get_parameter(name).requires_grad)
-        return made.train(self.training)
+        torch.nn.Module.train(made, self.training)
+        made.__dict__["_mode"] = self._mode
+        return made
 
     def _replace(self, name: str, buffer: torch.Tensor) -> None:
         holder, last = self._place(name)
@@ -44,16 +64,27 @@ class _Named(torch.nn.Module):
 
 
 class GraphModule(_Named):
-    """Calls a graph; its parameters and buffers are the graph's own tensors, under the original names."""
+    """Calls a graph; its parameters and buffers are the graph's own tensors, under the original names.
+
+    Where others stand in their place (``torch.func.functional_call``, parametrisations, assignments), a call computes with those.
+    """
 
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
         self._changing: tuple[int, tuple[str, ...]] = (0, ())  # number of variants, names of the buffers that these write to
+        self._standing = Standing()
         for name, tensor in graph.parameters.items():
             self._hold(name, tensor)
+            self._note(name)
+
+    def _note(self, name: str) -> None:
+        holder, last = self._place(name)
+        self._standing.note(name, holder._parameters if last in holder._parameters else holder._buffers, last)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The graph's result; the buffers are then those that the call has made."""
+        if self._standing.changed():
+            return self._with_own(args, kwargs)
         result = self._graph(*args, **kwargs)
         if self._changing[0] != len(self._graph.variants):
             self._changing = (len(self._graph.variants), tuple(self._graph.state))
@@ -61,6 +92,17 @@ class GraphModule(_Named):
             held = self._graph.parameters
             for name in self._changing[1]:
                 self._replace(name, held[name])
+                self._note(name)
+        return result
+
+    def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result with the tensors that stand here; buffers are written to in place, as layers of torch do."""
+        places = {name: self._place(name) for name in self._standing.names}
+        held = {**self._graph.parameters, **{name: getattr(holder, last) for name, (holder, last) in places.items()}}
+        result, state = self._graph.step(lambda: held, args, kwargs, key=lambda: None, training=None, is_traced=False)
+        with torch.no_grad():
+            for name, buffer in state.items():
+                held[name].copy_(buffer)
         return result
 
     def _apply(self, function: Any, recurse: bool = True) -> GraphModule:
@@ -69,11 +111,14 @@ class GraphModule(_Named):
         for name, buffer in self.named_buffers():
             for variant in self._graph.variants:
                 variant.store(name, buffer)
+            if name in self._standing.names:
+                self._note(name)
         return self
 
     def train(self, mode: bool = True) -> GraphModule:
         """Sets the mode of the original too: the graph records it anew where the mode matters."""
         self._graph.train(mode)
+        self.__dict__["_mode"] = mode
         return super().train(mode)
 
 
@@ -86,7 +131,7 @@ class HoldingModule(_Named):
     def __init__(self, graph: Any) -> None:
         super().__init__(graph)
         self._names: tuple[str, ...] = ()
-        self._seen, self._mode = 0, None
+        self._seen = 0
         self._held()
 
     def _held(self) -> dict[str, torch.Tensor]:
@@ -113,6 +158,12 @@ class HoldingModule(_Named):
         """Calls are those of the original in this mode."""
         self.__dict__["_mode"] = mode
         return super().train(mode)
+
+
+def _is_training(graph: Any) -> bool:
+    """The mode that the original is in; True, as of any new module, where it has none."""
+    recording = graph.variants[0].recording
+    return bool(getattr(getattr(recording and recording.weights, "function", None), "training", True))
 
 
 def as_module(graph: Any) -> torch.nn.Module:

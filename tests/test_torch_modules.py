@@ -1,0 +1,129 @@
+"""The torch module of a graph where torch's own tools put other tensors into it, and as torch's users take modules elsewhere."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import NotCompilable  # noqa: E402
+
+from .support.compare import assert_same  # noqa: E402
+
+
+class Net(torch.nn.Module):
+    """Layers with statistics and dropout."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.norm, self.drop = torch.nn.Linear(3, 8), torch.nn.BatchNorm1d(8), torch.nn.Dropout(0.5)
+        self.last = torch.nn.Linear(8, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.last(self.drop(self.norm(self.first(x)).relu()))
+
+
+def module_of(source: Any) -> Any:
+    return graph_compiler.compile(source, args=(torch.randn(4, 3),)).as_module()
+
+
+def batch(count: int) -> Any:
+    return torch.randn(count, 3, generator=torch.Generator().manual_seed(count))
+
+
+def weight_norm(module: Any) -> None:
+    torch.nn.utils.parametrizations.weight_norm(module.first, "weight")
+    with torch.no_grad():
+        module.first.parametrizations.weight.original0.mul_(2)
+
+
+def another_parameter(module: Any) -> None:
+    module.last.weight = torch.nn.Parameter(torch.ones(4, 8))
+
+
+def assigned_state(module: Any) -> None:
+    module.load_state_dict({name: tensor.detach() + 1 for name, tensor in module.state_dict().items()}, assign=True)
+
+
+@pytest.mark.parametrize("change", [weight_norm, another_parameter, assigned_state])
+def test_tensors_in_the_place_of_the_originals_count(change: Callable[[Any], None]) -> None:
+    """In both modes, for gradients too; the original keeps its own."""
+    source = Net()
+    module, twin = module_of(source), copy.deepcopy(source)
+    module(batch(6)), twin(batch(6))
+    change(module), change(twin)
+    before = copy.deepcopy(source.state_dict())
+    for mode in (False, True):
+        module.train(mode), twin.train(mode)
+        for count in (5, 7):
+            torch.manual_seed(count)
+            found = module(batch(count))
+            torch.manual_seed(count)
+            assert_same(found, twin(batch(count)))
+    for each in (module, twin):
+        each.zero_grad(), each.eval()(batch(5)).square().sum().backward()
+    gradients = {name: weight.grad for name, weight in module.named_parameters()}
+    assert_same(gradients, {name: twin.get_parameter(name).grad for name in gradients})
+    kept = [name for name in before if "weight" in name or "bias" in name]
+    assert_same({name: source.state_dict()[name] for name in kept}, {name: before[name] for name in kept})
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_functional_call_computes_with_the_tensors_that_it_is_given(training: bool) -> None:
+    source = Net().train(training)
+    module, twin = module_of(source), copy.deepcopy(source)
+    given = {name: tensor * 2 if tensor.is_floating_point() else tensor.clone() for name, tensor in module.state_dict().items()}
+    others = copy.deepcopy(given)
+    weights = {name: tensor for name, tensor in given.items() if name in dict(module.named_parameters())}
+    for each, tensors in ((module, given), (twin, others)):
+        torch.manual_seed(0)
+        tensors["result"] = torch.func.functional_call(each, {name: tensors[name] for name in given if name != "result"}, (batch(5),))
+    assert_same(given, others)  # statistics that are given are written to, as torch does it
+    if not training:
+        results = []
+        for each in (module, twin):
+
+            def loss(weights: Any, each: Any = each) -> Any:
+                return torch.func.functional_call(each, weights, (batch(6),)).square().sum()
+
+            results.append((torch.func.grad(loss)(weights), torch.func.jvp(loss, (weights,), (weights,))))
+        assert_same(*results)
+    assert_same(dict(module.named_parameters()), dict(source.named_parameters()))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_copy_is_in_the_mode_of_the_original(training: bool) -> None:
+    source = Net().train(training)
+    module = module_of(source)
+    twin = copy.deepcopy(module)
+    assert module.training == twin.training == training
+    for each in (source, module, twin):
+        torch.manual_seed(0)
+        assert_same(each(batch(5)), (torch.manual_seed(0), source(batch(5)))[1])
+
+
+def test_parts_take_no_hooks_and_the_whole_takes_them() -> None:
+    source = Net().eval()
+    module = module_of(source)
+    for register in (module.first.register_forward_hook, module.norm.register_forward_pre_hook, module.last.register_full_backward_hook):
+        with pytest.raises(NotCompilable, match="never called"):
+            register(print)
+    module.register_forward_pre_hook(lambda module, inputs: (inputs[0] + 1,))
+    module.register_forward_hook(lambda module, inputs, output: output * 2)
+    assert_same(module(batch(5)), source(batch(5) + 1) * 2)
+
+
+def test_a_module_is_exported_with_open_sizes(tmp_path: Any) -> None:
+    source = Net().eval()
+    graph = graph_compiler.compile(source, args=(batch(4),))
+    graph.save(tmp_path / "net.zip")
+    sizes = (({0: torch.export.Dim("rows")},),)
+    for module in (graph.as_module(), graph_compiler.load(tmp_path / "net.zip").as_module().eval()):
+        exported = torch.export.export(module, (batch(4),), dynamic_shapes=sizes)
+        assert exported.state_dict.keys() == module.state_dict().keys()
+        assert_same(exported.module()(batch(7)), source(batch(7)))
