@@ -8,6 +8,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from ...errors import InvalidOption, NotSerialisable
+from ...ops.dtypes import is_floating
 from ...trees import Tree, flatten, statics, unflatten
 from . import native
 
@@ -17,10 +19,13 @@ class GraphModule(keras.Model):
 
     ``training`` chooses the mode of the original's modules for a call; without it, it is the one they are in. Random numbers come from a
     generator of its own, whose state is a variable too, or from ``rng=``.
+
+    It computes in the types that were recorded, whatever Keras' policy of data types is: what Keras gives it in another floating-point type is cast
+    where the original knows but one, and given as it is where it knows several.
     """
 
     def __init__(self, graph: Any) -> None:
-        super().__init__(name=_legal(graph.name))
+        super().__init__(name=_legal(graph.name), **_policy(graph))
         self._graph = graph
         self._held: dict[str, keras.Variable] = {}
         self._hold_all()
@@ -38,10 +43,31 @@ class GraphModule(keras.Model):
                 made = self.add_weight(shape=array.shape, dtype=array.dtype.name, name=name, trainable=is_trained, initializer="zeros")
                 made.assign(array)
                 self._held[name] = made
+                self._track_trackable(made, name, overwrite=True)  # for tf.train.Checkpoint, which does not look into dicts
 
     def variable(self, name: str) -> keras.Variable:
         """The variable of a parameter, by its name in the original."""
         return self._held[name]
+
+    def export(self, filepath: Any, *args: Any, input_signature: Any = None, **options: Any) -> Any:
+        """As of any Keras model; without ``input_signature`` a call takes what was recorded, with any number of examples."""
+        return super().export(filepath, *args, input_signature=input_signature or _signature(self._graph), **options)
+
+    def get_config(self) -> dict[str, Any]:
+        """Raises ``NotSerialisable``: a configuration of Keras holds texts and numbers, from which no graph can be made again."""
+        raise NotSerialisable(
+            f"{self.name} calls a graph, which Keras cannot write down and make again: keep its weights (save_weights, tf.train.Checkpoint), "
+            "export it (export, tf.saved_model.save), or save the graph itself (Graph.save) and take load(path).as_module()"
+        )
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphModule:
+        """A model of the same graph with variables of its own."""
+        made = memo[id(self)] = GraphModule(self._graph)
+        made.trainable = self.trainable
+        for name, held in self._held.items():
+            made.variable(name).assign(held)
+            made.variable(name).trainable = held.trainable
+        return made
 
     def _tensors(self) -> dict[str, Any]:
         self._hold_all()
@@ -81,6 +107,25 @@ class _Form:
 
 def _is_array(item: Any) -> bool:
     return isinstance(item, (tf.Variable, keras.KerasTensor)) or keras.ops.is_tensor(item) or native.target.convert(item) is not None
+
+
+def _policy(graph: Any) -> dict[str, Any]:
+    """How Keras casts what it gives to the model: to the one floating-point type that was recorded, and not at all where there are several."""
+    inputs = (value.dtype for variant in graph.variants for value in variant.graph.inputs)
+    dtypes = {dtype for dtype in (*inputs, *(array.dtype.name for array in graph.parameters.values())) if is_floating(dtype)}
+    return {"dtype": min(dtypes)} if len(dtypes) == 1 else {"autocast": False}
+
+
+def _signature(graph: Any) -> list[Any]:
+    """The arguments of a call, with an open number of examples. ``InvalidOption`` where a call takes more than arrays by position."""
+    recorded = graph.variants[0].graph
+    specs = [keras.InputSpec(dtype=value.dtype, shape=(None, *value.spec.hints[1:])[: value.ndim]) for value in recorded.inputs]
+    args, kwargs = unflatten(recorded.input_tree, specs)
+    if kwargs or any(item is not None for item in statics(recorded.input_tree)):
+        raise InvalidOption(
+            f"{graph.name} was recorded with keywords or numbers beside arrays: say what is to be exported, as input_signature="
+        )
+    return list(args)
 
 
 def _seed(graph: Any) -> int:

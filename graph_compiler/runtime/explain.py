@@ -117,12 +117,21 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         native = variant.target.convert(leaf)
         if native is None:  # a number
             continue
-        if (axes := len(native.shape)) != value.ndim:
+        if (axes := _rank(native)) is None:
+            yield f"how many axes {value.name} has is not known yet; it was recorded with {value.ndim or 'none'}"
+        elif axes != value.ndim:
             yield f"{value.name} has {axes or 'no'} ax{'i' if axes == 1 else 'e'}s and was recorded with {value.ndim or 'none'}"
         elif (dtype := variant.target.dtype(value.dtype)) is None or native.dtype != dtype:
             yield f"{value.name} is {dtype_name(native)} and was recorded as {value.dtype}"
         elif variant.is_own is not None and variant.is_own(leaf) and dtype_name(leaf) != value.dtype:
             yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"
+
+
+def _rank(array: Any) -> int | None:
+    try:
+        return len(array.shape)
+    except ValueError:  # of TensorFlow, inside of a function that it traces
+        return None
 
 
 def _reader(variant: Variant, leaves: list[Any]) -> Callable[[Symbol], Any]:

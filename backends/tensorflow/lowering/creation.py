@@ -14,7 +14,7 @@ from .table import rows
 
 Out = tuple[ArraySpec, ...]
 _RANGES = ("int32", "int64", "float32", "float64")
-_FRACTION = re.compile(r"/|\d\.\d|\bfloat\(|\bmath\.")  # in the text of what may be one
+_FRACTION = re.compile(r"(?<!/)/(?!/)|\d\.\d|\bfloat\(|\bmath\.")  # in the text of what may be one
 
 rows.table({
     "linspace": "linspace({start}, {stop}, {num}, {dtype})",

@@ -81,7 +81,9 @@ def negative(x: Operand) -> str:
 
 @rows.row("abs")
 def absolute(x: Operand) -> str:
-    """``tf.abs``; unsigned integers stay as they are."""
+    """``tf.abs``; unsigned integers stay as they are, and TFLite has no absolute value of int64."""
+    if x.dtype == "int64":
+        return f"tf.maximum({x}, -{x})"
     return f"tf.identity({x})" if x.dtype in UNSIGNED else f"tf.abs({x})"
 
 

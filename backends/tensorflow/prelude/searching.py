@@ -41,7 +41,8 @@ def top_k(x: tf.Tensor, *, k: Any, axis: int = -1, largest: bool = True) -> tupl
     if len(x.shape) == 0:
         return x, tf.zeros_like(x, tf.int64)
     if largest:
-        order = moved_axis(tf.math.top_k(moved_axis(order_key(x), axis, -1), k, index_type=tf.int64).indices, -1, axis)
+        found = tf.math.top_k(moved_axis(order_key(x), axis, -1), k).indices  # int32, which TFLite has too
+        order = moved_axis(tf.cast(found, tf.int64), -1, axis)
     else:
         order = argsort(x, axis=axis)
         order = tf.gather(order, tf.range(k), axis=axis)
