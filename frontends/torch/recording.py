@@ -30,7 +30,8 @@ from .compiling import Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .installing import as_installed, is_hook
 from .memory.watching import pieces_of
-from .numbers.conversions import asks_for_types_unseen, conversions_seen
+from .numbers.asked_types import asks_for_types_unseen
+from .numbers.conversions import conversions_seen
 from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
@@ -38,6 +39,7 @@ from .numbers.spaces import spaces_of
 from .numbers.typed import DTYPES, typed, with_numbers
 from .process.encoders import NestedEncoders
 from .process.generators import Generators, generators_in, is_generator
+from .process.setting_reads import SettingReads
 from .state.attribute_reads import AttributeReads
 from .state.gradient_places import GRADIENT
 from .state.member_reads import MemberReads
@@ -209,7 +211,10 @@ def _attempt(request: Request, learned: Learned) -> Attempt:
     tree, arrays, tensors = _given(request, learned.numbers)
     weights = Weights(function, given_objects(function, args, tree))
     spaces = spaces_of(weights)
-    keys.plain = keys.plain or asks_for_types_unseen(spaces)
+    if request.numbers and asks_for_types_unseen(spaces, (function, *weights.modules())):
+        keys.plain = True
+        learned.without_numbers()
+        return _attempt(replace(request, numbers=False), learned)
     with alone, weights.exclusive(), NestedEncoders() as encoders:
         capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, learned.by_kernel)
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
@@ -234,6 +239,7 @@ def _attempt(request: Request, learned: Learned) -> Attempt:
                 taken_for_arrays(),
                 TrainingReads() as asked,
                 MemberReads() as members,
+                SettingReads(spaces) as settings,
                 AttributeReads(capture, tensors) as attributes,
                 math_seen(capture, spaces if reading.symbolic else []),
                 conversions_seen(capture, spaces),
@@ -253,7 +259,7 @@ def _attempt(request: Request, learned: Learned) -> Attempt:
             capture.forget_arrays()
         other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
     facts = surroundings_of(weights, graph, asked.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
-    facts += [*capture.gradients.facts(), *members.facts(), *attributes.facts, *encoders.facts()]
+    facts += [*capture.gradients.facts(), *members.facts(), *attributes.facts, *encoders.facts(), *settings.facts()]
     facts += outside_of((function, *referred(tree)), state.free(containers), weights)
     has_numbers = reading.any or bool(learned.numbers)
     return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, has_numbers), left, other)

@@ -57,7 +57,7 @@ class Graph:
         """In a class, a graph of a function is a method: each object has a graph of its own."""
         return self if obj is None or self.method is None else self.method.__get__(obj, cls)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if active.anywhere and active.recording and self.pipeline.has_original:  # of another function, which records the original with it
             return self.pipeline.call_within(args, kwargs)
         known = len(self._variants)

@@ -63,7 +63,7 @@ class StaticGraph(LazyGraph):
 
     statics: Statics
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self.statics.marked(args, kwargs)
         return Graph.__call__(self, *args, **kwargs)
 

@@ -20,7 +20,7 @@ class UnifiedGraph:
         self._source, self._frameworks, self._graph_for = source, frameworks, graph_for
         self.graphs: dict[str, Graph] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.graph_of(*args, **kwargs)(*args, **kwargs)
 
     def graph_of(self, *args: Any, **kwargs: Any) -> Graph:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import functools
 from typing import Any
 
 import torch
@@ -67,7 +69,46 @@ def _lengthen(model: Any) -> None:
     model.table = torch.ones(5)
 
 
+_KIND = type
+
+
+def under_a_local_name(x: Any) -> Any:
+    """Nothing stands for the class where it is handed on: sizes and numbers are plain there."""
+    kind = type
+    return x * 2, kind(x.shape[0]) is int, kind(x.max().item()) is float
+
+
+def under_a_global_name(x: Any) -> Any:
+    return x * 2, [_KIND(size) is int for size in x.shape], set(map(_KIND, x.shape))
+
+
+def of_builtins(x: Any) -> Any:
+    return x * 2, builtins.type(x.shape[0]) is int, functools.partial(builtins.type, x.shape[0])() is int
+
+
+def as_default() -> Any:
+    def function(x: Any, kind: Any = type) -> Any:
+        return x * 2, kind(x.shape[0]) is int
+
+    return function
+
+
+class Kinds:
+    """Has the class as an attribute, and counts."""
+
+    kind = type
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, x: Any) -> Any:
+        self.calls += 1
+        return x * self.calls, [self.kind(self.calls) is int, self.kind(x.shape[0]) is int]
+
+
 PROGRAMS = [
+    *(Program(f.__name__, lambda f=f: f, _ROWS) for f in (under_a_local_name, under_a_global_name, of_builtins)),
+    *(Program(make.__name__, make, _ROWS) for make in (as_default, Kinds)),
     Program("of_weights", Asking, (*_ROWS, *_ROWS), variants=4, changes={1: lambda m: m.double(), 3: _lengthen, 5: lambda m: m.float()}),
     *(Program(f.__name__, lambda f=f: f, _ROWS) for f in (of_sizes, of_numbers, of_objects, seeded_with_a_size)),
     Program("by_width", lambda: by_width, _WIDTHS, variants=4),

@@ -15,7 +15,7 @@ import torch
 
 from ....sizes import apply
 from ...python_arithmetic import computed
-from .name_uses import only_called
+from .name_uses import handed_on, only_called
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
 from .spaces import Space
@@ -84,11 +84,6 @@ def conversions_seen(capture: Capture, spaces: Iterable[Space]) -> Iterator[None
                 space[cls.__name__] = before  # that of a recording around this one
 
 
-def asks_for_types_unseen(spaces: Iterable[Space]) -> bool:
-    """Whether code that nobody can read looks up ``type``: nothing can stand for it there, and it would show what a symbol is."""
-    return any("type" in space.unread and "type" not in space.held for space in spaces)
-
-
 def _element(item: Any) -> Any:
     if not isinstance(item, torch.Tensor):
         return item
@@ -102,4 +97,10 @@ def _only_called(space: Space, name: str) -> bool:
     """Whether the functions of a module know this name as Python's own, and may find something else that can be called under it."""
     if not space.looks_up(name) or not isinstance(space.held.get(name), (_Conversion, type(None))):
         return False
-    return name in only_called(str(space.held.get("__file__", "")), _NAMES)
+    file = str(space.held.get("__file__", ""))
+    return name in only_called(file, _NAMES) or name == type.__name__ and _asks_alone(space, file)
+
+
+def _asks_alone(space: Space, file: str) -> bool:
+    """Whether the functions of a recording do nothing with ``type`` but call it, whatever others of the file do: where it is handed on, sizes are plain."""
+    return not space.unread and all(function.__code__.co_firstlineno not in handed_on(file, type.__name__) for function in space.functions)

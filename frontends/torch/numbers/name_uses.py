@@ -27,6 +27,24 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(called & {*names} - {name for name, node in used if id(node) not in harmless})
 
 
+@functools.lru_cache(maxsize=256)
+def handed_on(file: str, name: str) -> frozenset[int]:
+    """The first lines of the functions of a file that do with this name something else than to call it and to ask ``isinstance``."""
+    try:
+        with tokenize.open(file) as source:
+            text = source.read()
+        tree = ast.parse(text) if name in text else ast.Module([], [])
+    except (OSError, SyntaxError, ValueError):
+        return frozenset()
+    harmless = {id(node) for node in _harmless(tree)}
+    return frozenset(
+        min([function.lineno, *(one.lineno for one in getattr(function, "decorator_list", ()))])
+        for function in ast.walk(tree)
+        if isinstance(function, _FUNCTIONS)
+        and any(used == name and isinstance(node, ast.Name) and id(node) not in harmless for used, node in _names_in(function))
+    )
+
+
 def _names_in(function: Any) -> Iterator[tuple[str, ast.AST]]:
     """The names in the body of a function, which runs when it is called, and where they stand."""
     for part in function.body if isinstance(function.body, list) else [function.body]:

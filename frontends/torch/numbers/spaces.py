@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from ....tracing.code_names import globals_read, names_read
 
 if TYPE_CHECKING:
@@ -24,12 +26,13 @@ _CLOSED = frozenset(
 class Space:
     """The globals of a Python module, and the names that code in it is known to look up there; ``is_own``: it may look up others, too.
 
-    ``unread``: those of them that code looks up which does not stand in the module's file (``exec``).
+    ``unread``: those of them that code looks up which does not stand in the module's file (``exec``). ``functions``: those whose code it is.
     """
 
     held: dict[str, Any]
     names: set[str] = field(default_factory=set)
     unread: set[str] = field(default_factory=set)
+    functions: list[types.FunctionType] = field(default_factory=list)
     is_own: bool = False
 
     def looks_up(self, name: str) -> bool:
@@ -41,7 +44,7 @@ def spaces_of(weights: Weights) -> list[Space]:
     """Those of the recorded function and of its modules' ``forward``, and of the functions and methods that these name, and so on."""
     classes = {type(module) for module in weights.modules()}
     pending: list[tuple[Any, type]] = [
-        (weights.function, type(weights.function)),
+        _entered(weights.function),
         *((getattr(cls, "forward", None), cls) for cls in classes),
     ]
     own = {id(function.__globals__) for function in (_function(item) for item, _ in pending) if function is not None}
@@ -56,10 +59,18 @@ def spaces_of(weights: Weights) -> list[Space]:
         key = id(function.__globals__)
         space = found.setdefault(key, Space(function.__globals__, is_own=key in own))
         space.names.update(names_read(function.__code__))
+        space.functions.append(function)
         if function.__code__.co_filename != space.held.get("__file__"):
             space.unread.update(globals_read(function.__code__))
         pending += _named(function, owner)
     return list(found.values())
+
+
+def _entered(function: Any) -> tuple[Any, type]:
+    """The code that a call of the recorded function runs, and the class whose attributes it names."""
+    owner = type(getattr(function, "__self__", function))
+    is_object = _function(function) is None and not isinstance(function, torch.nn.Module)
+    return (inspect.getattr_static(owner, "__call__", None) if is_object else function), owner
 
 
 def _function(item: Any) -> types.FunctionType | None:
