@@ -255,6 +255,7 @@ def _attempt(request: Request, learned: Learned) -> Attempt:
             graph.notes["call_numbers"] = {value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES}
             left = {place: place.saved() for place in found}
         finally:
+            keys.forget()
             state.restore()
             capture.forget_arrays()
         other = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)

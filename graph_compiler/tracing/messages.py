@@ -12,7 +12,7 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
-from .syntax import nodes_around
+from .syntax import nodes_around, resolved
 
 _REPORTS = frozenset(
     {
@@ -33,7 +33,7 @@ def is_message(frame: FrameType | None) -> bool:
     if frame.f_globals.get("__name__") == logging.__name__:  # which puts numbers into its texts itself
         return True
     called = _receiver(frame.f_code, frame.f_lasti)
-    return called is not None and _reports(_resolved(called, frame))
+    return called is not None and _reports(resolved(called, frame))
 
 
 def _receiver(code: CodeType, instruction: int) -> ast.expr | None:
@@ -72,16 +72,6 @@ def _makes_text(node: ast.AST) -> bool:
     return (
         isinstance(function, ast.Name) and function.id in _MAKES_TEXT or isinstance(function, ast.Attribute) and function.attr == "format"
     )
-
-
-def _resolved(expression: ast.expr, frame: FrameType) -> Any:
-    """What a name, or an attribute of something that has a name, is in the frame; None for all else."""
-    if isinstance(expression, ast.Name):
-        held = (frame.f_locals, frame.f_globals, frame.f_builtins)
-        return next((names[expression.id] for names in held if expression.id in names), None)
-    if isinstance(expression, ast.Attribute):
-        return getattr(_resolved(expression.value, frame), expression.attr, None)
-    return None
 
 
 def _reports(function: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 from ..ir.graph import Origin
 from .code_names import names_read
 from .messages import is_message
+from .syntax import function_called
 
 _OWN = __name__.rpartition(".")[0].partition(".")[0]
 
@@ -45,6 +46,11 @@ class Locator:
     def in_message(self) -> bool:
         """Whether the user's code makes a text right now that nothing but a message can show."""
         return is_message(self._outer_frame())
+
+    def function_called(self) -> Any:
+        """What the user's code calls right now, where its source tells."""
+        frame = self._outer_frame()
+        return None if frame is None else function_called(frame)
 
     def names_read(self) -> frozenset[str]:
         """The names of globals and attributes that the user's function reads which runs right now."""

@@ -6,7 +6,7 @@ import ast
 import functools
 import linecache
 from itertools import islice
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 Position = tuple[int, int, int, int]  # first line, last line, first column, last column
@@ -22,6 +22,22 @@ def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
     if tree is None or position is None or None in position:
         return ()
     return tuple(_around(tree, position))  # type: ignore[arg-type]  # none of the four is None
+
+
+def resolved(expression: ast.expr, frame: FrameType) -> Any:
+    """What a name, or an attribute of something that has a name, is in the frame; None for all else."""
+    if isinstance(expression, ast.Name):
+        held = (frame.f_locals, frame.f_globals, frame.f_builtins)
+        return next((names[expression.id] for names in held if expression.id in names), None)
+    if isinstance(expression, ast.Attribute):
+        return getattr(resolved(expression.value, frame), expression.attr, None)
+    return None
+
+
+def function_called(frame: FrameType) -> Any:
+    """What the frame's running instruction calls, where that has a name; None where it calls nothing, or where that cannot be told."""
+    around = nodes_around(frame.f_code, frame.f_lasti)
+    return resolved(around[-1].func, frame) if around and isinstance(around[-1], ast.Call) else None
 
 
 def _around(tree: ast.AST, position: Position) -> list[Any]:

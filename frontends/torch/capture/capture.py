@@ -366,11 +366,11 @@ class Capture(TorchFunctionMode):
         return value.node is None and value not in self.recorder.graph.inputs
 
     def decide(self, size: Size, key: bool = False, text: bool = False) -> Any:
-        """The number of a size, as a guard, but for the ``text`` of a message. ``UnhashableSize`` where a ``key`` is wanted, and there is a next attempt."""
+        """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where there is a next attempt."""
         if text and self.locator.in_message():
             return size.hint
-        if key:
-            self.keys.refuse(self.recorder.graph, size, self.here())
+        if key and self.keys.stays_open(self.recorder.graph, size, self.here(), self.locator.function_called()):
+            return size
         return numbers.decide(self, size, self.locator.locate("Python", 2) if is_listening(self) else None)
 
     def here(self) -> Origin:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -31,6 +32,7 @@ class KeySizes:
         self.fixed: frozenset[Any] = frozenset()
         self.plain = False
         self.asked: set[Any] = set()
+        self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
         """From here on what ended this attempt is fixed, or all that was asked for where that cannot be seen. Whether that is anything new.
@@ -60,14 +62,28 @@ class KeySizes:
         """A size as the user's code may hold it."""
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
-    def refuse(self, graph: Graph, size: Size, origin: Origin) -> None:
-        """``UnhashableSize`` for a size that can be fixed in the next attempt."""
+    def stays_open(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
+        """Whether a size has a hash as it is, for the cache in front of the function that is ``called``, which is emptied afterwards (``forget``).
+
+        Elsewhere ``UnhashableSize``, for a size that can be fixed in the next attempt.
+        """
         symbols = list(size.symbols())
         of_inputs = all(symbol.kind == "size" and symbol.source in graph.inputs for symbol in symbols)
         asked = {(graph.inputs.index(symbol.source), symbol.axis) for symbol in symbols} if of_inputs else {(origin.file, origin.line)}
-        if not asked <= self.fixed:
-            self.asked |= asked
+        if asked <= self.fixed:
+            return False
+        self.asked |= asked
+        cache = getattr(called, "__func__", called)  # of a method
+        if not isinstance(cache, functools._lru_cache_wrapper):
             raise UnhashableSize(f"{size} is known only when the function runs, and has no hash while it is recorded", asked)
+        self._caches[id(cache)] = cache
+        return True
+
+    def forget(self) -> None:
+        """Ends an attempt: caches that hold sizes of it are emptied."""
+        for cache in self._caches.values():
+            cache.cache_clear()
+        self._caches.clear()
 
 
 def _causes(problem: BaseException | None) -> Iterator[BaseException]:

@@ -54,9 +54,12 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """The number, for good: a key of a cache outlives the recording, and must not drag its symbols into the next."""
+        """The number, for good: a key outlives the recording, and must not drag its symbols into the next. The size where the key is forgotten."""
         if self.is_int() and isinstance(self.expression, Size):
-            self.expression = int(self.decide(self.expression, key=True))
+            key = self.decide(self.expression, key=True)
+            if isinstance(key, Size):
+                return key
+            self.expression = int(key)
         return self._number()
 
     def has_hint(self) -> bool:
