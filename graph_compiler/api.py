@@ -14,7 +14,7 @@ from typing import Any
 
 from .errors import FrameworkNotInstalled, InvalidOption, NotCompilable, SourceNotFound, UnknownFramework, nearest
 from .runtime import Graph, LazyGraph, files
-from .runtime.asked import check_options, refusing_unknown
+from .runtime.asked import check_options, refusing_unknown, shown
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.pipeline import Options, Pipeline
 from .runtime.signatures import require_arguments
@@ -216,7 +216,9 @@ def _whole(one: Callable[[Any], Any], is_lazy: bool, obj: Any) -> Any:
 def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
     """A class or Python module with what is inside of it compiled."""
     if not is_lazy:
-        raise NotCompilable(f"each function of {obj.__name__} has arguments of its own, so pass no args")
+        kind = "module" if isinstance(obj, ModuleType) else "class"
+        instead = "" if kind == "module" else f", or compile an object of it: {obj.__name__}(...)"
+        raise NotCompilable(f"{obj.__name__} is a {kind}, each of whose functions has arguments of its own: pass no args{instead}")
     part = functools.partial(one, is_part=True)
     return compile_module(obj, part) if isinstance(obj, ModuleType) else compile_class(obj, part)
 
@@ -258,7 +260,9 @@ def _pipeline(
 ) -> Any:
     """The pipeline of a callable; of a lazy one, that of its first call where its framework can be told by the arguments only."""
     if not callable(obj) or isinstance(obj, type):
-        raise NotCompilable(f"{obj!r} of type {type(obj).__name__} cannot be compiled: a function, a method or a module object is needed")
+        raise NotCompilable(
+            f"{shown(obj)} cannot be compiled: a function, a method or a module object is needed. Arguments to record with are given as args=(x,)"
+        )
     if to is not None and to is not _another:
         _known(to, BACKENDS, "to")
     if source is None and is_lazy and framework_of(obj, FRONTENDS) is None:
@@ -286,7 +290,8 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
 
 def _known(name: Any, known: tuple[str, ...], parameter: str) -> str:
     if name not in known:
-        like = nearest(_ALSO_CALLED.get(str(name).lower(), str(name)), known)
+        asked = str(getattr(name, "__name__", name)).lower()  # of a framework itself, to=jax
+        like = nearest(_ALSO_CALLED.get(asked, asked), known)
         raise UnknownFramework(f"{parameter}={name!r} is not supported; known are {', '.join(map(repr, known))}{like}")
     return str(name)
 

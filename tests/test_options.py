@@ -17,6 +17,7 @@ from graph_compiler.errors import (  # noqa: E402
     GraphCompilerError,
     GuardFailed,
     InvalidOption,
+    NotCompilable,
     TooManyVariants,
     UnknownFramework,
 )
@@ -60,7 +61,10 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
     ({"source": "tensorflow"}, UnknownFramework, "source='tensorflow'"),
     ({"to": "tf"}, UnknownFramework, "did you mean 'tensorflow'"),
     ({"to": "PyTorch"}, UnknownFramework, "did you mean 'torch'"),
+    ({"to": torch}, UnknownFramework, "did you mean 'torch'"),
     ({"arg": (X,)}, InvalidOption, "compile has no option arg=; did you mean 'args'"),
+    ({"target": "jax"}, InvalidOption, "compile has no option target=; did you mean 'to'"),
+    ({"example_inputs": (X,)}, InvalidOption, "did you mean 'args'"),
 )
 
 
@@ -68,6 +72,20 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
 def test_refused(options: dict[str, Any], error: type[GraphCompilerError], words: str) -> None:
     with pytest.raises(error, match=words):
         graph_compiler.compile(scaled, **options)
+
+
+@pytest.mark.parametrize(
+    ("objects", "words"),
+    [
+        ((scaled, torch.ones(100)), r"^an object of type Tensor cannot be compiled: .*args=\(x,\)"),
+        (("scaled",), "^'scaled' cannot be compiled"),
+        ((torch.nn.Linear,), r"^Linear is a class, .*pass no args, or compile an object of it: Linear\(\.\.\.\)"),
+        ((inspect,), "^inspect is a module, .*pass no args$"),
+    ],
+)
+def test_what_cannot_be_compiled(objects: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(NotCompilable, match=words):
+        graph_compiler.compile(*objects, args=(X,))
 
 
 @pytest.mark.parametrize(

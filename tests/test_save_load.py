@@ -426,6 +426,8 @@ def test_an_altered_folder_and_foreign_files_are_refused(tmp_path: Path) -> None
         graph_compiler.load(tmp_path / "model.pt")
     with pytest.raises(FileNotFoundError):
         graph_compiler.load(tmp_path / "nothing.zip")
+    with pytest.raises(FileNotFoundError, match=r"no folder .*absent to save graph.zip in"):
+        graph_compiler.compile(lambda x: x, args=(torch.ones(2),)).save(tmp_path / "absent" / "graph.zip")
 
 
 def test_errors_are_ours() -> None:

@@ -10,6 +10,10 @@ from typing import Any, TypeVar
 from ..errors import InvalidOption, nearest
 
 _ON_MISS = ("retrace", "error")
+_ALSO_CALLED = {  # what other libraries call an option -> ours
+    "target": "to", "backend": "to", "framework": "to", "inputs": "args", "example_inputs": "args", "example_args": "args",
+    "sample_inputs": "args", "example_kwargs": "kwargs", "static_args": "static_argnums", "frontend": "source",
+}  # fmt: skip
 Asked = TypeVar("Asked", bound=Callable[..., Any])
 
 
@@ -29,7 +33,7 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Asked], Asked]:
         def checked(*objs: Any, **options: Any) -> Any:
             for name in options:
                 if name not in known:
-                    raise InvalidOption(f"{function.__name__} has no option {name}={nearest(name, known)}")
+                    raise InvalidOption(f"{function.__name__} has no option {name}={nearest(_ALSO_CALLED.get(name, name), known)}")
             return function(*objs, **options)
 
         return checked  # type: ignore[return-value]
@@ -47,12 +51,17 @@ def check_options(options: Mapping[str, Any]) -> None:
     """
     for name, (fits, wanted) in _WANTED.items():
         if name in options and not fits(options[name]):
-            raise InvalidOption(f"{name}= is {_shown(options[name])}, and has to be {wanted}")
+            raise InvalidOption(f"{name}= is {shown(options[name])}, and has to be {wanted}")
     if options.get("compile_options") and not options.get("return_backend_compiled_fn"):
         raise InvalidOption("compile_options= are for the compiler of the target, which is only used with return_backend_compiled_fn=True")
 
 
-def _shown(item: Any) -> str:
+def shown(item: Any) -> str:
+    """An object as an error names it: as it is written where that is short, otherwise by its class.
+
+    >>> shown("retry"), shown([0] * 100)
+    ("'retry'", 'an object of type list')
+    """
     text = repr(item)
     return text if len(text) <= 60 and "\n" not in text and not hasattr(item, "shape") else f"an object of type {type(item).__name__}"
 

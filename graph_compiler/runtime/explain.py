@@ -35,7 +35,7 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if not variant.surroundings.holds():
         return variant.surroundings.reason()
     if variant.match(args, kwargs) is not None:
-        return variant.last_failure or "it fits"
+        return variant.last_failure.strip().partition("\n")[0] or "it fits"  # the rest of a framework's error is advice for its own users
     return next(
         _differences(variant, args, kwargs), "an object among the arguments has attributes of its own that it had not while recording"
     )

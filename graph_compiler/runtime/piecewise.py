@@ -38,6 +38,8 @@ def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
     """Each file piece by piece, then the digests of all; what stood there stays until all are written."""
     partial = path.with_name(f"{path.name}.partial")
     if path.suffix:
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
         with zipfile.ZipFile(partial, "w") as archive:
             _put(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
         partial.replace(path)
