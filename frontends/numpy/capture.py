@@ -291,7 +291,7 @@ class Capture:
             held = (
                 array.copy() if isinstance(array, np.ndarray) else array.__array__()
             )  # a scalar becomes an array without axes, which counts the same
-            value = self.recorder.add_constant("constant", held, spec)
+            value = self.recorder.add_constant(self.locator.name_of(array) or "constant", held, spec)
             self._met[id(array)] = (array, elements, value)
         return self._met[id(array)][2]
 

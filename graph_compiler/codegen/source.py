@@ -20,6 +20,7 @@ from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Text, literal
 from ..sizes import Size, Symbol, product
 from ..trees import iterate_structure, map_structure
+from .lines import broken
 from .results import ResultText, result_text
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
@@ -79,13 +80,15 @@ class _Writer:
     def __init__(self, graph: Graph, dialect: Dialect) -> None:
         self.graph, self.dialect = graph, dialect
         helpers = [name for name in vars(dialect.prelude) if not name.startswith("__")] if dialect.prelude else []
-        self.names = Namespace(reserved=[*dialect.imports, *helpers, "parameters", "constants", "math", "GuardFailed"])
-        self.function = self.names.unique(graph.name)
+        always = [*dialect.imports, "parameters", "constants", "math", "GuardFailed"]
+        self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
+        self.names = Namespace(reserved=[*always, *helpers, self.own])
         self.text: dict[Value, str] = {}
         self.symbols: dict[Symbol, str] = {}
         self.lines: list[str] = []
         self.globals: dict[str, Any] = {}
         self.last_use = _last_uses(graph)
+        self.wishes = {effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"}  # state is called as its buffer
         self.inner_guards: dict[Value, list[tuple[Guard, Size]]] = {}
         for guard, condition in graph.inner_guards():
             for symbol in condition.symbols():
@@ -109,11 +112,12 @@ class _Writer:
         self._return(result, checks)
         leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
         inputs = tuple(self.text[value] for value in graph.inputs)
-        head = "".join(f"{line}\n" for line in self.dialect.decorators(graph))
-        head += f"def {self.function}({', '.join([*leading, *inputs])}):"
-        body = "\n".join(f"    {line}" if line else "" for line in _needed(self.lines[:reads], self.lines[reads:]))
-        source = self._module(header, f"{head}\n{body}\n", result)
-        return Program(source, self.function, leading, inputs, {**self.globals, **result.globals}, checks)
+        body = "\n".join(_laid_out(_needed(self.lines[:reads], self.lines[reads:])))
+        helpers = _helpers(self.dialect.prelude, body)
+        name = self.names.unique(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
+        head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
+        source = self._module(header, "\n".join([*head, body, ""]), helpers, result)
+        return Program(source, name, leading, inputs, {**self.globals, **result.globals}, checks)
 
     # ------------------------------------------------------------------------------ names
     def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
@@ -175,8 +179,9 @@ class _Writer:
         expression = self.dialect.expression(node, self._literal)
         self._open(self.dialect.context(node), continues=len(self.lines) == before)
         gone = self._release_after(node)
+        unused = {value for value in self.last_use.get(node, ()) if value.node is node} if len(node.outputs) > 1 else ()
         for value in node.outputs:
-            self.text[value] = self.names.unique(value.name)
+            self.text[value] = "_" if value in unused else self.names.unique(self.wishes.get(value, value.name))
         targets = self._targets(node)
         self.lines.append(("    " if self.context else "") + (f"{targets} = {expression}" if targets else expression))
         before = len(self.lines)
@@ -241,8 +246,7 @@ class _Writer:
         self.lines.append(f"return {', '.join(parts)}")
 
     # ------------------------------------------------------------------------------ the whole text
-    def _module(self, header: str, function: str, result: ResultText) -> str:
-        helpers = _helpers(self.dialect.prelude, function)
+    def _module(self, header: str, function: str, helpers: list[FunctionType], result: ResultText) -> str:
         used = {*_identifiers(function), *(name for helper in helpers for name in _used_by(helper))}
         imports = [line for name, line in self.dialect.imports.items() if name in used]
         if "math" in used:
@@ -272,6 +276,13 @@ def _needed(reads: list[str], lines: list[str]) -> list[str]:
     used = set(_identifiers("\n".join(lines)))
     kept = [line for line in reads if used.intersection(_identifiers(line.partition(" = ")[0]))]
     return [*kept, *lines] if kept or lines[0] else lines[1:]
+
+
+def _laid_out(lines: Iterable[str]) -> Iterator[str]:
+    """The lines as they stand in a function, none of them too long."""
+    for line in lines:
+        indent = 4 + len(line) - len(line.lstrip())
+        yield from broken(line.lstrip(), indent) if line else [""]
 
 
 def _quoted(name: str) -> str:

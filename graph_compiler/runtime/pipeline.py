@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, ClassVar
 
-from ..codegen import load, write
+from ..codegen import WIDTH, load, write
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
@@ -117,7 +118,8 @@ class Pipeline:
         recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
         self._opened = recording.opened
         graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
-        counts = f"{len(recording.graph.nodes)} calls recorded, {len(graph.nodes)} kept"
+        count = len(recording.graph.nodes)
+        counts = f"{count} call{'' if count == 1 else 's'} recorded, {len(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)
         return self.written(recorded, recording.surroundings, why)
 
@@ -285,9 +287,10 @@ def _header(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) 
     frontend, target = pipeline.frontend.name, pipeline.target.name
     what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
     inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
-    lines = [f"{pipeline.name}, {what}.", "", f"Recorded with {inputs or 'no arrays'}; sizes are symbolic. {counts}."]
-    holds = [repr(guard.condition) for guard in graph.entry_guards()]
-    return "\n".join(lines + ([f"Holds while: {', '.join(dict.fromkeys(holds))}."] if holds else []))
+    holds = ", ".join(dict.fromkeys(repr(guard.condition) for guard in graph.entry_guards()))
+    told = [f"Recorded with {inputs or 'no arrays'}; sizes are symbolic. {counts}.", *([f"Holds while: {holds}."] if holds else [])]
+    lines = [line for text in told for line in textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)]
+    return "\n".join([f"{pipeline.name}, {what}.", "", *lines])
 
 
 __all__ = ["Options", "Pipeline"]

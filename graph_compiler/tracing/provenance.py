@@ -57,6 +57,15 @@ class Locator:
         frame = self._outer_frame()
         return frozenset() if frame is None else names_read(frame.f_code)
 
+    def name_of(self, item: Any) -> str | None:
+        """What the user's function that runs right now calls an object: a variable of its own or of its module, or an attribute of its ``self``."""
+        frame = self._outer_frame()
+        if frame is None:
+            return None
+        used = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+        spaces = (frame.f_locals, used, getattr(frame.f_locals.get("self"), "__dict__", {}))
+        return next((name for space in spaces for name, held in space.items() if held is item), None)
+
     def _outer_frame(self) -> FrameType | None:
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and self._internal_frame(frame):

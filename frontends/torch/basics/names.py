@@ -68,6 +68,23 @@ def row_key(name: str) -> str:
     return name.rpartition(".")[2]
 
 
+_WISHES = {"scaled_dot_product_attention": "attended", "__getitem__": "part", "matmul": "product", "masked_fill": "masked"}
+
+
+def wished_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]:
+    """What the tensors that a call of this bare name made are to be called; by their fields, where torch names those of its results.
+
+    >>> result = torch.ones(3).topk(2)
+    >>> wished_names("topk", result, list(result)), wished_names("__getitem__", result[0], [result[0]])
+    (['topk_values', 'topk_indices'], ['part'])
+    """
+    wish = _WISHES.get(key, key.strip("_"))
+    if type(result).__module__ != "torch.return_types":
+        return [wish] * len(made)
+    named = {id(item): f"{wish}_{field}" for field, item in zip(type(result).__match_args__, result)}
+    return [named.get(id(tensor), wish) for tensor in made]
+
+
 def is_in_place(key: str) -> bool:
     """Whether a bare name is that of an in-place variant: ``add_``, ``__iadd__``, ``__setitem__``.
 

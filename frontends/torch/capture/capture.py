@@ -26,7 +26,7 @@ from ....tracing.updates import Containers
 from ....trees import Tree, flatten, iterate_structure, map_structure
 from ..basics import kinds, reads
 from ..basics.arguments import opens
-from ..basics.names import is_in_place, name_by_module, name_of, row_key
+from ..basics.names import is_in_place, name_by_module, name_of, row_key, wished_names
 from ..basics.refusals import Refusals, check_classes
 from ..basics.tensors import fills_memory, hints, spec_of, storage, version
 from ..basics.writing import versions_before
@@ -314,7 +314,6 @@ class Capture(TorchFunctionMode):
         self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool
     ) -> None:
         origin = self.locator.locate(name, 4)
-        wish = kinds.WISHES.get(key, key.strip("_"))
         facts: dict[str, Any] = {"key": key}
         if key.startswith("as_strided") and not fills_memory(operands[0]):
             facts["strided"] = True
@@ -325,7 +324,8 @@ class Capture(TorchFunctionMode):
         if drew or key in kinds.RANDOM:
             facts["random"] = True
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
-        node = self.recorder.add_call(name, inputs, params, origin, [(wish, tensor, spec_of(tensor)) for tensor in made], facts)
+        outputs = [(wish, tensor, spec_of(tensor)) for wish, tensor in zip(wished_names(key, result, made), made)]
+        node = self.recorder.add_call(name, inputs, params, origin, outputs, facts)
         facts["result"] = map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result)
         self._note_views(made, memory, node.outputs, facts)
         self.history.follow(node, written)

@@ -41,7 +41,7 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
     capture.memory.comes_from_outside(tensor)
     capture.gradients.add(tensor)
     if name is None or not capture.weights.is_persistent(name):
-        return capture.recorder.add_constant(name or "constant", tensor, spec_of(tensor))
+        return capture.recorder.add_constant(name or capture.locator.name_of(tensor) or "constant", tensor, spec_of(tensor))
     value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))
     capture.history.add(value)
     if hooks := tensor._backward_hooks:
