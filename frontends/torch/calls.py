@@ -13,6 +13,7 @@ from ...ir.graph import Graph, Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
+from .basics.defaults import without_defaults
 from .basics.names import row_key
 
 _OPERATORS = {
@@ -41,8 +42,8 @@ class TorchCalls:
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""
-        inputs = [text(item) for item in node.inputs]
-        params = {key: text(item) for key, item in node.params.items()}
+        given, named = without_defaults(node.op, tuple(node.inputs), node.params)
+        inputs, params = [text(item) for item in given], {name: text(item) for name, item in named.items()}
         key = row_key(node.op)
         if key == "__getitem__":
             return f"{inputs[0]!r}[{index_text(inputs[1])}]"
