@@ -45,9 +45,16 @@ class Namespace:
     def unique(self, wanted: str) -> str:
         """A free name as close to ``wanted`` as possible."""
         base = legal(wanted)
-        if self._free.get(base):
-            return heapq.heappop(self._free[base])[1]
-        name = base
+        return heapq.heappop(self._free[base])[1] if self._free.get(base) else self.lasting(wanted)
+
+    def lasting(self, wanted: str) -> str:
+        """As :meth:`unique`, a name that nothing has had before: for what is not of the function, whose variables would hide it.
+
+        >>> names = Namespace()
+        >>> names.unique("top"), names.release("top"), names.lasting("top"), names.unique("top")
+        ('top', None, 'top_1', 'top')
+        """
+        name = base = legal(wanted)
         while name in self._taken or name in _ALWAYS_RESERVED:
             count = self._next.get(base, 0) + 1
             self._next[base] = count

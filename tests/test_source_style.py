@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 from typing import Any
 
 import pytest
@@ -117,3 +118,18 @@ def test_arguments_that_are_defaults_are_left_out() -> None:
         assert call in graph.source, graph.source
     index = torch.tensor([[3, 1], [0, 4]])
     assert_same(graph(index), function(index))
+
+
+mul = collections.namedtuple("mul", "first second")  # called as a variable of the function that is written
+
+
+def _returns_its_namesake(x: Any) -> Any:
+    doubled = 2 * x
+    return mul(doubled.relu(), doubled.sum(0))
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+def test_no_variable_hides_the_class_of_a_result(to: str) -> None:
+    graph = graph_compiler.transpile(_returns_its_namesake, source="torch", to=to, args=(torch.ones(2, 3),))
+    assert "    mul = " in graph.source
+    assert_same(graph(torch.eye(3)), _returns_its_namesake(torch.eye(3)))

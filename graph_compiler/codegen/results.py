@@ -47,7 +47,7 @@ class _Results:
             return repr(value)
         if type(value) in (tuple, list) and all(type(item) in _SPELLED for item in value):
             return repr(value)
-        name = self.names.unique(f"{type(value).__name__.lower()}_value")
+        name = self.names.lasting(f"{type(value).__name__.lower()}_value")
         self.result.globals[name] = value
         return name
 
@@ -69,7 +69,7 @@ class _Results:
 
     def _class(self, cls: type) -> str:
         if cls not in self.classes:
-            self.classes[cls] = self.names.unique(cls.__name__)
+            self.classes[cls] = self.names.lasting(cls.__name__)
             if _importable(cls):
                 alias = "" if self.classes[cls] == cls.__name__ else f" as {self.classes[cls]}"
                 self.result.imports.append(f"from {cls.__module__} import {cls.__name__}{alias}")

@@ -114,7 +114,7 @@ class _Writer:
         inputs = tuple(self.text[value] for value in graph.inputs)
         body = "\n".join(_laid_out(_needed(self.lines[:reads], self.lines[reads:])))
         helpers = _helpers(self.dialect.prelude, body)
-        name = self.names.unique(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
+        name = self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, "\n".join([*head, body, ""]), helpers, result)
         return Program(source, name, leading, inputs, {**self.globals, **result.globals}, checks)
@@ -166,7 +166,7 @@ class _Writer:
         for name, known in self.globals.items():
             if known is item:
                 return name
-        name = self.names.unique(f"{type(item).__name__.lower()}_object")
+        name = self.names.lasting(f"{type(item).__name__.lower()}_object")
         self.globals[name] = item
         return name
 
