@@ -40,7 +40,7 @@ def _recorded(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         capture = current()
-        if capture is None or _is_foreign(args, kwargs):
+        if capture is None or _is_foreign(name, args, kwargs):
             return original(*args, **kwargs)
         kwargs = {key: item for key, item in kwargs.items() if key != "like"}
         return capture.record(name, original, args, kwargs)
@@ -48,15 +48,23 @@ def _recorded(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def _is_foreign(args: Any, kwargs: Any) -> bool:
+def _is_foreign(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call makes what is no array of numbers: of texts, of objects, of dates."""
-    dtype = kwargs.get("dtype")
+    elements = 2 if name.startswith("numpy.full") else 1  # what stands behind them as a text is a type or an order
+    types = (kwargs.get("dtype"), *(item for item in args[elements:] if isinstance(item, (str, type, np.dtype)) and _is_type(item)))
     items = list(iterate_structure((args, kwargs)))
-    if any(isinstance(item, (str, bytes)) for item in iterate_structure(args)) or _is_no_number(dtype):
+    if any(isinstance(item, (str, bytes)) for item in iterate_structure(args[:elements])) or any(map(_is_no_number, types)):
         return True
     return any(
         _is_no_number(getattr(item, "dtype", None)) for item in items if isinstance(item, (np.ndarray, np.generic)) and not is_traced(item)
     )
+
+
+def _is_type(item: Any) -> bool:
+    try:
+        return bool(np.dtype(item))
+    except TypeError:
+        return False
 
 
 def _is_no_number(dtype: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...rows import Operand
 from .elementwise import binary_functions
 from .table import rows
-from .texts import tensors
+from .texts import tensor, tensors
 
 _TORCH = ("angle", "digamma", "erf", "erfc", "erfinv", "exp2", "frexp", "i0", "lgamma", "rsqrt", "sigmoid", "sinc")
 _SPECIAL = (
@@ -19,7 +19,6 @@ rows.table({name: f"torch.special.{name}({{x}})" for name in _SPECIAL})
 rows.table({f"bessel_k{n}": f"torch.special.modified_bessel_k{n}({{x}})" for n in (0, 1)})
 rows.table({f"bessel_k{n}e": f"torch.special.scaled_modified_bessel_k{n}({{x}})" for n in (0, 1)})
 rows.table({
-    "fmod": "torch.fmod({x1}, {x2})",
     "logit": "torch.logit({x}, {eps=})",
     "nan_to_num": "torch.nan_to_num({x}, {nan=}, {posinf=}, {neginf=})",
     "polygamma": "torch.polygamma({n}, {x})",
@@ -32,6 +31,12 @@ rows.table({
 })  # fmt: skip
 binary_functions({name: f"torch.special.{name}" for name in _SPECIAL_BINARY})
 binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "gcd", "lcm", "logaddexp2")})
+
+
+@rows.row("fmod")
+def fmod(x1: Operand, x2: Operand) -> str:
+    """torch.fmod, which takes a number for its second operand alone."""
+    return f"torch.fmod({tensor(x1, x2)}, {x2})"
 
 
 @rows.row("betainc")

@@ -101,11 +101,14 @@ def einsum(b: NumpyBuilder, *operands: Any, optimize: Any = False, dtype: Any = 
     """numpy.einsum, with the sum as a text or as lists of axes."""
     if not isinstance(operands[0], str):
         operands = _from_lists(operands)
-    equation, kind = operands[0].replace(" ", ""), b.recorded_dtype()
+    equation, arrays = operands[0].replace(" ", ""), [b.array(item) for item in operands[1:]]
+    kind = (
+        arrays[0].dtype if len(arrays) == 1 and dtype is None else b.recorded_dtype()
+    )  # one array alone is a view, and taken of positions too
     inputs, _, result = equation.partition("->")
     if "->" not in equation:
         result = _implicit(inputs)
-    return b.einsum(*(b.cast(b.array(item), kind) for item in operands[1:]), equation=f"{inputs}->{result}")
+    return b.einsum(*(b.cast(item, kind) for item in arrays), equation=f"{inputs}->{result}")
 
 
 def _from_lists(operands: tuple[Any, ...]) -> tuple[Any, ...]:

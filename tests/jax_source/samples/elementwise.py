@@ -76,6 +76,12 @@ SAMPLES = [
     *calls(
         [
             (
+                "number first",
+                lambda x: [function(7.5, x.sum()) for function in (lax.rem, lax.atan2, lax.nextafter, lax.pow)],
+                (POSITIVE,),
+                (OTHER_POSITIVE,),
+            ),
+            (
                 "operators",
                 lambda x, y: (x + y, x - y, x * y, x / y, -x, abs(x), x**2, 2**x, x**-1, 1 - x, 2 / x),
                 (POSITIVE, X),

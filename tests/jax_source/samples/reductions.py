@@ -50,6 +50,14 @@ def _extremes(x: Any) -> Any:
     return [lax.reduce_window(x, begin, by, (2, 2), (1, 1), "SAME") for begin, by in numbers]
 
 
+def over_names(x):
+    """What ``vmap`` makes of collective operations over its axis."""
+    each = jax.vmap(
+        lambda row: (row - lax.pmean(row, "i"), lax.psum((row, 1), "i"), lax.pmax(row > 0, "i"), lax.pmin(row, "i")), axis_name="i"
+    )
+    return each(x), jax.vmap(lambda row: lax.axis_index("j") * row / lax.psum(row, "j"), 1, axis_name="j")(x)
+
+
 SAMPLES = [
     *each(
         jnp, "sum prod mean var std max min all any argmax argmin cumsum cumprod ptp median nansum nanmean nanmax nanstd nanvar", (X,), (Y,)
@@ -128,6 +136,7 @@ SAMPLES = [
             ("trapezoid", lambda x: jnp.trapezoid(x, dx=0.5), (X,), (array(5, 3),)),
             ("nanmedian", lambda x: jnp.nanmedian(x, axis=0), (X,), (Y,)),
             ("argmax keepdims", lambda x: jnp.argmax(x, axis=1, keepdims=True), (X,), (Y,)),
+            ("named axes", over_names, (X,), (Y,)),
             (
                 "segment_sum",
                 lambda x, i: jax.ops.segment_sum(x, i, num_segments=3),

@@ -38,6 +38,16 @@ def _extreme(name: str) -> Callable[..., Any]:
     return row
 
 
+def _collective(reduced: Callable[..., Any]) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, *, axes: Any, axis_index_groups: Any = None, **_: Any) -> Any:
+        if axis_index_groups is not None or any(isinstance(axis, str) for axis in axes):
+            raise NotImplementedError("a collective operation over groups, or over the devices of a mesh")
+        return reduced(b, x, axes=axes)
+
+    row.__doc__ = "Over the named axis of a ``vmap``, which is one of the array's by now."
+    return row
+
+
 def _bitwise(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
         if not tuple(axes):
@@ -79,6 +89,8 @@ rows.row("reduce_sum_p")(_accumulate("sum"))
 rows.row("reduce_prod_p")(_accumulate("prod"))
 rows.row("reduce_max_p")(_extreme("max"))
 rows.row("reduce_min_p")(_extreme("min"))
+for _name, _reduced in (("psum", _accumulate("sum")), ("pmax", _extreme("max")), ("pmin", _extreme("min"))):
+    rows.row(f"{_name}_p")(_collective(_reduced))
 for _name in ("or", "and", "xor"):
     rows.row(f"reduce_{_name}_p")(_bitwise(_name))
 rows.row("argmax_p")(_index("argmax"))
