@@ -9,6 +9,7 @@ RECORDED_AGAIN = {
     "linear_algebra-ragged_dot": _BY_HAND,
     "linear_algebra-svd": "whether there are more rows than columns decides which sizes the factors have",
     "reductions-cov": _BY_HAND,
+    "reductions-named axes": _BY_HAND,
     "shapes-fill_diagonal": _BY_HAND,
     "shapes-jnp.diagflat-float32[4, 4]n": _BY_HAND,
     "shapes-split": "what is left over decides how parts of unequal sizes are cut",
