@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,11 @@ torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")
 
 import graph_compiler  # noqa: E402
+import graph_compiler.backends.jax as backend  # noqa: E402
+from graph_compiler.codegen.source import _helpers  # noqa: E402
+from graph_compiler.errors import UnknownOperation  # noqa: E402
+from graph_compiler.ops import all_ops, declare, get  # noqa: E402
+from graph_compiler.ops.sections import SECTIONS  # noqa: E402
 
 X = torch.ones(3, 3)
 
@@ -54,3 +61,28 @@ def test_numpy_and_jax() -> None:
 def test_no_line_for_a_graph_without_products() -> None:
     assert "precision" not in graph_compiler.transpile(lambda x: x.exp() + 1, to="jax", args=(X,)).source
     np.testing.assert_allclose(graph_compiler.transpile(lambda x: x @ x, to="jax", args=(X,))(X), X @ X)
+
+
+PRODUCT = re.compile(
+    r" @ |\b(matmul|inner|outer|einsum|dot|dot_general|tensordot|vdot|vecdot|kron|convolve|correlate|conv_\w+|cov|polyfit|resize|linalg\.(?!\w*norm)|ragged_dot)\b"
+)
+
+
+def test_operations_of_sections_without_products_multiply_no_matrices() -> None:
+    found = {name for name in backend.rows.names() if PRODUCT.search(written_for_jax(name))}
+    assert {name for name in found if not SECTIONS[get(name).section]} == set()
+    assert {"matmul", "conv", "gru", "affine_grid"} <= found  # what is looked for is found
+    assert {op.section for op in all_ops().values()} == set(SECTIONS)
+
+
+def written_for_jax(name: str) -> str:
+    """The row of an operation and all helpers that it uses."""
+    row: Any = backend.rows._rows[name]
+    template = [cell.cell_contents for cell in row.__closure__ or () if isinstance(cell.cell_contents, str)]
+    text = template[0] if template else inspect.getsource(row)
+    return "\n".join([text, *map(inspect.getsource, _helpers(backend.dialect.prelude, text))])
+
+
+def test_a_section_is_listed_before_it_has_operations() -> None:
+    with pytest.raises(UnknownOperation, match=r"no section 'convolutions'; did you mean 'convolution'.*ops/sections\.py"):
+        declare("convolutions")

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from ...ir.graph import Graph
 from ...ops.registry import get
+from ...ops.sections import SECTIONS
 from ..dialect import CanonicalDialect
-
-# Sections of the vocabulary with operations that multiply matrices.
-_OF_PRODUCTS: Final = frozenset(
-    {"linear algebra", "linalg", "attention", "convolution", "linear layers", "recurrent layers", "resampling", "statistics"}
-)
 
 
 class JaxDialect(CanonicalDialect):
@@ -23,6 +17,6 @@ class JaxDialect(CanonicalDialect):
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """The precision of the source, where it is noted and there are products."""
         precision = graph.notes.get("matmul_precision")
-        if precision is None or not any(get(node.op).section in _OF_PRODUCTS for node in graph.nodes):
+        if precision is None or not any(SECTIONS[get(node.op).section] for node in graph.nodes):
             return ()
         return (f"@jax.default_matmul_precision({precision!r})".replace("'", '"'),)
