@@ -52,6 +52,13 @@ class GuardFailed(GraphCompilerError):
     """A condition that the recording relied on does not hold for this call, and no re-trace is allowed."""
 
 
+class TargetRefused(GraphCompilerError):
+    """The framework that a graph is written for refuses what the original's framework computes: numbers, types or sizes that it does not take.
+
+    The message names the recorded call and the user's line; ``__cause__`` is the framework's own exception.
+    """
+
+
 class TooManyVariants(GraphCompilerError):
     """A function had to be recorded again more often than ``max_variants`` allows."""
 

@@ -11,7 +11,7 @@ from graph_compiler.runtime.matching import Matching
 from graph_compiler.tracing.conjunction import Fact, condition
 
 SETTINGS: dict[str, Any] = {"scale": 2}
-MATCHING = Matching(["if not (len(args) == 1): return misfit", "x = args[0].real"], ["x"], {}, "misfit")
+MATCHING = Matching(["if not (len(args) == 1): return misfit", "x = args[0].real"], ["x"], {"unlike": (AttributeError,)}, "misfit")
 
 
 def _attempt(call: str = "double(x)") -> Any:

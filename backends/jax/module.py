@@ -88,6 +88,9 @@ class _Static:
     def __hash__(self) -> int:
         return id(self.value)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Static:
+        return self  # a copy of the module calls the same graph with variables of its own
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Static) and other.value is self.value
 

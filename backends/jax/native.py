@@ -15,9 +15,14 @@ from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import NARROWED
 from ...trees import Tree, flatten, unflatten
+from ..refusals import told
 
 log = logging.getLogger("graph_compiler")
 _said: set[str] = set()
+_UNDECIDED = (
+    jax.errors if hasattr(jax.errors, "InconclusiveDimensionOperation") else jax.core
+).InconclusiveDimensionOperation  # of jax.export
+_WIDER = "JAX has numbers of more than 32 bits only where jax_enable_x64 is set"
 
 
 def jax_dtype(dtype: str) -> str:
@@ -35,6 +40,7 @@ class JaxTarget:
 
     name = "jax"
     array_types: tuple[type, ...] = (type(jnp.zeros(())),)
+    undecided: tuple[type[Exception], ...] = (_UNDECIDED,)
     shares = False
 
     def __init__(self) -> None:
@@ -47,7 +53,7 @@ class JaxTarget:
         if isinstance(array, jax.Array):
             return array
         array = _as_numpy(array)
-        return None if array is None else jnp.array(array, dtype=jax_dtype(str(array.dtype)))
+        return None if array is None else _as_jax(array)
 
     def adopt(self, array: Any) -> Any:
         """A weight as a JAX array that shares its memory (DLPack) where dtype and device allow."""
@@ -92,7 +98,7 @@ class JaxTarget:
 
     def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
         """An array of these elements."""
-        return jnp.array(np.frombuffer(data, dtype=jnp.dtype(dtype)).reshape(shape), dtype=jax_dtype(dtype))
+        return _as_jax(np.frombuffer(data, dtype=jnp.dtype(dtype)).reshape(shape))
 
     def copy(self, array: Any) -> Any:
         """JAX arrays never change."""
@@ -189,6 +195,11 @@ class JaxTarget:
                 guard.require(self.elements(check))
         return result
 
+    def refusal(self, problem: Exception) -> str | None:
+        """Not those by which JAX says that a traced array has no elements; of numbers that are too large, what helps."""
+        words = told(problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError))
+        return f"{words}; {_WIDER}" if words and isinstance(problem, OverflowError) else words
+
 
 _KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
 
@@ -202,6 +213,16 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if str(plain.dtype) == "torch.bfloat16":  # numpy has no such type; the way over float32 is exact
         return np.asarray(plain.float()).astype(jnp.bfloat16)
     return np.asarray(plain)
+
+
+def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
+    """A copy, of the nearest type that JAX has. ``GuardFailed`` for integers that this one does not hold: JAX would wrap them around."""
+    dtype = jax_dtype(str(array.dtype))
+    if array.dtype.kind in "iu" and array.size and dtype != str(array.dtype):
+        held = np.iinfo(dtype)
+        if array.min() < held.min or array.max() > held.max:
+            raise GuardFailed(f"an array of {array.dtype} has elements from {array.min()} to {array.max()}, and {_WIDER}")
+    return jnp.array(array, dtype=dtype)
 
 
 def _register(cls: type) -> None:

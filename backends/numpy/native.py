@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import GuardFailed, NotCompilable
 from ..arrays import as_numpy, bfloat16, write_into
+from ..refusals import told
 
 
 class NumpyTarget:
@@ -17,6 +18,7 @@ class NumpyTarget:
 
     name = "numpy"
     array_types: tuple[type, ...] = (np.ndarray,)
+    undecided: tuple[type[Exception], ...] = ()
     shares = True
 
     def __init__(self) -> None:
@@ -50,6 +52,10 @@ class NumpyTarget:
     def is_traced(self, item: Any) -> bool:
         """Never: numpy computes at once."""
         return False
+
+    def refusal(self, problem: Exception) -> str | None:
+        """See :func:`graph_compiler.backends.refusals.told`."""
+        return told(problem)
 
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy itself lacks, as float32."""

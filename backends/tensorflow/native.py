@@ -15,6 +15,7 @@ from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
 from ..arrays import words_of
+from ..refusals import told
 
 log = logging.getLogger("graph_compiler")
 _ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
@@ -25,6 +26,7 @@ class TensorFlowTarget:
 
     name = "tensorflow"
     array_types: tuple[type, ...] = (type(tf.zeros([])),)
+    undecided: tuple[type[Exception], ...] = ()
     shares = False
 
     def __init__(self) -> None:
@@ -152,6 +154,10 @@ class TensorFlowTarget:
                 message = f"elements handed to Python were {guard.expected!r} while recording, read by {guard.origin}; they are"
                 result = _asserted(result, _as_expected(check, guard), message, check)
         return result
+
+    def refusal(self, problem: Exception) -> str | None:
+        """Errors of operations too; not those by which AutoGraph and the compiler know that a function decides on elements."""
+        return told(problem, more=(tf.errors.OpError,), but=(tf.errors.OperatorNotAllowedInGraphError,))
 
     # ------------------------------------------------------------------------------ unknown sizes
     def size_of(self, array: Any, axis: int) -> Any:

@@ -10,6 +10,7 @@ import torch
 
 from ...errors import GuardFailed
 from ..arrays import words_of
+from ..refusals import told
 
 
 class TorchTarget:
@@ -17,6 +18,7 @@ class TorchTarget:
 
     name = "torch"
     array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
+    undecided: tuple[type[Exception], ...] = ()
     shares = False
 
     def convert(self, array: Any) -> Any:
@@ -56,6 +58,10 @@ class TorchTarget:
     def is_traced(self, item: Any) -> bool:
         """torch records what it traces with tensors that have elements, or says so by itself."""
         return False
+
+    def refusal(self, problem: Exception) -> str | None:
+        """See :func:`graph_compiler.backends.refusals.told`."""
+        return told(problem)
 
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32."""

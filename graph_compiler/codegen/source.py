@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Protocol
 
-from ..ir.graph import Graph, Guard, Node, Value, values_in
+from ..ir.graph import Graph, Guard, Node, Origin, Value, values_in
 from ..naming import Namespace
 from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Text, literal
@@ -59,6 +60,7 @@ class Dialect(Protocol):
 class Program:
     """Source text of a function, and what must be bound for it to run.
 
+    ``origins`` tell, in order, at which line of the text the line of a recorded call begins, and where the call was made.
     ``arguments`` are the leading arguments that are no user inputs (``"parameters"``, ``"constants"``), ``globals`` objects
     that the text refers to but cannot spell, ``checks`` the guards whose values the function returns beside its result.
     """
@@ -69,6 +71,7 @@ class Program:
     input_names: tuple[str, ...]
     globals: dict[str, Any] = field(default_factory=dict)
     checks: tuple[Guard, ...] = ()
+    origins: tuple[tuple[int, Origin], ...] = ()
 
 
 def write(graph: Graph, dialect: Dialect, header: str) -> Program:
@@ -95,6 +98,7 @@ class _Writer:
                 self.inner_guards.setdefault(symbol.source, []).append((guard, condition))
         self.module = ""
         self.context = ""
+        self.origins: list[tuple[int, Origin]] = []  # by the place in ``lines``
 
     def program(self, header: str) -> Program:
         graph = self.graph
@@ -112,12 +116,19 @@ class _Writer:
         self._return(result, checks)
         leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
         inputs = tuple(self.text[value] for value in graph.inputs)
-        body = "\n".join(_laid_out(_needed(self.lines[:reads], self.lines[reads:])))
+        lines = [_laid_out(line) for line in _needed(self.lines[:reads], self.lines[reads:])]
+        body = "\n".join(lines)
         helpers = _helpers(self.dialect.prelude, body)
         name = self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, "\n".join([*head, body, ""]), helpers, result)
-        return Program(source, name, leading, inputs, {**self.globals, **result.globals}, checks)
+        return Program(source, name, leading, inputs, {**self.globals, **result.globals}, checks, self._origins(source, lines))
+
+    def _origins(self, source: str, lines: list[str]) -> tuple[tuple[int, Origin], ...]:
+        """Counted from the end, where the function ends: of its first lines some were left out of ``lines``."""
+        after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
+        end, last = source.count("\n") + 1, len(self.lines)
+        return tuple((end - after[last - place], origin) for place, origin in self.origins)
 
     # ------------------------------------------------------------------------------ names
     def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
@@ -183,6 +194,7 @@ class _Writer:
         for value in node.outputs:
             self.text[value] = "_" if value in unused else self.names.unique(self.wishes.get(value, value.name))
         targets = self._targets(node)
+        self.origins.append((len(self.lines), node.origin))
         self.lines.append(("    " if self.context else "") + (f"{targets} = {expression}" if targets else expression))
         before = len(self.lines)
         self._guards_on(node.outputs)
@@ -278,11 +290,9 @@ def _needed(reads: list[str], lines: list[str]) -> list[str]:
     return [*kept, *lines] if kept or lines[0] else lines[1:]
 
 
-def _laid_out(lines: Iterable[str]) -> Iterator[str]:
-    """The lines as they stand in a function, none of them too long."""
-    for line in lines:
-        indent = 4 + len(line) - len(line.lstrip())
-        yield from broken(line.lstrip(), indent) if line else [""]
+def _laid_out(line: str) -> str:
+    """A line as it stands in a function, as several where it is too long."""
+    return "\n".join(broken(line.lstrip(), 4 + len(line) - len(line.lstrip()))) if line else ""
 
 
 def _quoted(name: str) -> str:

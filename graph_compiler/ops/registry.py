@@ -86,7 +86,9 @@ REQUIRED = inspect.Parameter.empty
 def declare(section: str, *, name: str | None = None, pure: bool = True) -> Callable[[Rule], Rule]:
     """Declare an operation of a section by its shape and dtype rule. A second one of the same name is a ``DuplicateRow``."""
     if section not in SECTIONS:
-        raise UnknownOperation(f"the vocabulary has no section {section!r}{nearest(section, SECTIONS)}; sections are listed in ops/sections.py")
+        raise UnknownOperation(
+            f"the vocabulary has no section {section!r}{nearest(section, SECTIONS)}; sections are listed in ops/sections.py"
+        )
 
     def register(rule: Rule) -> Rule:
         op = _op_of(name or rule.__name__.rstrip("_"), section, rule, pure)

@@ -13,7 +13,7 @@ from typing import Any
 from ..codegen.loading import load
 from ..codegen.source import Program
 from ..tracing.conjunction import GONE, Condition
-from .matching import UNLIKE, Matching
+from .matching import Matching
 
 Attempt = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 
@@ -39,7 +39,7 @@ def dispatcher(condition: Condition, matching: Matching, call: str, bound: Mappi
 
     What the condition or the matching does not hold of gives ``matching.misfit``, an error in the call what ``failed`` in ``bound`` makes of it.
     """
-    known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "unlike": UNLIKE}
+    known = {**condition.bound, **matching.bound, **bound, "gone": GONE}
     parts = {"condition": condition.text, "lines": "\n        ".join(matching.lines), "call": call, "misfit": matching.misfit}
     used = set(re.findall(r"\w+", _SOURCE.format(defaults="", **parts))) & known.keys()
     defaults = ", ".join(f"{name}={name}" for name in known if name in used)  # locals, not globals, are what the function reads them from

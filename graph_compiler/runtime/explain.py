@@ -153,8 +153,14 @@ def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         if isinstance(guard.condition, Size) and all(symbol.source in given for symbol in guard.condition.symbols()):
             if any(read(symbol) is None for symbol in guard.condition.symbols()):
                 yield f"{guard_text(guard)} cannot be told of sizes that are unknown yet"
-            elif not substitute(guard.condition, read):
-                yield f"{guard_text(guard)} does not hold"
+                continue
+            try:
+                holds = substitute(guard.condition, read)
+            except variant.target.undecided as problem:
+                yield f"{guard_text(guard)} cannot be told of sizes that are unknown yet ({str(problem).partition(chr(10))[0]} Say it in their constraints)"
+            else:
+                if not holds:
+                    yield f"{guard_text(guard)} does not hold"
 
 
 def _bound_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:

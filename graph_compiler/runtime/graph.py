@@ -14,6 +14,7 @@ from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilabl
 from ..tracing import active
 from ..tracing.host_random import host_state_kept
 from .comparison import Tolerance
+from .refusals import raise_refused
 from .signatures import signature_of
 from .variant import Missed, Variant
 
@@ -113,7 +114,7 @@ class Graph:
         result = variant.run(leaves, args, kwargs)
         if isinstance(result, Missed):
             if result.problem is not None:
-                raise result.problem
+                raise_refused(variant, result.problem)
             raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {result.reason}")
         self._variants.append(variant)
         return result

@@ -24,14 +24,14 @@ from .target import Target
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
-UNLIKE = (AttributeError, KeyError, IndexError, TypeError)  # raised by what does not even look like the call that was recorded
+_UNLIKE = (AttributeError, KeyError, IndexError, TypeError)  # raised by what does not even look like the call that was recorded
 _IDENTICAL = (bool, type(None))
 _EQUAL = (int, str)
 _SPELLED = (bool, int, str, type(None))
 
 
 class Matching(NamedTuple):
-    """``lines`` of a function over ``args`` and ``kwargs``, with names ``bound``, which return ``misfit`` or raise one of :data:`UNLIKE` where
+    """``lines`` of a function over ``args`` and ``kwargs``, with names ``bound``, which return ``misfit`` or raise one of ``unlike`` where
     a call does not fit; else the arrays of the call, native, and its numbers, have these ``names``."""
 
     lines: list[str]
@@ -98,13 +98,13 @@ class _Matcher:
         self._guards()
         self._bounds()
         self._facts()
-        return Matching(self.lines, self.names, self.bound, self.misfit)
+        return Matching(self.lines, self.names, {**self.bound, "unlike": (*_UNLIKE, *self.target.undecided)}, self.misfit)
 
     def function(self) -> Match:
         matching = self.matching()
         body = "\n".join(f"        {line}" for line in [*matching.lines, f"return {self._returned()}"])
         source = f"def match(args, kwargs, state=()):\n    try:\n{body}\n    except unlike:\n        return None\n"
-        return load(Program(source, "match", (), (), {**matching.bound, "unlike": UNLIKE}))
+        return load(Program(source, "match", (), (), matching.bound))
 
     def _returned(self) -> str:
         return f"({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"

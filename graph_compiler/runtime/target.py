@@ -11,6 +11,7 @@ class Target(Protocol):
 
     name: str
     array_types: tuple[type, ...]
+    undecided: tuple[type[Exception], ...]  # what comparisons of sizes raise that are unknown while the framework traces a function
     shares: bool  # whether arrays of other frameworks that are converted share their memory
 
     def convert(self, array: Any) -> Any:
@@ -57,6 +58,9 @@ class Target(Protocol):
 
     def next_key(self) -> Any:
         """A fresh key for random numbers; ``CallMismatch`` while the framework traces a function, in which keys are arguments."""
+
+    def refusal(self, problem: Exception) -> str | None:
+        """An exception in words, where a function of the framework has refused its arguments; None of any other."""
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one does not hold."""

@@ -22,6 +22,7 @@ from ..trees import leaves_at, paths, unflatten
 from .dispatch import Attempt, dispatcher
 from .leaving import Leaving
 from .matching import UnknownMatch, matcher, matching, unknown_matcher
+from .refusals import raise_refused
 from .target import Target
 
 _NONE: Mapping[str, Any] = {}
@@ -307,16 +308,15 @@ class Variant:
 
     def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
         """What the flat function gives. ``GuardFailed`` where Python has to know a size (``math.sqrt``) that is unknown while it is traced,
-        ``CallMismatch`` where a parameter is missing."""
+        ``CallMismatch`` where a parameter is missing, ``TargetRefused`` where the target does not take what the original's framework takes."""
         try:
             return self.flat(*leading, *leaves)
-        except KeyError as problem:
-            if problem.args[0] not in self.graph.parameters:
-                raise
-            raise self._lacking(problem.args[0]) from None
-        except (TypeError, AttributeError) as problem:
-            if all(None not in tuple(getattr(leaf, "shape", ())) for leaf in leaves):
-                raise
+        except Exception as problem:
+            if isinstance(problem, KeyError) and problem.args[0] in self.graph.parameters:
+                raise self._lacking(problem.args[0]) from None
+            is_open = any(None in tuple(getattr(leaf, "shape", ())) for leaf in leaves)
+            if not (is_open and isinstance(problem, (TypeError, AttributeError))):
+                raise_refused(self, problem)
             raise GuardFailed(
                 f"{self.graph.name}: Python has to know a size that is not known yet ({problem}); give the shapes"
             ) from problem

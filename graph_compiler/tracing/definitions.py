@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
-from ..errors import TracingError
+from ..errors import GuardFailed, TracingError
 
 _PLACE = re.compile(r":\d+")
 
 
 @contextmanager
 def telling_place(function: Any) -> Iterator[None]:
-    """A ``TracingError`` of the block whose message names no line tells the file and line where the function is defined.
+    """A ``TracingError`` or ``GuardFailed`` of the block whose message names no line tells the file and line where the function is defined.
 
     >>> try:
     ...     with telling_place(telling_place):
@@ -28,7 +28,7 @@ def telling_place(function: Any) -> Iterator[None]:
     """
     try:
         yield
-    except TracingError as problem:
+    except (TracingError, GuardFailed) as problem:
         code = None if _PLACE.search(str(problem)) else code_of(function)
         if code is not None:
             problem.args = (f"{problem} ({code.co_name} stands at {code.co_filename}:{code.co_firstlineno})", *problem.args[1:])

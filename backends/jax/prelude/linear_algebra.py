@@ -113,9 +113,9 @@ def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
 def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Array]:
     """The Cholesky factor, NaN where there is none, and the order of the first leading minor that is not positive, or 0."""
     factor = cholesky(x, upper=upper)
-    none = jnp.zeros(x.shape[:-2], jnp.int32)
     if not x.size:
-        return factor, none
+        return factor, jnp.zeros(x.shape[:-2], jnp.int32)
+    none = jnp.zeros_like(x[..., 0, 0], dtype=jnp.int32)
     whole = conjugate_transpose(x) if upper else x
     first = lax.cond(jnp.any(jnp.isnan(factor)), first_indefinite, lambda _: none, lax.stop_gradient(whole))
     return jnp.where((first != 0)[..., None, None], jnp.nan, factor), first
@@ -131,7 +131,7 @@ def first_indefinite(x: jax.Array) -> jax.Array:
         return a - (column / pivot[..., None])[..., :, None] * column.conj()[..., None, :], first
 
     whole = jnp.tril(x) + conjugate_transpose(jnp.tril(x, -1))
-    return lax.fori_loop(0, x.shape[-1], step, (whole, jnp.zeros(x.shape[:-2], jnp.int32)))[1]
+    return lax.fori_loop(0, x.shape[-1], step, (whole, jnp.zeros_like(whole[..., 0, 0], dtype=jnp.int32)))[1]
 
 
 def lu_factor(x: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -95,5 +95,8 @@ def scan_sequence(
         inside = (at[1] < length)[:, None]
         return tuple(jnp.where(inside, a, b) for a, b in zip(new, state, strict=True)), jnp.where(inside, new[0], 0)
 
+    if jax.sharding.get_abstract_mesh().manual_axes:  # in shard_map a loop has to begin with what differs between devices as its steps do
+        differs = jnp.zeros_like(inputs, dtype=bool).any()
+        state = tuple(jnp.where(differs, 0, held) for held in state)
     last, outputs = lax.scan(guarded, state, (inputs, jnp.arange(inputs.shape[0])), reverse=reverse)
     return outputs, last
