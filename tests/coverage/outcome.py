@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from graph_compiler.errors import GraphCompilerError
+from graph_compiler.errors import GraphCompilerError, TargetRefused
 
 RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED = "right", "wrong", "refused", "crashed", "timeout", "skipped"
 STATUSES = (RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED)
@@ -15,7 +15,7 @@ STATUSES = (RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED)
 
 @dataclasses.dataclass
 class Outcome:
-    """``status`` is one of ``STATUSES``; ``refused`` is an error of graph_compiler's own, ``crashed`` any other, ``skipped`` is what torch itself cannot run.
+    """``status`` is one of ``STATUSES``; ``refused`` is an error of graph_compiler's own, ``crashed`` any other and what the target refused, ``skipped`` is what torch itself cannot run.
 
     ``detail`` says why, ``facts`` holds what else was measured.
     """
@@ -37,6 +37,8 @@ def outcome_of(judge: Callable[[], dict[str, Any] | None]) -> Outcome:
         return Outcome(SKIPPED, str(reason))
     except AssertionError as difference:
         return Outcome(WRONG, _short(difference))
+    except TargetRefused as problem:  # where a row of ours gives the target what it does not take, mostly
+        return Outcome(CRASHED, _short(problem))
     except GraphCompilerError as problem:
         return Outcome(REFUSED, _short(problem))
     except Exception as problem:
