@@ -16,6 +16,7 @@ from .programs import (
     containers,
     control_flow,
     encoders,
+    failing,
     foreign,
     found,
     given,
@@ -60,6 +61,7 @@ TABLES = {
     "places": places,
     "containers": containers,
     "encoders": encoders,
+    "failing": failing,
     "foreign": foreign,
     "wrappers": wrappers,
     "transforms": transforms,
@@ -85,7 +87,7 @@ CASES = [
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
-    "gradient_reads": ("torch",), "containers": ("torch",), "encoders": (), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",),
+    "gradient_reads": ("torch",), "containers": ("torch",), "encoders": (), "failing": (), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

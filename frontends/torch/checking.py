@@ -15,6 +15,7 @@ from ...trees import Branch, Leaf, flatten, iterate_structure
 from .basics.arguments import is_array, opens, to_tensor
 from .basics.names import name_of
 from .basics.reads import NUMBERS
+from .memory import counted
 from .memory.pasts import Past
 from .state.parameters import Weights
 from .state.state import State
@@ -38,6 +39,11 @@ def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
 def saved(array: torch.Tensor) -> Callable[[], None]:
     """A function that gives the array back the elements, and the history for gradients, that it has now."""
     return Past(array).restore
+
+
+def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
+    """See :func:`.memory.counted.watching`."""
+    return counted.watching(graph)
 
 
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:

@@ -175,6 +175,7 @@ class Pipeline:
         return Variant(
             graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store, leaving,
             None if self.same_framework else self.frontend.keeping.is_own,
+            self.frontend.checking.watching(graph) if as_recorded and hasattr(self.frontend.checking, "watching") else None,
         )  # fmt: skip
 
     def for_framework(self, framework: str) -> Pipeline:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +77,8 @@ class Variant:
     leaving: Leaving | None = None  # of state in the user's objects, which hold arrays of another framework
     is_own: Callable[[Any], bool] | None = None  # tells arrays of the source framework; None of a graph that was loaded
 
+    watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None  # of arrays: tells later whether they are still unwritten
+
     def __post_init__(self) -> None:
         flat = load(self.program)
         self.flat = flat
@@ -92,10 +94,12 @@ class Variant:
         self._numbers = [*self.graph.notes.get("numbers", ()), *([] if self.compile_options is None else _numbers(self.graph))]
         self._written = _written(self.graph)
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
+        self._watches = bool(self._written) and self.watch is not None
         self.is_random = "key" in self.graph.notes
         self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
-        self._only_computes = not (self.is_random or self._draws or self._changes or self._saves or self.state or self._numbers)
+        does_more = (self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers)
+        self._only_computes = not any(does_more)
 
     def _dispatcher(self) -> Attempt:
         """:meth:`attempt` of a graph that only computes: without a look at what it has not, in one function."""
@@ -198,14 +202,17 @@ class Variant:
         return result
 
     def _run_pure(self, leaves: tuple[Any, ...]) -> Any:
+        unwritten: Callable[[], bool] | None = None
         try:
-            outcome = self.function(*self._leading(), *leaves)
+            leading = self._leading()
+            unwritten = self._watched(leading, leaves)
+            outcome = self.function(*leading, *leaves)
             if not self._returns_more:
                 return self.as_numbers(outcome) if self._numbers else outcome
             result = self._checked(outcome)
             return self.as_numbers(result) if self._numbers else result
         except Exception as problem:
-            return self._failed(problem)
+            return self._failed(problem, unwritten)
 
     def _run_and_apply(self, leaves: tuple[Any, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         try:
@@ -215,6 +222,7 @@ class Variant:
         held = self.state.held() if self.state else ()
         written = self._arrays_written(leading, leaves) if self._saves else []
         before = [self.saved(array) for array in written] if self.saved else []
+        unwritten = self._watched(leading, leaves)
         try:
             outcome = self.function(*leading, *leaves)
             result, effects, checks = self._parts(outcome)
@@ -222,7 +230,7 @@ class Variant:
         except Exception as problem:
             for put_back in reversed(before):
                 put_back()
-            return self._failed(problem)
+            return self._failed(problem, unwritten)
         self._apply(effects, args, kwargs, held)
         result = self.as_numbers(result) if self._numbers else result
         if self._updates is not None:
@@ -259,13 +267,13 @@ class Variant:
         """Result, effects and guarded elements of what the flat function returned."""
         return outcome if self._returns_more else (outcome, (), ())
 
-    def _failed(self, problem: Exception) -> Any:
+    def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
         """A call that fails may go another way in the original (``try``), or fail there in the user's own terms: it is recorded again.
 
         Not where the function has written to memory that nobody saved.
         """
         if not isinstance(problem, GuardFailed):
-            if self._written and not self._saves:
+            if self._written and not self._saves and not (unwritten is not None and unwritten()):
                 raise problem
             self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
             return Missed(self.last_failure, problem)  # not kept here: its traceback holds the arrays of the call
@@ -275,6 +283,9 @@ class Variant:
     def _arrays_written(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> list[Any]:
         held = dict(zip(self.program.arguments, leading))
         return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self._written]
+
+    def _watched(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Callable[[], bool] | None:
+        return self.watch(self._arrays_written(leading, leaves)) if self._watches and self.watch is not None else None
 
     def _check(self, checks: tuple[Any, ...]) -> None:
         for (expected, rounding), value in zip(self._expected, checks):

@@ -59,6 +59,7 @@ from .control_flow import in_eager
 from .indices import with_numbers
 from .large_calls import LargeCalls
 from .meeting import met
+from .needs import hold_to_failure, hold_to_needs, passed_back
 from .structure import STRUCTURE
 from .unseen import Unseen
 from .vmapped import Vmapped
@@ -204,8 +205,7 @@ class Capture(TorchFunctionMode):
         key = row_key(name)
         self.call = self.call if key in reads.SYMBOLIC else name
         if name in reads.BACKWARD:  # its kernels are recorded one by one
-            self.gradients.last = self.here()
-            return function(*hints(args), **hints(kwargs))
+            return passed_back(self, function, args, kwargs)
         if name in self.by_kernel.names:
             numbers.decide_all(self, (args, kwargs))
             return in_kernels(function, hints(args), hints(kwargs))
@@ -288,15 +288,11 @@ class Capture(TorchFunctionMode):
             self.unseen.inside_call = before
 
     def _attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The real call. Should it fail and the user's code go on (``try``), that holds for calls of these sizes, and where elements matter, these elements."""
+        """The real call, which may fail."""
         try:
             return self.large.noted(function, args, kwargs, self.run(function, args, kwargs))
         except Exception as problem:
-            self.fix_all_sizes()
-            numbers.decide_read(self, (args, kwargs))
-            for tensor in operands:
-                if isinstance(problem, torch.linalg.LinAlgError) or not tensor.is_floating_point():
-                    elements(self, torch.Tensor.tolist, (tensor,), {})
+            hold_to_failure(self, problem, operands, args, kwargs)
             raise
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
@@ -305,10 +301,11 @@ class Capture(TorchFunctionMode):
         if self.recorder.varies(value) and not self.is_weight(value):
             self.note_fact(fact)
 
-    def note_fact(self, fact: str) -> None:
-        """As :meth:`depends_on`, of all inputs."""
-        facts = [self.gradients.fact(given, fact) for given in self.input_tensors]
-        self.recorder.graph.notes.setdefault("input_facts", {})[fact] = facts
+    def note_fact(self, fact: str, count: int | None = None) -> None:
+        """As :meth:`depends_on`, of the first ``count`` inputs, or of all."""
+        facts = [self.gradients.fact(given, fact) for given in self.input_tensors[:count]]
+        known = self.recorder.graph.notes.setdefault("input_facts", {})
+        known[fact] = max(known.get(fact, []), facts, key=len)
 
     def _add_node(
         self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool
@@ -319,6 +316,7 @@ class Capture(TorchFunctionMode):
             facts["strided"] = True
         self.rules.refuse_writes(written, origin)
         if written:
+            hold_to_needs(self, written)
             facts["writes"] = tuple(dict.fromkeys(written))
         facts.update(self.history.facts_of((inputs, params), written))
         if drew or key in kinds.RANDOM:
