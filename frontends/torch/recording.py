@@ -25,7 +25,7 @@ from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import UnseenDraw, check_outside, refusing
 from .basics.tensors import version
 from .capture.capture import Capture
-from .capture.large_calls import LargeCalls
+from .capture.large_calls import LargeCalls, TakingOver
 from .compiling import Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .installing import as_installed, is_hook
@@ -215,7 +215,7 @@ def _attempt(request: Request, learned: Learned) -> Attempt:
         keys.plain = True
         learned.without_numbers()
         return _attempt(replace(request, numbers=False), learned)
-    with alone, weights.exclusive(), NestedEncoders() as encoders:
+    with alone, weights.exclusive(), NestedEncoders(Capture, TakingOver) as encoders:
         capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, learned.by_kernel)
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays

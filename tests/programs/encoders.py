@@ -33,6 +33,21 @@ def _both_modes() -> Any:
     return both
 
 
+def _under(mode: Callable[[], Any]) -> Callable[[], Any]:
+    """Under a mode of the function's own, hidden rows are computed like others."""
+
+    def make() -> Any:
+        encoded = _encoder(False)()
+
+        def under(x: Any, hidden: Any) -> Any:
+            with mode():
+                return encoded(x, hidden)
+
+        return under
+
+    return make
+
+
 def _call(rows: int, columns: int, *hidden: int) -> Callable[[], tuple[Any, ...]]:
     mask = torch.tensor([[row == 0 and column in hidden for column in range(columns)] for row in range(rows)])
     return lambda: ((torch.arange(rows * columns * 4.0) * 5 % 13 / 6 - 1).reshape(rows, columns, 4), mask)
@@ -45,5 +60,7 @@ PROGRAMS = [
     Program("padded_without_gradients", _encoder(False), _CALLS),
     Program("padded_and_normalised", _encoder(False, norm=nn.LayerNorm(4)), _CALLS),
     Program("padded_in_both_modes", _both_modes, _CALLS),
+    Program("padded_on_a_device", _under(lambda: torch.device("cpu")), _CALLS),
+    Program("padded_under_a_mode", _under(torch.overrides.BaseTorchFunctionMode), _CALLS),
     Program("padded_and_not_nested", _encoder(False, enable_nested_tensor=False), _CALLS),
 ]

@@ -64,6 +64,13 @@ def view_or_copy_of_permuted(x: Any) -> Any:
     return made, flat
 
 
+def copy_that_nobody_looks_at(x: Any) -> Any:
+    """Of one row it is a view, and the write is seen."""
+    made = (x + 0).t()
+    made.reshape(-1)[0] = 9
+    return made
+
+
 def view_or_copy_of_part(x: Any) -> Any:
     made = x * 1
     flat = made[:, :2].flatten()
@@ -119,7 +126,7 @@ PROGRAMS = [
     *(Program(f.__name__, lambda f=f: f, _pairs(2, 3)) for f in (swapped, swapped_with_views, swapped_in_part)),
     *(
         Program(f.__name__, lambda f=f: f, _LAYOUTS)
-        for f in (view_or_copy_of_computed, view_or_copy_of_permuted, view_or_copy_of_part, itself_or_copy)
+        for f in (view_or_copy_of_computed, view_or_copy_of_permuted, copy_that_nobody_looks_at, view_or_copy_of_part, itself_or_copy)
     ),
     Program("axes_that_are_split", lambda: axes_that_are_split, _LAYOUTS, variants=1),
 ]

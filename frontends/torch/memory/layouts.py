@@ -87,7 +87,7 @@ class Layouts:
             is_operand = not self._operands.isdisjoint(node.outputs)
             is_either = key in kinds.BY_STRIDES and node.outputs and (key == "contiguous" or joins_axes(node))
             if is_either and (is_operand and _is_written_later(graph, place, aliases) or _is_shown(graph, place, aliases)):
-                self._rely_on(node.uses[0], node, is_operand)
+                self._rely_on(node.uses[0], node, is_operand or _is_written_copy(graph, place, aliases))
 
     def _rely_on(self, value: Value, node: Node, in_torch_too: bool = False) -> None:
         """The value has the layout that it has now: a recording for torch that makes the same calls need not say so of sizes."""
@@ -129,6 +129,12 @@ def _is_written_later(graph: Graph, place: int, aliases: Aliases) -> bool:
     node = graph.nodes[place]
     written = {aliases.base_of(value) for later in graph.nodes[place + 1 :] for value in later.facts.get("writes", ())}
     return not written.isdisjoint({aliases.base_of(node.uses[0]), *node.outputs})
+
+
+def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
+    """Whether the call made a copy that is written to later: a graph leaves such writes out where nobody looks at the copy, and at other sizes it is a view."""
+    made = set(graph.nodes[place].outputs)
+    return any(aliases.base_of(value) in made for later in graph.nodes[place + 1 :] for value in later.facts.get("writes", ()))
 
 
 def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:

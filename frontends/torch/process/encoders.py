@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
 from ....tracing.conjunction import Fact
 
@@ -26,11 +27,13 @@ _open: list[NestedEncoders] = []
 class NestedEncoders:
     """Inside of the block, encoders give under a mode what they give without one; notes whether the grad mode has decided.
 
-    Other threads, where no mode is on, are left alone.
+    Modes of the recording are of the classes ``own``: under others an encoder computes as torch does under them. Other threads, where no mode is on, are
+    left alone.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *own: type[TorchFunctionMode]) -> None:
         self._grad_modes: set[bool] = set()
+        self.own = own
 
     def __enter__(self) -> NestedEncoders:
         with _lock:
@@ -63,7 +66,7 @@ def _forward(
     is_causal: bool | None = None,
 ) -> Tensor:
     """As torch's own, but that a mode changes nothing."""
-    if src_key_padding_mask is None or mask is not None or is_causal or not torch.overrides._get_current_function_mode_stack():
+    if src_key_padding_mask is None or mask is not None or is_causal or not _only_recorded():
         return _ORIGINAL(self, src, mask, src_key_padding_mask, is_causal)
     hidden = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", None, "mask", src.dtype)
     assert hidden is not None
@@ -72,6 +75,13 @@ def _forward(
         return _ORIGINAL(_plain(self, self.norm), src, None, src_key_padding_mask, is_causal)
     output = _ORIGINAL(_plain(self, None), src, None, kept.logical_not(), is_causal).masked_fill(~kept[..., None], 0.0)
     return output if self.norm is None else self.norm(output)
+
+
+def _only_recorded() -> bool:
+    """Whether a recording looks on, and no mode of the user's, or of a device."""
+    own = tuple(cls for block in tuple(_open) for cls in block.own)
+    modes = torch.overrides._get_current_function_mode_stack()
+    return bool(modes) and all(isinstance(mode, own) for mode in modes)
 
 
 def _plain(encoder: nn.TransformerEncoder, norm: nn.Module | None) -> Any:
