@@ -1,7 +1,8 @@
-"""``float(x)``, ``int(x)`` and ``type(x)`` of tensors and of symbolic numbers: Python wants numbers of these very classes, symbols are none.
+"""``float(x)``, ``int(x)``, ``type(x)`` and ``len(x)`` of tensors and of symbolic numbers: Python wants numbers of its very classes, symbols are none.
 
-While recording, the modules of the user's functions find stand-ins under these names, which give symbols. Only where their code does nothing with
+While recording, the modules of the user's functions find stand-ins under these names, which give symbols. Those of classes only where their code does nothing with
 the names but call them and ask ``isinstance``: where a class is handed on (``dtype=float``) its name is left as it is, and a conversion then guards the number.
+``len`` may be handed on, for nobody asks what it is.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
 class _Conversion:
     """Stands for a class under its name, where that is only called, or asked about."""
 
-    def __init__(self, capture: Capture, cls: type) -> None:
+    def __init__(self, capture: Capture, cls: Any) -> None:
         self.capture, self.cls = capture, cls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -62,15 +63,24 @@ class _Asked(_Conversion):
         return args[0].__class__ if len(args) == 1 and is_symbolic(args[0]) else self.cls(*args, **kwargs)
 
 
-_STAND_INS: dict[type, type[_Conversion]] = {**dict.fromkeys(_FUNCTIONS, _Conversion), type: _Asked}
-_NAMES = tuple(cls.__name__ for cls in _STAND_INS)
+class _Counted(_Conversion):
+    """Stands for ``len``: that of a tensor is a size."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        item: Any = args[0] if len(args) == 1 and not kwargs else None
+        is_counted = isinstance(item, torch.Tensor) and type(item).__len__ is torch.Tensor.__len__ and item.ndim
+        return item.shape[0] if is_counted else self.cls(*args, **kwargs)
+
+
+_STAND_INS: dict[Any, type[_Conversion]] = {**dict.fromkeys(_FUNCTIONS, _Conversion), type: _Asked, len: _Counted}
+_NAMES = tuple(cls.__name__ for cls in _STAND_INS if isinstance(cls, type))
 
 
 @contextmanager
 def conversions_seen(capture: Capture, spaces: Iterable[Space]) -> Iterator[None]:
     """Inside of the block the conversions in the code of these modules give symbols, where an attempt has some, and symbols are of Python's classes."""
     classes = [cls for cls in _STAND_INS if capture.reading.symbolic or cls not in _FUNCTIONS]
-    pairs = [(space, cls) for space in spaces for cls in classes if _only_called(space, cls.__name__)]
+    pairs = [(space, cls) for space in spaces for cls in classes if _may_be_other(space, cls.__name__)]
     swapped = [(space.held, cls, space.held.get(cls.__name__)) for space, cls in pairs]
     for space, cls, _ in swapped:
         space[cls.__name__] = _STAND_INS[cls](capture, cls)
@@ -93,12 +103,12 @@ def _element(item: Any) -> Any:
         return None
 
 
-def _only_called(space: Space, name: str) -> bool:
+def _may_be_other(space: Space, name: str) -> bool:
     """Whether the functions of a module know this name as Python's own, and may find something else that can be called under it."""
     if not space.looks_up(name) or not isinstance(space.held.get(name), (_Conversion, type(None))):
         return False
     file = str(space.held.get("__file__", ""))
-    return name in only_called(file, _NAMES) or name == type.__name__ and _asks_alone(space, file)
+    return name not in _NAMES or name in only_called(file, _NAMES) or name == type.__name__ and _asks_alone(space, file)
 
 
 def _asks_alone(space: Space, file: str) -> bool:
