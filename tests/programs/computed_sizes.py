@@ -190,9 +190,19 @@ def counted(x: Any) -> Any:
     )
 
 
+def old_constructors(x: Any) -> Any:
+    """Tensors of Python's numbers, made by classes."""
+    return x * torch.FloatTensor([0.5, 2.0]).sum(), x.long() + torch.LongTensor([[1], [2]]).sum(), x + torch.Tensor([3.0])[0]
+
+
+def old_constructors_of_sizes(x: Any) -> Any:
+    return x * torch.FloatTensor([x.shape[0] / 2, 1.0]).sum() + torch.LongTensor([1] * x.shape[0])[:, None]
+
+
 _OPEN = (
     in_tensors,
     counted,
+    old_constructors,
     parts,
     lengths,
     powers_of_two,
@@ -204,7 +214,7 @@ _OPEN = (
     arguments,
     numbers_as_results,
 )
-_DECIDED = {by_ratio: 2, texts: 5, as_keys: 5}
+_DECIDED = {by_ratio: 2, texts: 5, as_keys: 5, old_constructors_of_sizes: 5}
 PROGRAMS = [
     *(Program(function.__name__, lambda f=function: f, _CALLS, variants=1) for function in _OPEN),
     Program(

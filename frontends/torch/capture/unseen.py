@@ -48,6 +48,12 @@ class Unseen(TorchDispatchMode):
             return self.capture.recorder.find(args[0]) is not None
         return function.namespace != "prim"
 
+    def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+        """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has decided those among its numbers as it read them."""
+        if function is torch.ops.aten.lift_fresh.default and torch._C._functorch.peek_interpreter_stack() is None:
+            return False
+        return not self.capture.vmapped.explains(function, args, kwargs)
+
     def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if isinstance(function, torch._ops.HigherOrderOperator):
@@ -55,7 +61,7 @@ class Unseen(TorchDispatchMode):
         if not self.inside_call and self._computes(function, args):
             told = self.capture.vmapped.told(function, args)
             if told is None:
-                return self.capture.record_kernel(function, args, kwargs, not self.capture.vmapped.explains(function, args, kwargs))
+                return self.capture.record_kernel(function, args, kwargs, self._ties(function, args, kwargs))
             with torch._C.DisableTorchFunction():  # the call itself would come to the mode above once more, without the sizes
                 return self.capture.record_kernel(function, told, kwargs, sized=False)
         result = function(*args, **kwargs)
