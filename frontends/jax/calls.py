@@ -196,7 +196,7 @@ def _rehearsed(name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any
 
     recording = current()
     before, _thread.quiet = getattr(_thread, "quiet", False), True
-    now = _with_numbers(tree)
+    now = with_numbers(tree)
     try:
         seen = jax.eval_shape(lambda *arrays: body(*arrays, tree=now), *(_type(leaf, hints(leaf.shape)) for leaf in leaves))
     except Exception:  # sizes among the arguments, or an error of the user's that the traced body shows as it is
@@ -215,11 +215,11 @@ def _rehearsed(name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any
     return tuple(jax.core.ShapedArray(shape, item.dtype, weak_type=item.weak_type) for shape, item in zip(shapes, seen))
 
 
-def _with_numbers(tree: Tree) -> Tree:
+def with_numbers(tree: Tree) -> Tree:
     """The same arguments with sizes as they are at the moment."""
     if isinstance(tree, Static):
         return Static(map_structure(lambda item: hint_of(expression_of(item)), tree.value))
-    return replace(tree, children=tuple(map(_with_numbers, tree.children))) if isinstance(tree, Branch) else tree
+    return replace(tree, children=tuple(map(with_numbers, tree.children))) if isinstance(tree, Branch) else tree
 
 
 def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
@@ -252,4 +252,4 @@ def _is_static(item: Any) -> bool:
     )
 
 
-__all__ = ["Call", "call_p", "is_array", "seen"]
+__all__ = ["Call", "call_p", "is_array", "seen", "with_numbers"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +16,17 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 
 from ... import errors
 from ...errors import UnsupportedOperation
-from ...ir.graph import Node, Origin, Value
+from ...ir.graph import Guard, Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Tree, map_structure, unflatten
+from .counting import Steps
 from .dtypes import dtype_name, is_key, words_type
 from .names import PRIMITIVE
+from .nested import CALLBACKS, MOST_EQUATIONS, SOLVES, WRITTEN_OUT, While, called, holds_loop, kept, solving, some
 from .sizes import expression_of
 
-# primitives that only call a program; the name of the parameter that holds it
-_INLINED = {
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "remat": "jaxpr",
-    "remat2": "jaxpr",
-    "checkpoint": "jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "custom_vjp_call_jaxpr": "fun_jaxpr",
-    "custom_lin": "call_jaxpr",
-}
 _LOOPS = {"scan": "lax.scan or lax.fori_loop", "while": "lax.while_loop or lax.fori_loop", "cond": "lax.cond or lax.switch"}
-_MOST_EQUATIONS = 2000  # of an unrolled loop
-_CALLBACKS = frozenset({"debug_callback", "io_callback", "pure_callback", "debug_print", "outside_call"})
-_SOLVES = frozenset({"linear_solve", "custom_linear_solve"})
 _PASSES_ON = frozenset({"copy_p", "copy", "sharding_constraint", "optimization_barrier", "pvary"})
 _NAMES = {
     "dot_general_p": "product",
@@ -57,8 +43,10 @@ NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimens
 class Reader:
     """Appends the equations of programs to ``nodes``. With ``as_words`` keys of ``jax.random`` are read as the words that they consist of."""
 
-    def __init__(self, nodes: list[Node], constant: Callable[[Any], Value], as_words: bool) -> None:
-        self.nodes, self.constant, self.as_words = nodes, constant, as_words
+    def __init__(self, nodes: list[Node], constant: Callable[[Any], Value], as_words: bool, steps: Steps | None = None) -> None:
+        self.nodes, self.constant, self.as_words, self.steps = nodes, constant, as_words, steps
+        self.guards: list[Guard] = []  # that loops have ended
+        self.goes_on: Value | None = None  # whether the loop around goes on
         self.around = Origin()  # of the call that is read at the moment
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
@@ -74,22 +62,24 @@ class Reader:
         name, params = _RENAMED.get(equation.primitive.name, equation.primitive.name), equation.params
         if name == "public_call":
             return self._call(equation, params["call"], operands)
-        if name in _INLINED and _INLINED[name] in params:
-            return self._inlined(equation, params[_INLINED[name]], operands)
+        if (inner := called(equation)) is not None:
+            return self._inlined(equation, inner, operands)
         if name in _PASSES_ON:
             return operands
         if name == "size":
             return [self._size(equation, params["size"])]
-        if name in _SOLVES:
-            return self._solve(params, operands)
+        if name in SOLVES:
+            return self.read(*solving(params, operands))
         origin = self._origin(equation, f"lax.{name}")
-        if name in _UNROLLED and (straight := _UNROLLED[name](params)) is not None:
+        if name in WRITTEN_OUT and (straight := WRITTEN_OUT[name](params)) is not None:
             return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
+        if name == "while" and (found := self._while(equation, operands, origin)) is not None:
+            return found
         if name in _LOOPS:
             raise UnsupportedOperation(
                 f"{_LOOPS[name]}: loops whose steps are not known and few cannot be recorded yet; write it with array operations\n    {origin}"
             )
-        if name in _CALLBACKS:
+        if name in CALLBACKS:
             raise UnsupportedOperation(f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}")
         if self.as_words and not name.startswith("random_") and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars)):
             return self._inlined(equation, _on_words(equation), operands)
@@ -110,9 +100,9 @@ class Reader:
             f"{PRIMITIVE}{name.replace('-', '_')}_p", tuple(operands), kept, origin, equation, {"primitive": equation.primitive}
         )
 
-    def _inlined(self, equation: Any, inner: Any, operands: list[Any]) -> list[Any]:
+    def _inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
         around, self.around = self.around, self._origin(equation, "")
-        results = self.read(inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner, ()), operands)
+        results = self.read(inner, operands)
         self.around = around
         return results
 
@@ -121,18 +111,44 @@ class Reader:
         found = origin_of(equation, call)
         return found if found.file else Origin(self.around.file, self.around.line, "", call)
 
-    def _solve(self, params: dict[str, Any], operands: list[Any]) -> list[Any]:
-        """``lax.custom_linear_solve``: the program that solves, on its constants and the right-hand sides."""
-        lengths, programs = params["const_lengths"], params["jaxprs"]
-        before = lengths.matvec + lengths.vecmat
-        constants, right = operands[before : before + lengths.solve], operands[sum(lengths) :]
-        return self.read(programs.solve, [*constants, *right])
+    def _while(self, equation: Any, operands: list[Any], origin: Origin) -> list[Any] | None:
+        """As many steps as the loop takes now, each kept where the condition holds; that it holds no more is a guard."""
+        loop = While(equation.params, operands)
+        steps = None if self.steps is None else self.steps.of(loop)
+        if steps is None:
+            return None
+        is_open = not loop.is_counter(lambda item: not isinstance(item, Value))
+        state, around, outer = loop.state, self.around, self.goes_on
+        self.around = origin
+        for _ in range(_spare(steps, len(loop.body.jaxpr.eqns)) if is_open else steps):
+            goes_on, self.goes_on = self._asked(equation, loop, state, outer) if is_open else (None, outer)
+            after = self.read(loop.body, loop.body_on(state))
+            state = [*map(partial(self._kept, equation, loop, goes_on), loop.body.out_avals, after, state)] if is_open else after
+        if is_open:
+            self.guards.append(Guard(self._asked(equation, loop, state, outer)[1], False, origin))
+        self.goes_on, self.around = outer, around
+        return state
+
+    def _asked(self, equation: Any, loop: While, state: list[Any], outer: Value | None) -> tuple[Any, Any]:
+        """Whether a loop goes on, each of many under ``vmap``; and whether one of them does, and the loop around."""
+        (goes_on,) = self.read(loop.condition, loop.condition_on(state))
+        one = goes_on if loop.type.ndim == 0 else self._small(equation, some, [loop.type], goes_on)
+        truth = jax.ShapeDtypeStruct((), bool)
+        return goes_on, one if outer is None else self._small(equation, jax.lax.bitwise_and, [truth, truth], one, outer)
+
+    def _kept(self, equation: Any, loop: While, goes_on: Any, type_: Any, new: Any, old: Any) -> Any:
+        return old if new is old else self._small(equation, kept, [loop.type, type_, type_], goes_on, new, old)
+
+    def _small(self, equation: Any, function: Callable[..., Any], types: list[Any], *operands: Any) -> Any:
+        return self._inlined(equation, jax.make_jaxpr(function)(*map(_type, types)), list(operands))[0]
 
     def _call(self, equation: Any, call: Any, operands: list[Any]) -> list[Any]:
         args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
         args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
         origin = self._origin(equation, call.name)
-        facts = {} if call.body is None else {"body": call.body, "operands": tuple(operands)}
+        if self.steps is not None and call.body is not None and holds_loop(call.body.jaxpr):
+            self.steps.run()  # it may be opened later on
+        facts = {} if call.body is None else {"body": call.body, "operands": tuple(operands), "steps": self.steps}
         made = self._node(call.name, args, kwargs, origin, equation, facts)
         made[0].node.facts["result"] = _structure(call.result, made)
         return made
@@ -156,38 +172,7 @@ class Reader:
         return list(node.outputs)
 
 
-# ------------------------------------------------------------------------------------- loops and branches written out
-def _scan(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """All steps of a scan one after the other; None where they are too many, or not known."""
-    length, constants, carried = params["length"], params["num_consts"], params["num_carry"]
-    if not isinstance(length, int) or length * len(params["jaxpr"].jaxpr.eqns) > _MOST_EQUATIONS or length == 0:
-        return None
-    step = jaxpr_as_fun(params["jaxpr"])
-
-    def straight(*operands: Any) -> Any:
-        held, state, sequences = operands[:constants], list(operands[constants : constants + carried]), operands[constants + carried :]
-        outputs: list[Any] = [None] * length
-        for place in range(length - 1, -1, -1) if params["reverse"] else range(length):
-            found = step(*held, *state, *(jax.lax.index_in_dim(sequence, place, keepdims=False) for sequence in sequences))
-            state, outputs[place] = found[:carried], found[carried:]
-        return [*state, *(jax.numpy.stack(parts) for parts in zip(*outputs))]
-
-    return straight
-
-
-def _cond(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """All branches, and the results of the one that is taken: programs of JAX have no side effects."""
-    branches = [jaxpr_as_fun(branch) for branch in params["branches"]]
-    if any(branch.effects for branch in params["branches"]):
-        return None
-
-    def straight(index: Any, *operands: Any) -> Any:
-        index = jax.lax.clamp(0, index.astype("int32"), len(branches) - 1)
-        return [_chosen(index, results) for results in zip(*(branch(*operands) for branch in branches))]
-
-    return straight
-
-
+# ------------------------------------------------------------------------------------- programs in the place of an equation
 def _applies_function(equation: Any) -> bool:
     """Whether this is ``x.at[index].apply(function)``: a scatter whose program computes what is written from what is there."""
     if equation.primitive.name != "scatter" or (update := equation.params["update_jaxpr"]) is None:
@@ -227,14 +212,10 @@ def _on_words(equation: Any) -> ClosedJaxpr:
     return jax.make_jaxpr(move)(*(words_type(atom.aval) for atom in equation.invars))
 
 
-def _chosen(index: Any, results: tuple[Any, ...]) -> Any:
-    chosen = results[-1]
-    for place in range(len(results) - 2, -1, -1):
-        chosen = jax.numpy.where(index == place, results[place], chosen)
-    return chosen
-
-
-_UNROLLED = {"scan": _scan, "cond": _cond}
+def _spare(steps: int, equations: int) -> int:
+    """Steps to write out for a loop that takes so many now, so that others that take a few more need no recording of their own."""
+    most = 1 << max(steps - 1, 1).bit_length()
+    return most if most * equations <= MOST_EQUATIONS else steps
 
 
 def _type(aval: Any) -> Any:

@@ -23,6 +23,7 @@ from ...tracing.overlap import NO_ARRAY
 from ...trees import Tree, call_of, flatten, referred
 from ..signatures import input_names
 from .calls import custom_rules_kept, seen
+from .counting import Steps
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
 from .outside import modules_kept, outside_of
@@ -106,9 +107,11 @@ class _Attempt:
         ):
             self.replaced = replaced
             program = jax.make_jaxpr(self._traced)(self.types, types)
-            found = Reader(graph.nodes, self._constant, as_words=not self.for_jax).read(
-                program, [*map(self._narrowed, values), *graph.parameters.values()]
-            )
+            steps = Steps(program, self._arrays(held))
+            reader = Reader(graph.nodes, self._constant, not self.for_jax, steps)
+            found = reader.read(program, [*map(self._narrowed, values), *graph.parameters.values()])
+        steps.forget()
+        graph.guards.extend(reader.guards)
         return self._finished(found, list(held))
 
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:
@@ -122,6 +125,11 @@ class _Attempt:
         self.changed = [name for name, before in zip(names, parameters) if after[name] is not before]
         arrays_returned = [leaf for leaf in leaves if not is_symbolic(leaf)]
         return arrays_returned, [after[name] for name in self.changed]
+
+    def _arrays(self, held: dict[str, Any]) -> list[Any]:
+        """The operands of the program, in the types that JAX takes them in."""
+        given = (leaf if isinstance(leaf, jax.Array) else jax.numpy.asarray(leaf, narrowed(dtype_name_of(leaf))) for leaf in self.leaves)
+        return [*given, *held.values()]
 
     def _scopes(self) -> list[dict[str, Any]]:
         """Where the user's code may hold public functions by names of its own."""

@@ -1,0 +1,153 @@
+"""Programs inside of programs: what is only called, and the loops and branches that are written out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
+
+MOST_EQUATIONS = 2000  # of a loop that is written out
+# primitives that only call a program; the name of the parameter that holds it
+_CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "remat": "jaxpr",
+    "remat2": "jaxpr",
+    "checkpoint": "jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "custom_lin": "call_jaxpr",
+}
+SOLVES = frozenset({"linear_solve", "custom_linear_solve"})
+CALLBACKS = frozenset({"debug_callback", "io_callback", "pure_callback", "debug_print", "outside_call"})
+
+
+def called(equation: Any) -> ClosedJaxpr | None:
+    """The program of an equation that does nothing but call one."""
+    program = equation.params.get(_CALLS.get(equation.primitive.name, ""))
+    return program if program is None or isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
+
+
+def solving(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]]:
+    """Of ``lax.custom_linear_solve`` the program that solves, and its operands: its constants and the right-hand sides."""
+    lengths = params["const_lengths"]
+    before = lengths.matvec + lengths.vecmat
+    return params["jaxprs"].solve, [*operands[before : before + lengths.solve], *operands[sum(lengths) :]]
+
+
+# ------------------------------------------------------------------------------------- written out
+def _scan(params: dict[str, Any]) -> Callable[..., Any] | None:
+    """All steps of a scan one after the other; None where they are too many, or not known."""
+    length, constants, carried = params["length"], params["num_consts"], params["num_carry"]
+    if not isinstance(length, int) or length * len(params["jaxpr"].jaxpr.eqns) > MOST_EQUATIONS or length == 0:
+        return None
+    step = jaxpr_as_fun(params["jaxpr"])
+
+    def straight(*operands: Any) -> Any:
+        held, state, sequences = operands[:constants], list(operands[constants : constants + carried]), operands[constants + carried :]
+        outputs: list[Any] = [None] * length
+        for place in range(length - 1, -1, -1) if params["reverse"] else range(length):
+            found = step(*held, *state, *(jax.lax.index_in_dim(sequence, place, keepdims=False) for sequence in sequences))
+            state, outputs[place] = found[:carried], found[carried:]
+        return [*state, *(jax.numpy.stack(parts) for parts in zip(*outputs))]
+
+    return straight
+
+
+def _cond(params: dict[str, Any]) -> Callable[..., Any] | None:
+    """All branches, and the results of the one that is taken: programs of JAX have no side effects."""
+    branches = [jaxpr_as_fun(branch) for branch in params["branches"]]
+    if any(branch.effects for branch in params["branches"]):
+        return None
+
+    def straight(index: Any, *operands: Any) -> Any:
+        index = jax.lax.clamp(0, index.astype("int32"), len(branches) - 1)
+        return [_chosen(index, results) for results in zip(*(branch(*operands) for branch in branches))]
+
+    return straight
+
+
+def _chosen(index: Any, results: tuple[Any, ...]) -> Any:
+    chosen = results[-1]
+    for place in range(len(results) - 2, -1, -1):
+        chosen = jax.numpy.where(index == place, results[place], chosen)
+    return chosen
+
+
+WRITTEN_OUT = {"scan": _scan, "cond": _cond}
+
+
+# ------------------------------------------------------------------------------------- loops that go on while something holds
+class While:
+    """The programs of a ``while``, and its operands by what they are for."""
+
+    def __init__(self, params: dict[str, Any], operands: list[Any]) -> None:
+        self.condition, self.body = params["cond_jaxpr"], params["body_jaxpr"]
+        first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+        self.state = operands[second:]
+        self.type: Any = self.condition.jaxpr.outvars[0].aval  # of the truth value, or of those of many loops
+        self._asked, self._stepped = operands[:first], operands[first:second]
+
+    def condition_on(self, state: list[Any]) -> list[Any]:
+        """The operands of the condition."""
+        return [*self._asked, *state]
+
+    def body_on(self, state: list[Any]) -> list[Any]:
+        """The operands of one step."""
+        return [*self._stepped, *state]
+
+    def is_counter(self, is_known: Callable[[Any], bool]) -> bool:
+        """Whether the number of steps follows from operands alone that are known."""
+        if self.type.ndim:
+            return False
+        constants = len(self._stepped)
+        wanted = _used(self.condition.jaxpr, [0])
+        if not all(is_known(item) for place, item in enumerate(self._asked) if place in wanted):
+            return False
+        deciding = {place - len(self._asked) for place in wanted if place >= len(self._asked)}
+        while True:
+            used = _used(self.body.jaxpr, deciding)
+            more = deciding | {place - constants for place in used if place >= constants}
+            if more == deciding:
+                held = [self._stepped[place] for place in used if place < constants]
+                return all(map(is_known, [*held, *(self.state[place] for place in deciding)]))
+            deciding = more
+
+
+def holds_loop(program: Any) -> bool:
+    """Whether there is a ``while`` in a program, or in one that is in it."""
+    return any(equation.primitive.name == "while" or any(map(holds_loop, _inside(equation.params))) for equation in program.eqns)
+
+
+def _inside(params: dict[str, Any]) -> list[Any]:
+    items = [item for held in params.values() for item in (held if isinstance(held, (tuple, list)) else (held,))]
+    return [
+        item.jaxpr if isinstance(item, ClosedJaxpr) else item for item in items if isinstance(item, ClosedJaxpr) or hasattr(item, "eqns")
+    ]
+
+
+def kept(goes_on: Any, new: Any, old: Any) -> Any:
+    """What a step leaves: in a loop of many under ``vmap``, whose truth values have the first axes, for each whether it goes on."""
+    return jax.lax.select(goes_on if goes_on.ndim == 0 else jax.lax.broadcast_in_dim(goes_on, new.shape, range(goes_on.ndim)), new, old)
+
+
+def some(goes_on: Any) -> Any:
+    """Whether one of many loops goes on."""
+    return jax.lax.reduce_or(goes_on, tuple(range(goes_on.ndim)))
+
+
+def _used(program: Any, outputs: Any) -> set[int]:
+    """The places of the inputs that these outputs of a program depend on."""
+    wanted = {id(program.outvars[place]) for place in outputs if not isinstance(program.outvars[place], Literal)}
+    for equation in reversed(program.eqns):
+        if any(id(var) in wanted for var in equation.outvars):
+            wanted.update(id(atom) for atom in equation.invars if not isinstance(atom, Literal))
+    constant = {id(var) for var in program.constvars}
+    if wanted & constant:  # arrays that are held: nothing is known of them
+        return set(range(len(program.invars)))
+    return {place for place, var in enumerate(program.invars) if id(var) in wanted}
