@@ -149,7 +149,20 @@ def arange(b: TorchBuilder, *bounds: Any, start: Any = 0, end: Any = None, step:
     name = _counted(dtype, start, end, step)
     if is_integer(name) and any(type(hint_of(number)) is float for number in (start, end, step)):
         return _whole_steps(b, start, end, step, name)
+    if _may_wrap(name, start, end):
+        return b.cast(b.arange(start=start, stop=end, step=step, dtype="int64"), name)
     return b.arange(start=start, stop=end, step=step, dtype=name)
+
+
+def _may_wrap(name: str, *bounds: Any) -> bool:
+    """Whether a bound may lie outside of a narrow type, where torch wraps around and numpy refuses."""
+    if name not in _NARROW:
+        return False
+    least, most = _NARROW[name]
+    return not all(type(number) is int and least <= number <= most for number in bounds)
+
+
+_NARROW = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 1), "uint16": (0, 2**16 - 1)}
 
 
 def _whole_steps(b: TorchBuilder, start: Any, end: Any, step: Any, name: str) -> Any:

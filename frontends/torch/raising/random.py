@@ -138,12 +138,19 @@ def normal(
 ) -> Any:
     """torch.normal with numbers and a size, or with arrays."""
     if size is not None:
-        return _scaled(b, b.random_normal(b.next_key(), shape=tuple(size), dtype=dtype_name(dtype)), mean, std)
+        return _filled(b, tuple(size), dtype_name(dtype), mean, std)
     like = b.promote(*(item for item in (mean, std) if hasattr(item, "ndim")))
     if isinstance(std, Value):
         b.expect(b.all(b.greater_equal(std, 0)), True)
     shape = (b.add(*like) if len(like) == 2 else like[0]).shape
     return _scaled(b, b.random_normal(b.next_key(), shape=shape, dtype=like[0].dtype), mean, std)
+
+
+def _filled(b: TorchBuilder, shape: Any, dtype: str, mean: Any, std: Any) -> Any:
+    """Of complex numbers torch fills both parts around a mean that is a number."""
+    drawn = b.random_normal(b.next_key(), shape=shape, dtype=dtype)
+    both = b.multiply(b.array(mean, dtype), 1 + 1j) if is_complex(dtype) and not _is(mean, 0) else mean
+    return _scaled(b, drawn, both, std)
 
 
 def _scaled(b: TorchBuilder, drawn: Any, mean: Any, std: Any) -> Any:
@@ -175,7 +182,7 @@ def uniform(b: TorchBuilder, input: Any, low: Any = 0.0, high: Any = 1.0, *, gen
 @rows.row("normal_")  # not the row "normal": its first argument is the mean
 def normal_fill(b: TorchBuilder, input: Any, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Any:
     """Tensor.normal_."""
-    return _scaled(b, b.random_normal(b.next_key(), shape=input.shape, dtype=input.dtype), mean, std)
+    return _filled(b, input.shape, input.dtype, mean, std)
 
 
 @rows.row("log_normal")
