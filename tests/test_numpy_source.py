@@ -656,6 +656,8 @@ def test_static_arguments() -> None:
         (np.add.reduceat, (np.ones(6), np.array([0, 5])), (np.ones(5), np.array([0, 5])), IndexError),
         (np.add.reduceat, (np.ones(6), np.array([0, 5])), (np.ones(6), np.array([0, -1])), IndexError),
         (lambda x: np.add.reduceat(x, [0, 3]), (np.ones(6),), (np.ones(3),), IndexError),
+        (lambda k, x: np.choose(k, [x, -x]), (np.array([0, 1]), np.ones(2)), (np.array([0, 2]), np.ones(2)), ValueError),
+        (lambda k, x: np.choose(k, [x, -x]), (np.array([0, 1]), np.ones(2)), (np.array([-1, 1]), np.ones(2)), ValueError),
         (np.polymul, (np.ones(3), np.ones(2)), (np.array([0.0, 1.0, 1.0]), np.ones(2)), UnsupportedOperation),
     ],
 )

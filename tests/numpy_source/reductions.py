@@ -100,4 +100,6 @@ SAMPLES: list[Sample] = [
     sample("compress", lambda x: np.compress([True, False, True], x, axis=0), X, again=True),
     sample("select", lambda x: np.select([x > 1, x > 0], [x, -x], default=9.0), X),
     sample("choose", lambda k, x: np.choose(k, [x, -x, x * 2]), i(4, low=0, high=3), f(4)),
+    sample("choose clipped", lambda k, x: np.choose(k, [x, -x, x * 2], mode="clip"), i(4, low=-3, high=7), f(4)),
+    sample("choose wrapped", lambda k, x: np.choose(k, x, mode="wrap"), i(4, low=-3, high=7), f(3, 4), grows=False),
 ]

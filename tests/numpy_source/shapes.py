@@ -79,6 +79,7 @@ SAMPLES: list[Sample] = [
     sample("linspace of elements", lambda x: np.linspace(x.min(), x.max(), 5), d(4)),
     sample("logspace", lambda x: (np.logspace(0, 2, x.shape[0]), np.geomspace(1, 100, 4)), X),
     sample("tri", lambda x: (np.tri(x.shape[0]), np.tril(x), np.triu(x, 1)), X),
+    sample("tri of rows", lambda x: (np.tril(x, -1), np.triu(x)), f(4)),
     sample("tril_indices_from", lambda x: (x[np.tril_indices_from(x)], x[np.triu_indices_from(x, 1)]), f(3, 4)),
     sample("tril_indices", lambda x: x[np.tril_indices(3)], f(3, 3), grows=False),
     sample("triu_indices", lambda x: x[np.triu_indices(x.shape[0], 1)], f(4, 4)),

@@ -172,16 +172,21 @@ def tri(b: NumpyBuilder, N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -
     return b.tril(b.ones(shape=(N, N if M is None else M), dtype=_kind(b, dtype)), k=k)
 
 
+def _matrix(b: NumpyBuilder, m: Value) -> Value:
+    """An array of one axis is each row of a square matrix, whose triangle is taken."""
+    return b.broadcast_to(m, shape=(*m.shape, *m.shape)) if m.ndim == 1 else m
+
+
 @rows.row("tril")
 def tril(b: NumpyBuilder, m: Any, k: Any = 0) -> Any:
     """numpy.tril."""
-    return b.tril(m, k=k)
+    return b.tril(_matrix(b, m), k=k)
 
 
 @rows.row("triu")
 def triu(b: NumpyBuilder, m: Any, k: Any = 0) -> Any:
     """numpy.triu."""
-    return b.triu(m, k=k)
+    return b.triu(_matrix(b, m), k=k)
 
 
 @rows.row("tril_indices")

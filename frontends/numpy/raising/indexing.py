@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ....errors import UnsupportedOperation
@@ -90,16 +91,26 @@ def extract(b: NumpyBuilder, condition: Any, arr: Any) -> Any:
     return compress(b, b.reshape(mask, shape=(product(mask.shape),)), arr)
 
 
+# mode -> the numbers of the choices, made to lie in range where the mode does so
+_IN_RANGE: dict[str, Callable[[NumpyBuilder, Value, int], Value]] = {
+    "raise": lambda b, number, count: number,
+    "clip": lambda b, number, count: b.clip(number, 0, count - 1),
+    "wrap": lambda b, number, count: b.remainder(number, count),
+}
+
+
 @rows.row("choose")
 def choose(b: NumpyBuilder, a: Any, choices: Any, mode: str = "raise") -> Any:
-    """numpy.choose, with choices in a list."""
-    if not isinstance(choices, (list, tuple)) or mode != "raise":
-        raise UnsupportedOperation("choose from an array, or with mode=, has no row; use take_along_axis")
-    options = b.promote(*choices)
+    """numpy.choose."""
+    several = choices if isinstance(choices, (list, tuple)) else b.unstack(choices, axis=0, count=b.fix(choices.shape[0]))
+    options = b.promote(*several)
+    number = _IN_RANGE[mode](b, b.cast(b.array(a), "int64"), len(options))
+    if mode == "raise":
+        b.expect(b.all(b.logical_and(b.less_equal(0, number), b.less(number, len(options)))), True)
     result = options[0]
-    for number, option in enumerate(options[1:], 1):
-        result = b.where(b.equal(a, number), option, result)
-    return b.broadcast_to(result, shape=b.add(b.cast(a, "int64"), b.zeros(shape=result.shape, dtype="int64")).shape)
+    for place, option in enumerate(options[1:], 1):
+        result = b.where(b.equal(number, place), option, result)
+    return b.broadcast_to(result, shape=b.add(number, b.zeros(shape=result.shape, dtype="int64")).shape)
 
 
 @rows.row("select")
