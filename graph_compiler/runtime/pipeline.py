@@ -15,7 +15,19 @@ from ..codegen import WIDTH, load, write
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
-from ..passes import bake_generators, cache_constants, decompose, drop_snapshots, freeze, layout, pointwise, prune, repeat_draws, share
+from ..passes import (
+    bake_generators,
+    cache_constants,
+    decompose,
+    drop_implied,
+    drop_snapshots,
+    freeze,
+    layout,
+    pointwise,
+    prune,
+    repeat_draws,
+    share,
+)
 from ..tracing import Request, Surroundings, active
 from ..tracing import recording as open_recording
 from ..tracing.attributes import refuse_attributed
@@ -227,7 +239,7 @@ class Pipeline:
         if self.options.array_caching or not self.options.include_generators:
             graph = _checked(cache_constants(graph, self._evaluate)[0])
         graph = _checked(share(graph)[0])
-        return _checked(prune(graph)[0])
+        return _checked(drop_implied(prune(graph)[0])[0])
 
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
         """The canonical graph with repeated operations shared."""
@@ -236,7 +248,7 @@ class Pipeline:
         graph = _checked(layout(graph, self.target.rows.channels_last)[0])
         graph = _checked(pointwise(graph)[0])
         graph = _checked(share(graph)[0])
-        graph = _checked(prune(graph)[0])
+        graph = _checked(drop_implied(prune(graph)[0])[0])
         own_results = getattr(self.target, "own_results", None)  # of a target whose arrays can be written to
         return _checked(own_results(graph)[0]) if own_results else graph
 
