@@ -15,7 +15,7 @@ from ...tracing import Recording
 from ...tracing.places import Place
 
 if TYPE_CHECKING:
-    from .recording import Attempt
+    from .attempt import Attempt
 
 _HOOKS = tuple(name for name in vars(torch.nn.Module()) if "forward" in name and "hooks" in name)
 

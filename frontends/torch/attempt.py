@@ -1,0 +1,193 @@
+"""One attempt at a recording: the function runs, its calls are seen, and what it has touched is put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from ...tracing import Recorder, Recording, Request, Surroundings, active
+from ...tracing.alone import alone
+from ...tracing.attributes import refuse_attributed
+from ...tracing.caches import Caches
+from ...tracing.places import Place
+from ...tracing.updates import Containers
+from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, referred
+from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
+from .basics.numpy_arguments import taken_for_arrays
+from .basics.refusals import refusing
+from .capture.capture import Capture
+from .capture.large_calls import LargeCalls, TakingOver
+from .compiling import Compiling, Seen, compiling, differs_outside, kept
+from .gradients.kernel_by_kernel import KernelByKernel
+from .numbers.asked_types import asks_for_types_unseen
+from .numbers.conversions import conversions_seen
+from .numbers.host_math import math_seen
+from .numbers.keys import KeySizes
+from .numbers.numbers import Reading
+from .numbers.spaces import Space, spaces_of
+from .numbers.typed import DTYPES, typed, with_numbers
+from .process.encoders import NestedEncoders
+from .process.generators import Generators, generators_in, is_generator
+from .process.setting_reads import SettingReads
+from .state.attribute_reads import AttributeReads
+from .state.known_places import note_changes
+from .state.member_reads import MemberReads
+from .state.outside import outside_of
+from .state.parameters import Weights
+from .state.state import State, enter
+from .state.surroundings import surroundings_of
+from .state.training import TrainingReads
+from .state.versions import versions_of
+
+_PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}  # of float32 products, in torch's words and in JAX's
+
+
+@dataclass
+class Attempt:
+    """A recording, and what it has shown that was not known before.
+
+    ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the function does something else when
+    it is not told that it is being compiled.
+    """
+
+    recording: Recording
+    left: dict[Place, Any]
+    is_other_code: bool
+
+
+@dataclass
+class Learned:
+    """How the function is recorded next, by what earlier attempts have shown.
+
+    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers that are inputs.
+    """
+
+    compiled: bool
+    reading: Reading
+    numbers: frozenset[Path] = frozenset()
+    keys: KeySizes = field(default_factory=KeySizes)
+    by_kernel: KernelByKernel = field(default_factory=KernelByKernel)
+    caches: Caches = field(default_factory=Caches)
+
+    def without_numbers(self) -> None:
+        """Symbols in the place of numbers may have been what failed."""
+        self.reading, self.numbers = Reading(False), frozenset()
+
+
+def leaves_and_tree(request: Request) -> tuple[list[Any], Tree]:
+    """The arrays of the call, and generators where they may be arguments, and where they stand."""
+    opened = request.stateful.arguments(request.args, request.kwargs)
+    return flatten(
+        (request.args, request.kwargs),
+        lambda item: is_array(item) or request.same_framework and is_generator(item),
+        opens,
+        lambda item: any(item is one for one in opened),
+    )
+
+
+def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[int, Any], list[Any]]:
+    """Where the inputs of a call stand; its arrays as tensors by identity; all inputs, numbers as they are."""
+    leaves, tree = leaves_and_tree(request)
+    tree = with_numbers(typed(tree, iter(leaves)), open_numbers)
+    leaves = leaves_at(tree, (request.args, request.kwargs))
+    arrays = _tensors(leaves)
+    return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
+
+
+@dataclass(frozen=True)
+class _Listeners:
+    """What has been listening while the function ran, and tells what it has read."""
+
+    training: TrainingReads
+    members: MemberReads
+    settings: SettingReads
+    attributes: AttributeReads
+    claim: Compiling
+
+
+@contextmanager
+def _listening(
+    request: Request, learned: Learned, capture: Capture, state: State, tensors: list[Any], spaces: list[Space]
+) -> Iterator[_Listeners]:
+    """Inside of the block every call of torch is seen, and what the code reads beside them."""
+    with (
+        refusing(request.name),
+        active.looking_after(state.world),
+        capture.isolated(),
+        taken_for_arrays(),
+        TrainingReads() as training,
+        MemberReads() as members,
+        SettingReads(spaces) as settings,
+        AttributeReads(capture, tensors) as attributes,
+        math_seen(capture, spaces if learned.reading.symbolic else []),
+        conversions_seen(capture, spaces),
+        compiling(learned.compiled) as claim,
+    ):
+        yield _Listeners(training, members, settings, attributes, claim)
+
+
+def _state(request: Request, learned: Learned, weights: Weights, capture: Capture) -> State:
+    """What the function can reach, as it is before the attempt."""
+    state = State(weights, request.places, request.stateful.objects, request.numbers)
+    if request.changing is not None and request.changing.is_new:
+        note_changes(request.changing, weights, state)
+    learned.caches.begin(state.world.caches)
+    capture.gradients.follow(state.gradients, state.places)
+    arguments = iterate_structure((request.args, request.kwargs))
+    capture.generators = Generators(capture, (*generators_in(state.world.held), *filter(is_generator, arguments)))
+    return state
+
+
+def attempt(request: Request, learned: Learned) -> Attempt:
+    """Runs and records the function once, with the places of the request as state and by what earlier attempts have shown."""
+    function, args = request.function, request.args
+    tree, arrays, tensors = _given(request, learned.numbers)
+    weights = Weights(function, given_objects(function, args, tree))
+    spaces = spaces_of(weights)
+    keys, reading = learned.keys, learned.reading
+    if request.numbers and asks_for_types_unseen(spaces, (function, *weights.modules())):
+        keys.plain = True
+        learned.without_numbers()
+        return attempt(replace(request, numbers=False), learned)
+    with alone, weights.exclusive(), NestedEncoders(Capture, TakingOver) as encoders:
+        capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, learned.by_kernel)
+        entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
+        capture.count_call_inputs, capture.arrays = len(entered), arrays
+        call = call_of(tree, entered)
+        state = _state(request, learned, weights, capture)
+        try:
+            containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))
+            with _listening(request, learned, capture, state, tensors, spaces) as heard:
+                claim = heard.claim
+                capture.large = LargeCalls(lambda: claim.asked)
+                result = function(*call[0], **call[1])
+                seen = Seen(capture._quietly(kept, result) if claim.asked else [], capture.large)
+            refuse_attributed(result)
+            found = state.finish(capture, containers)
+            graph = capture.finish(result, tree, containers, state)
+            graph.notes["matmul_precision"] = _PRECISIONS[torch.get_float32_matmul_precision()]
+            graph.notes["call_numbers"] = {value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES}
+            left = {place: place.saved() for place in found}
+        finally:
+            keys.forget()
+            state.restore()
+            capture.forget_arrays()
+        is_other_code = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
+    facts = surroundings_of(weights, graph, heard.training.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
+    facts += [*capture.gradients.facts(), *heard.members.facts(), *heard.attributes.facts, *encoders.facts(), *heard.settings.facts()]
+    facts += outside_of((function, *referred(tree)), state.free(containers), weights)
+    has_numbers = reading.any or bool(learned.numbers)
+    return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, has_numbers), left, is_other_code)
+
+
+def _tensors(leaves: list[Any]) -> dict[int, Any]:
+    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor; generators as they are, and no numbers."""
+    made: dict[int, Any] = {}
+    for leaf in leaves:
+        if id(leaf) not in made and type(leaf) not in DTYPES:
+            made[id(leaf)] = leaf if is_generator(leaf) else to_tensor(leaf)
+    return made
