@@ -59,16 +59,16 @@ def compile(
     :class:`LazyGraph` that records at its first call. Several objects give a tuple. Works as a decorator, bare or with options.
 
     Args:
-        stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes, and paths to such objects in the arguments
-            (``[[0], [1, 0]]``, ``[["cache"]]``): their arrays are inputs, and what is assigned is put back, in any framework.
         objs: functions, methods, ``torch.nn.Module`` objects and other callables. Of a class, a subclass whose methods are compiled at
             their first call; of a Python module, a copy whose functions and classes of layers are, those of its submodules too. The originals stay as they are.
         to, source: framework to write for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``), and that of the callable where it cannot be told.
-        array_caching: compute once what is the same at every call.
+        args, kwargs: example arguments. Only their structure, dtypes, ranks and Python values matter later; sizes stay symbolic.
         return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function`` (numpy has none), with ``compile_options``.
+        stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes, and paths to such objects in the arguments
+            (``[[0], [1, 0]]``, ``[["cache"]]``): their arrays are inputs, and what is assigned is put back, in any framework.
+        array_caching: compute once what is the same at every call.
         include_generators: ``False`` draws random numbers that depend on no array once, as constants.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
-        args, kwargs: example arguments. Only their structure, dtypes, ranks and Python values matter later; sizes stay symbolic.
         on_miss, max_variants: what a call does that fits nothing recorded (``"retrace"`` or ``"error"``), and how often it may.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
 
@@ -172,6 +172,7 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
 
 
 def _another(source: str) -> str:
+    """The target of :func:`transpile` where none is asked for. Stands in the place of its name until the source is known."""
     return "torch" if source == "jax" else "jax"
 
 

@@ -14,6 +14,7 @@ from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilabl
 from ..tracing import active
 from ..tracing.host_random import host_state_kept
 from .comparison import Tolerance
+from .pure import purely
 from .refusals import raise_refused
 from .signatures import signature_of
 from .variant import Missed, Variant
@@ -78,7 +79,7 @@ class Graph:
             return self._record_and_run(args, kwargs)
 
     def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        why = self._why_missed(args, kwargs)
+        why = self.why_missed(args, kwargs)
         try:
             self._require_leave(why)
             variant = self.add_variant(args, kwargs, why)
@@ -134,7 +135,8 @@ class Graph:
         self._variants.append(variant)
         return variant
 
-    def _why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    def why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+        """Why a call fits none of the variants, in words."""
         from .explain import why_missed
 
         return "; ".join(f"variant {i}: {why_missed(variant, args, kwargs)}" for i, variant in enumerate(self._variants)) or "first call"
@@ -335,27 +337,7 @@ class Graph:
         self, parameters: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None
     ) -> tuple[Any, dict[str, Any]]:
         """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state."""
-        if not isinstance(parameters, Mapping):
-            raise CallMismatch(f"{self.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)")
-        variants = [variant for variant in self._variants if variant.holds()]
-        problem: GuardFailed | None = None
-        for variant in variants:
-            held = variant.state.read(given) if variant.state else ()
-            leaves = variant.match(args, kwargs, held) if variant.state else variant.match(args, kwargs)
-            if leaves is not None:
-                try:
-                    return variant.pure(parameters, leaves, rng, held)
-                except GuardFailed as failed:  # on elements; another variant may be for these
-                    problem = failed
-        if problem is not None:
-            raise problem
-        for variant in variants:
-            found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
-            if found is not None:
-                outcome = variant.pure(parameters, found[0], rng)
-                fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
-                return fitting
-        raise GuardFailed(f"{self.name}: no recorded variant fits this call: {self._why_missed(args, kwargs)}")
+        return purely(self, parameters, args, kwargs, rng, given)
 
     def step(
         self,
