@@ -310,6 +310,21 @@ def test_recording_puts_back_what_a_failing_function_wrote() -> None:
     assert_same(x, np.zeros(3))
 
 
+@pytest.mark.parametrize("target", ["numpy", "jax"])
+def test_what_a_call_has_written_before_an_exception_stays(target: str) -> None:
+    def failing(x: Any) -> Any:
+        x += 1
+        np.multiply(x, 2, out=x[:1])  # fits one row alone
+        return x
+
+    graph = graph_compiler.compile(failing, to=target)
+    one, two = np.ones((1, 3)), np.ones((2, 3))
+    graph(one)
+    with pytest.raises(ValueError, match="broadcast"):
+        graph(two)
+    assert one.tolist() == [[4] * 3] and two.tolist() == [[2] * 3] * 2
+
+
 @pytest.mark.parametrize("target", ["numpy", "torch", "jax"])
 def test_arguments_are_written_to(target: str) -> None:
     def function(x: Any, y: Any) -> Any:

@@ -21,6 +21,7 @@ from ...tracing.alone import alone
 from ...tracing.escapes import refuse_escapes
 from ...tracing.overlap import NO_ARRAY
 from ...trees import Tree, call_of, flatten, referred
+from ..asked_types import asked_in
 from ..signatures import input_names
 from .calls import custom_rules_kept, seen
 from .counting import Steps
@@ -101,6 +102,7 @@ class _Attempt:
         with (
             deciding(self),
             seen(_names(), self._scopes()) as replaced,
+            asked_in(((scope, name) for scope in self._scopes() for name in (*scope, "type")), is_symbolic),
             custom_rules_kept() if self.for_jax else nullcontext(),
             _errors(graph.name),
             modules_kept(self._referred()),

@@ -21,6 +21,7 @@ import numpy as np
 from ...errors import TracingError
 from ...tracing.code_names import names_read
 from ...trees import iterate_structure
+from ..asked_types import asked_in
 from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
 from .opened import OPENED
@@ -248,7 +249,8 @@ def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[
         space[name] = _stand_of(module)
     _here.capture = capture
     try:
-        yield
+        with asked_in(spaces, lambda item: is_traced(item) or is_symbolic(item)):
+            yield
     finally:
         _here.capture = before
         for space, name, module in reversed(swapped):
