@@ -39,7 +39,7 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
     "searchsorted": ("sorted_sequence=a input=~", "sorted_sequence=*a input=*b"),
     "dot": ("input=n tensor=n",),
     "vdot": ("input=n other=n",),
-    "ctc_loss": ("log_probs=tbc targets=b~ input_lengths=b target_lengths=b", "log_probs=tbc targets=~ input_lengths=b target_lengths=b"),
+    "ctc_loss": ("log_probs=tbc targets=bl input_lengths=b target_lengths=b", "log_probs=tbc targets=~ input_lengths=b target_lengths=b"),
     "cov": ("input=~n fweights=n aweights=n",),
     "cdist": ("x1=~m x2=~m",),
     **{f"conv{rank}d": ("weight=oi* bias=o",) for rank in (1, 2, 3)},
