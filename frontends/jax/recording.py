@@ -188,7 +188,7 @@ class _Attempt:
 
     def decide(self, size: Any) -> Any:
         """The number of a size, as a guard."""
-        return self.recorder.decide_size(size, self.locator.locate("a size", 3))
+        return self.recorder.decide_size(size, self.locator.locate("a comparison of sizes", 3))
 
     def knows(self, size: Any) -> bool:
         """Whether all of a size comes from the inputs of this recording."""
