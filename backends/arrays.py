@@ -42,6 +42,15 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     return plain.numpy()
 
 
+def is_plain(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array of numpy computes as such: its class is none of its own, which may have another meaning (a mask, a unit, a matrix).
+
+    >>> is_plain(np.ones(2)), is_plain(np.ma.masked_array([1, 2], mask=[True, False]))
+    (True, False)
+    """
+    return type(array) is np.ndarray or type(array) is np.memmap
+
+
 def words_of(array: Any) -> Any:
     """The words that keys of ``jax.random`` consist of, along a last axis of uint32; other arrays as they are."""
     return getattr(array, "_base_array", array)

@@ -107,6 +107,18 @@ def test_a_copy_is_in_the_mode_of_the_original(training: bool) -> None:
         assert_same(each(batch(5)), (torch.manual_seed(0), source(batch(5)))[1])
 
 
+def test_a_checkpoint_runs_a_graph_again_only_as_far_as_it_has_to() -> None:
+    """torch ends the second run with an exception of its own, which is no failure of the graph."""
+    source, checkpoint = Net().eval(), torch.utils.checkpoint.checkpoint
+    graph = graph_compiler.compile(source, args=(batch(4),))
+    for each in (graph, graph.as_module()):
+        for reentrant in (False, True):
+            x, other = batch(5).requires_grad_(), batch(5).requires_grad_()
+            checkpoint(each, x, use_reentrant=reentrant).exp().sum().backward(), source(other).exp().sum().backward()
+            assert_same(x.grad, other.grad)
+    assert len(graph.variants) == 1 and "refused" not in graph.explain()
+
+
 def test_parts_take_no_hooks_and_the_whole_takes_them() -> None:
     source = Net().eval()
     module = module_of(source)

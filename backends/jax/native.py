@@ -15,6 +15,7 @@ from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import NARROWED
 from ...trees import Tree, flatten, unflatten
+from ..arrays import is_plain
 from ..refusals import told
 
 log = logging.getLogger("graph_compiler")
@@ -40,6 +41,7 @@ class JaxTarget:
 
     name = "jax"
     array_types: tuple[type, ...] = (type(jnp.zeros(())),)
+    signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = (_UNDECIDED,)
     shares = False
 
@@ -206,7 +208,7 @@ _KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.ndarray):
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
+        return array.astype(array.dtype.newbyteorder("="), copy=False) if is_plain(array) else None
     if not hasattr(array, "__dlpack__"):
         return None
     plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import GuardFailed, NotCompilable
-from ..arrays import as_numpy, bfloat16, write_into
+from ..arrays import as_numpy, bfloat16, is_plain, write_into
 from ..refusals import told
 
 
@@ -18,6 +18,7 @@ class NumpyTarget:
 
     name = "numpy"
     array_types: tuple[type, ...] = (np.ndarray,)
+    signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()
     shares = True
 
@@ -28,7 +29,7 @@ class NumpyTarget:
     def convert(self, array: Any) -> Any:
         """Arrays of other frameworks share their memory where it can be; results of a graph never do."""
         array = as_numpy(array)
-        return None if array is None else np.asarray(array)  # an array class of its own counts as plain
+        return None if array is None or not is_plain(array) else np.asarray(array)
 
     def adopt(self, array: Any) -> Any:
         """As :meth:`convert`: memory is shared."""

@@ -14,7 +14,7 @@ import tensorflow as tf
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
-from ..arrays import words_of
+from ..arrays import is_plain, words_of
 from ..refusals import told
 
 log = logging.getLogger("graph_compiler")
@@ -26,6 +26,7 @@ class TensorFlowTarget:
 
     name = "tensorflow"
     array_types: tuple[type, ...] = (type(tf.zeros([])),)
+    signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()
     shares = False
 
@@ -227,7 +228,7 @@ def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.ndarray):
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
+        return array.astype(array.dtype.newbyteorder("="), copy=False) if is_plain(array) else None
     if not hasattr(array, "__dlpack__"):
         return None
     plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils.checkpoint import _StopRecomputationError
 
 from ...errors import GuardFailed
-from ..arrays import words_of
+from ..arrays import is_plain, words_of
 from ..refusals import told
 
 
@@ -18,6 +19,7 @@ class TorchTarget:
 
     name = "torch"
     array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
+    signals: tuple[type[Exception], ...] = (_StopRecomputationError,)  # of a checkpoint that has what it needs for the backward pass
     undecided: tuple[type[Exception], ...] = ()
     shares = False
 
@@ -26,7 +28,7 @@ class TorchTarget:
         if isinstance(array, torch.Tensor):
             return array
         if isinstance(array, np.ndarray):
-            return _from_numpy(array)
+            return _from_numpy(array) if is_plain(array) else None
         array = words_of(array)
         if not (hasattr(array, "__dlpack__") and hasattr(array, "dtype")):
             return None

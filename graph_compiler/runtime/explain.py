@@ -105,7 +105,11 @@ def _keys(branch: Branch) -> str:
 def _describe(tree: Tree) -> str:
     if isinstance(tree, Item):
         return f"{'an' if tree.type is int else 'a'} {tree.type.__name__}"
-    return "an array" if isinstance(tree, Leaf) else repr(unfixed(tree.value)) if isinstance(tree, Static) else _keys(tree)
+    if isinstance(tree, Static):
+        cls = type(tree.value)
+        is_array = any(base.__name__ == "ndarray" for base in cls.__mro__)
+        return f"a {cls.__name__} (a class of arrays of its own; pass np.asarray of it)" if is_array else repr(unfixed(tree.value))
+    return "an array" if isinstance(tree, Leaf) else _keys(tree)
 
 
 def _s(count: int) -> str:
@@ -122,7 +126,8 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         elif axes != value.ndim:
             yield f"{value.name} has {axes or 'no'} ax{'i' if axes == 1 else 'e'}s and was recorded with {value.ndim or 'none'}"
         elif (dtype := variant.target.dtype(value.dtype)) is None or native.dtype != dtype:
-            yield f"{value.name} is {dtype_name(native)} and was recorded as {value.dtype}"
+            order = " in another order of bytes" if dtype_name(native) == value.dtype else ""
+            yield f"{value.name} is {dtype_name(native)}{order} and was recorded as {value.dtype}"
         elif variant.is_own is not None and variant.is_own(leaf) and dtype_name(leaf) != value.dtype:
             yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"
 

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import safetensors
 
-from ..errors import GraphCompilerError, GuardFailed, InvalidFile
+from ..errors import FrameworkNotInstalled, GraphCompilerError, GuardFailed, InvalidFile
 from ..ir.graph import Graph as IRGraph
 from ..ir.serialisation import KEY, NAME, Decoder, matching
 from ..ops.dtypes import ITEMSIZE, NARROWED
 from ..tracing import Surroundings
+from .absent import Absent
 from .graph import Graph
 from .loaded import Held, LoadedPipeline
 from .piecewise import FILES
@@ -40,14 +41,14 @@ def load(
     try:
         data = _checked_json(files)
         name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
-        frontend, backend = frontend_of(source), backend_of(written_for)
+        frontend, backend = _frontend(source, data, frontend_of), backend_of(written_for)
         target = backend if to is None else backend_of(to)
         graphs, arrays = _graphs(data, files, frontend, backend, target.target)
         trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
     except _DAMAGE as problem:
         raise (
             problem
-            if isinstance(problem, InvalidFile)
+            if isinstance(problem, (InvalidFile, FrameworkNotInstalled))
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
     pipeline = LoadedPipeline(_nothing, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
@@ -60,6 +61,16 @@ def load(
             raise
         raise InvalidFile(f"{path} holds a graph that cannot be written: {type(problem).__name__}: {problem}") from problem
     return graph
+
+
+def _frontend(name: str, data: Any, frontend_of: Callable[[str], ModuleType]) -> Any:
+    """The frontend of the framework that was recorded; where that is not installed, a stand-in will do for canonical graphs."""
+    try:
+        return frontend_of(name)
+    except FrameworkNotInstalled as problem:
+        if any(body["dialect"] != "canonical" for body in data["variants"]):
+            raise
+        return Absent(name, problem)
 
 
 def _nothing(*args: Any, **kwargs: Any) -> Any:
@@ -119,9 +130,7 @@ def _checked_json(files: dict[str, bytes]) -> Any:
     return data
 
 
-def _graphs(
-    data: Any, files: dict[str, bytes], frontend: ModuleType, backend: ModuleType, target: Target
-) -> tuple[list[IRGraph], dict[str, Any]]:
+def _graphs(data: Any, files: dict[str, bytes], frontend: Any, backend: ModuleType, target: Target) -> tuple[list[IRGraph], dict[str, Any]]:
     """The graphs and their parameters: arrays of ``target`` in canonical graphs, of the source where its own calls were saved.
 
     What the file holds of the arrays is let go piece by piece, for memory has no place for all weights three times.

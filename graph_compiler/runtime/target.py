@@ -11,6 +11,7 @@ class Target(Protocol):
 
     name: str
     array_types: tuple[type, ...]
+    signals: tuple[type[Exception], ...]  # by which the framework ends a function that it runs for its own ends: no failure of the function
     undecided: tuple[type[Exception], ...]  # what comparisons of sizes raise that are unknown while the framework traces a function
     shares: bool  # whether arrays of other frameworks that are converted share their memory
 

@@ -273,7 +273,8 @@ class Variant:
         Not where the function has written to memory that nobody saved.
         """
         if not isinstance(problem, GuardFailed):
-            if self._written and not self._saves and not (unwritten is not None and unwritten()):
+            has_written = self._written and not self._saves and not (unwritten is not None and unwritten())
+            if has_written or isinstance(problem, self.target.signals):
                 raise problem
             self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
             return Missed(self.last_failure, problem)  # not kept here: its traceback holds the arrays of the call
