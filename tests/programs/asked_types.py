@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import json
 from typing import Any
 
 import torch
@@ -50,6 +51,11 @@ def by_width(x: Any) -> Any:
 def seeded_with_a_size(x: Any) -> Any:
     """Code in C takes nothing but a plain number."""
     return x * torch.Generator().manual_seed(x.shape[0]).initial_seed()
+
+
+def written_as_json(x: Any) -> Any:
+    """Code in C takes a symbol for no number, whatever it passes for."""
+    return x * 2, json.dumps({"rows": x.shape[0], "columns": [x.size(1)]})
 
 
 class Asking(nn.Module):
@@ -110,6 +116,6 @@ PROGRAMS = [
     *(Program(f.__name__, lambda f=f: f, _ROWS) for f in (under_a_local_name, under_a_global_name, of_builtins)),
     *(Program(make.__name__, make, _ROWS) for make in (as_default, Kinds)),
     Program("of_weights", Asking, (*_ROWS, *_ROWS), variants=4, changes={1: lambda m: m.double(), 3: _lengthen, 5: lambda m: m.float()}),
-    *(Program(f.__name__, lambda f=f: f, _ROWS) for f in (of_sizes, of_numbers, of_objects, seeded_with_a_size)),
+    *(Program(f.__name__, lambda f=f: f, _ROWS) for f in (of_sizes, of_numbers, of_objects, seeded_with_a_size, written_as_json)),
     Program("by_width", lambda: by_width, _WIDTHS, variants=4),
 ]

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ....errors import GraphCompilerError
 from ....ir.graph import Graph, Origin, Value
 from ....sizes import Size, Symbol
 from .sizes import Decide, SizeFloat, SizeInt, symbolic
@@ -37,12 +38,14 @@ class KeySizes:
     def next_attempt(self, problem: Exception) -> bool:
         """From here on what ended this attempt is fixed, or all that was asked for where that cannot be seen. Whether that is anything new.
 
-        Code in C that refuses a symbol (``Generator.manual_seed``) says its class, but not which one it was.
+        Code in C that refuses a symbol (``Generator.manual_seed``, ``json.dumps``) says its class or what it passes for, but not which one it was.
         """
-        if not self.plain and any(name in str(problem) for name in _SYMBOLS):
+        unhashable = next((cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None)
+        is_refused = isinstance(problem, TypeError) and not isinstance(problem, GraphCompilerError) and unhashable is None
+        if not self.plain and (is_refused or any(name in str(problem) for name in _SYMBOLS)):
             self.plain = True
             return True
-        needed = next((cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), frozenset(self.asked))
+        needed = frozenset(self.asked) if unhashable is None else unhashable
         new = not needed <= self.fixed
         self.fixed |= needed
         return new
