@@ -1,4 +1,4 @@
-"""Functions of numpy that call the user's functions: what they do, in recorded calls."""
+"""Functions of numpy that call the user's functions, or look at elements: what they do, in recorded calls."""
 
 from __future__ import annotations
 
@@ -56,9 +56,44 @@ def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
     return found
 
 
+def roots(recorded: Recorded, p: Any) -> Any:
+    """np.roots: eigenvalues of the companion matrix. Which coefficients at the ends are 0 is read, as numpy reads it."""
+    p = np.atleast_1d(recorded("asarray")(p))
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    held = np.flatnonzero(p)
+    if held.shape[0] == 0:
+        return recorded("zeros")(0)
+    first, last = int(held[0]), int(held[-1])
+    p, ends = p[first : last + 1], len(p) - 1 - last
+    p = p if p.dtype.kind in "fc" else p.astype(float)
+    if len(p) < 2:
+        return recorded("zeros")(ends)
+    companion = recorded("diag")(recorded("ones")(len(p) - 2, p.dtype), -1)
+    companion[0] = -p[1:] / p[0]
+    found = np.linalg.eigvals(companion)
+    return np.hstack((found, recorded("zeros")(ends, found.dtype)))
+
+
+def polydiv(recorded: Recorded, u: Any, v: Any) -> Any:
+    """np.polydiv: long division. Whether what is left begins with a 0 is read, as numpy reads it."""
+    u, v = (np.atleast_1d(recorded("asarray")(item)) + 0.0 for item in (u, v))
+    kind, steps = (u[0] + v[0]).dtype, max(len(u) - len(v) + 1, 0)
+    quotient, rest = recorded("zeros")(max(steps, 1), kind), u.astype(kind)
+    scale = 1.0 / v[0]
+    for place in range(steps):
+        quotient[place] = scale * rest[place]
+        rest[place : place + len(v)] -= quotient[place] * v
+    while np.allclose(rest[0], 0, rtol=1e-14) and len(rest) > 1:
+        rest = rest[1:]
+    return quotient, rest
+
+
 OPENED: dict[str, Callable[..., Any]] = {
     "piecewise": piecewise,
     "apply_along_axis": apply_along_axis,
     "apply_over_axes": apply_over_axes,
     "fromfunction": fromfunction,
+    "polydiv": polydiv,
+    "roots": roots,
 }

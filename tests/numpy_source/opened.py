@@ -1,4 +1,4 @@
-"""Samples of functions that call the user's, of polynomials, and of arguments in unusual clothes."""
+"""Samples of functions that call the user's, of polynomials and eigenvalues, and of arguments in unusual clothes."""
 
 from __future__ import annotations
 
@@ -26,6 +26,16 @@ SAMPLES: list[Sample] = [
     sample("polymul", lambda p, q: (np.polymul(p, q), np.polymul(q, [2, 1]), np.polymul(p, 3.0)), d(6), d(3)),
     sample("polymul of ints", lambda p: np.polymul(p, [1, -2]), i(4, low=1)),
     sample("poly", lambda p: (np.poly(p), np.poly(p.astype(np.int64))), d(4), again=True),
+    sample(
+        "roots",
+        lambda p: (np.sort(np.roots(p[:3] * [0, 1, 1] - [0, 0, 9])), np.sort(abs(np.roots(p * [1, 1, 1, 1, 1, 0])))),
+        d(6),
+        grows=False,
+    ),
+    sample("roots of ints", lambda p: np.sort_complex(np.roots(p * 0 + np.array([1, 2, 5]))), i(3), grows=False),
+    sample("polydiv", lambda p: (np.polydiv(p, [1.0, 2.0]), np.polydiv(p[:2], p), np.polydiv(p, 2.0)), d(6), again=True),
+    sample("polydiv without a rest", lambda p: np.polydiv(p.cumsum() * 0 + [1, 5, 6], np.array([1, 2])), i(3), grows=False),
+    sample("eigvals", lambda x: (np.sort(np.linalg.eigvals(x @ x.T)), np.sort(abs(np.linalg.eigvals(x - x.T)))), d(4, 4)),
     sample("polyder", lambda p: (np.polyder(p), np.polyder(p, 2), np.polyint(p)), d(6)),
     sample("kaiser", lambda x: x * np.kaiser(x.shape[0], 3.0), d(6)),
     sample("sort of complex", lambda z: (np.sort(z, axis=1), np.argsort(z.round(0), axis=0)), c(3, 4)),
