@@ -133,3 +133,18 @@ def test_no_variable_hides_the_class_of_a_result(to: str) -> None:
     graph = graph_compiler.transpile(_returns_its_namesake, source="torch", to=to, args=(torch.ones(2, 3),))
     assert "    mul = " in graph.source
     assert_same(graph(torch.eye(3)), _returns_its_namesake(torch.eye(3)))
+
+
+def test_sizes_that_a_call_says_are_neither_read_nor_guarded() -> None:
+    model = torch.nn.LSTM(3, 5, batch_first=True)
+
+    def function(x: Any) -> Any:
+        made = x.new_full((x.shape[0], 2), 3.0) + torch.zeros(x.shape[0], 1) + torch.ones(size=(1, 2))
+        assert made.shape[1] == 2 and torch.zeros([x.shape[0], 1]).shape[0] == x.shape[0]
+        return model(x)[0], made.mT @ made
+
+    graph = graph_compiler.compile(function, args=(torch.randn(2, 4, 3),))
+    assert "zeros_dim" not in graph.source and "new_full_dim" not in graph.source
+    x = torch.randn(3, 5, 3)
+    assert_same(graph(x), function(x))
+    assert len(graph.variants) == 1

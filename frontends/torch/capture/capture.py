@@ -20,7 +20,7 @@ from ....errors import TracingError
 from ....ir.graph import Graph, Origin, Value
 from ....ops.registry import ArraySpec
 from ....passes.aliases import Aliases
-from ....sizes import Size, Symbol
+from ....sizes import Size
 from ....tracing import Locator, Recorder, refuse_escapes
 from ....tracing.updates import Containers
 from ....trees import Tree, flatten, iterate_structure, map_structure
@@ -60,7 +60,7 @@ from .indices import with_numbers
 from .large_calls import LargeCalls
 from .meeting import met
 from .needs import hold_to_failure, hold_to_needs, passed_back
-from .structure import STRUCTURE
+from .structure import STRUCTURE, size_of
 from .unseen import Unseen
 from .vmapped import Vmapped
 
@@ -356,7 +356,7 @@ class Capture(TorchFunctionMode):
         seen = value.spec.shape[axis]
         if not self.recorder.varies(value) or self.is_weight(value):
             return seen
-        size = Size.of(Symbol(value, axis, seen))
+        size = size_of(value, axis)
         return seen if size in self.fixed else size
 
     def is_weight(self, value: Value) -> bool:

@@ -1,6 +1,6 @@
-"""Calls whose number of results, or of axes, depends on sizes: the recording holds only where it comes out the same.
+"""What calls say of sizes: those of what they make, and where their number of results, or of axes, depends on some.
 
-A row: bare name -> what to assume, given the capture, the recorded arguments and what the call made, which may be nothing.
+Then the recording holds only where it comes out the same. A row of ``STRUCTURE``: bare name -> what to assume, given the capture, the recorded arguments and what the call made, which may be nothing.
 """
 
 from __future__ import annotations
@@ -8,7 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....sizes import Size, apply, hint_of
+from ....ir.graph import Value
+from ....sizes import Size, Symbol, apply, hint_of
+
+# bare name -> behind how many arguments the sizes of the result stand, one by one or as a tuple
+_MADE = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0, "new_zeros": 1, "new_ones": 1, "new_empty": 1, "new_full": 1}
+
+
+def size_of(value: Value, axis: int) -> Any:
+    """One size of an array: as the call says it that made the array, so that nothing need be read or assumed, otherwise a symbol."""
+    node, rank = value.node, value.ndim
+    before = None if node is None else _MADE.get(node.facts["key"])
+    if node is not None and before is not None:
+        given = node.inputs[before:]
+        sizes = given[0] if given and isinstance(given[0], (tuple, list)) else given
+        if len(sizes) == rank and (type(sizes[axis]) is int or isinstance(sizes[axis], Size) and sizes[axis].type is int):
+            return sizes[axis]
+    return Size.of(Symbol(value, axis, value.spec.shape[axis]))
 
 
 def _argument(inputs: tuple[Any, ...], params: dict[str, Any], position: int, name: str, default: Any) -> Any:
