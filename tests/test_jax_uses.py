@@ -15,7 +15,7 @@ import jax.numpy as jnp  # noqa: E402
 from jax import export  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import GuardFailed  # noqa: E402
+from graph_compiler.errors import GuardFailed, TargetRefused  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
@@ -84,6 +84,20 @@ def test_loops_of_jax_call_a_graph() -> None:
         return last, seen, counted, until[1]
 
     assert_same(loops(start, rows), (expected[-1], torch.stack(expected[1:]), expected[-1], expected[-1]))
+
+
+def test_donated_parameters_are_missed_with_advice() -> None:
+    """The weights of the torch model, whose memory they share, stay what they are."""
+    model = torch.nn.Linear(256, 64)
+    graph, x = graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 256),)), torch.randn(4, 256)
+    before = {name: weight.detach().clone() for name, weight in model.named_parameters()}
+    doubled = jax.jit(lambda weights: {name: weight * 2 for name, weight in weights.items()}, donate_argnums=0)
+    copies = doubled(doubled(jax.tree.map(jnp.copy, dict(graph.parameters))))
+    assert_same(graph.functional(copies, x.numpy()), model(x) * 4), assert_same(graph(x), model(x))
+    doubled(dict(graph.parameters))
+    with pytest.raises(TargetRefused, match=r"linear at .*jax refuses .*deleted.*; .*donate copies"):
+        graph(x)
+    assert_same(dict(model.named_parameters()), before)
 
 
 def test_copies_of_an_nnx_module_have_variables_of_their_own() -> None:

@@ -24,6 +24,8 @@ _UNDECIDED = (
     jax.errors if hasattr(jax.errors, "InconclusiveDimensionOperation") else jax.core
 ).InconclusiveDimensionOperation  # of jax.export
 _WIDER = "JAX has numbers of more than 32 bits only where jax_enable_x64 is set"
+_DONATED = "the graph's own parameters were donated: donate copies of them, jax.tree.map(jax.numpy.copy, dict(graph.parameters))"
+_REMEDIES = ((OverflowError, "", _WIDER), (Exception, "has been deleted", _DONATED))  # class, words in the message, what helps
 
 
 def jax_dtype(dtype: str) -> str:
@@ -198,9 +200,12 @@ class JaxTarget:
         return result
 
     def refusal(self, problem: Exception) -> str | None:
-        """Not those by which JAX says that a traced array has no elements; of numbers that are too large, what helps."""
+        """Not those by which JAX says that a traced array has no elements; where it is known, with what helps."""
         words = told(problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError))
-        return f"{words}; {_WIDER}" if words and isinstance(problem, OverflowError) else words
+        if words is None:
+            return None
+        helps = [more for kind, said, more in _REMEDIES if isinstance(problem, kind) and said in str(problem)]
+        return "; ".join([words, *helps])
 
 
 _KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
