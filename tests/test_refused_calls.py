@@ -5,6 +5,7 @@ A row: function, the arrays of a call that torch takes, and of calls that it ref
 
 from __future__ import annotations
 
+import copy
 import itertools
 import re
 from collections.abc import Callable
@@ -344,6 +345,7 @@ _counter = itertools.count()
 _UNPLACED: dict[str, Callable[[Any], Any]] = {
     "iterator": lambda x: x * next(_counter),
     "gradient": lambda x: (x * 2).sum().backward(),
+    "copy": lambda x: copy.copy(x),
 }
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .table import Program
+from .table import ELSEWHERE, Program
 
 
 def _x(*shape: int) -> torch.Tensor:
@@ -91,7 +91,12 @@ def curvature(model: nn.Module, x: Any) -> Any:
     return torch.func.hessian(lambda weight: (torch.tanh(x @ weight) ** 2).mean())(torch.linspace(-1, 1, x.shape[-1]))
 
 
+def by_old_vmap(x: Any) -> Any:
+    return torch.autograd.functional.jacobian(torch.sin, x[0], strategy="forward-mode", vectorize=True)
+
+
 PROGRAMS = [
+    Program("by_old_vmap", lambda: by_old_vmap, _ROWS[:1], dict.fromkeys(("torch", ELSEWHERE), r"inner_gradients\.py:\d+: tensors of torch's old vmap")),
     Program("curvature", _with(nn.Identity, curvature), _ROWS[:2]),
     Program("of_weights", _with(_normed, of_weights), _ROWS),
     Program("steps_against_the_gradient", _with(_plain, steps_against_the_gradient), _ROWS),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import torch
 
@@ -236,6 +236,13 @@ def hand_over(capture: Capture, result: Any, operands: list[torch.Tensor], argum
         )
 
 
+def _batched(capture: Capture, function: Any, args: Any, kwargs: Any) -> NoReturn:
+    raise TracingError(
+        f"{capture.here()}: tensors of torch's old vmap have no memory that could be followed (jacobian and hessian of torch.autograd.functional with "
+        'strategy="forward-mode" and vectorize=True), so this cannot be recorded; use torch.func.jacfwd, torch.func.hessian or torch.vmap'
+    )
+
+
 ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "shape": _shape,
     "size": _size,
@@ -253,6 +260,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "is_contiguous": _contiguous,
     **dict.fromkeys(gradient_reads.READS, gradient_reads.answer),
     "register_hook": _register_hook,
+    "_add_batch_dim": _batched,
     "__set__": _set,
     **dict.fromkeys(reshaping.VIEWS, reshaping.reshape_in_place),
     **dict.fromkeys(reshaping.REFUSED, reshaping.refuse),
