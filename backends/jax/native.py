@@ -204,7 +204,7 @@ class JaxTarget:
         words = told(problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError))
         if words is None:
             return None
-        helps = [more for kind, said, more in _REMEDIES if isinstance(problem, kind) and said in str(problem)]
+        helps = [more for kind, said, more in _REMEDIES if said in str(problem) and isinstance(problem, kind)]
         return "; ".join([words, *helps])
 
 
