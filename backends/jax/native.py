@@ -25,7 +25,7 @@ _UNDECIDED = (
 ).InconclusiveDimensionOperation  # of jax.export
 _WIDER = "JAX has numbers of more than 32 bits only where jax_enable_x64 is set"
 _DONATED = "the graph's own parameters were donated: donate copies of them, jax.tree.map(jax.numpy.copy, dict(graph.parameters))"
-_REMEDIES = ((OverflowError, "", _WIDER), (Exception, "has been deleted", _DONATED))  # class, words in the message, what helps
+_REMEDIES = (("OverflowError", _WIDER), ("has been deleted", _DONATED))  # words of what is told, what helps
 
 
 def jax_dtype(dtype: str) -> str:
@@ -204,7 +204,7 @@ class JaxTarget:
         words = told(problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError))
         if words is None:
             return None
-        helps = [more for kind, said, more in _REMEDIES if said in str(problem) and isinstance(problem, kind)]
+        helps = [more for said, more in _REMEDIES if said in words]
         return "; ".join([words, *helps])
 
 
