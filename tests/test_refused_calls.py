@@ -345,7 +345,7 @@ _counter = itertools.count()
 _UNPLACED: dict[str, Callable[[Any], Any]] = {
     "iterator": lambda x: x * next(_counter),
     "gradient": lambda x: (x * 2).sum().backward(),
-    "copy": lambda x: copy.copy(x),
+    "copy": lambda x: copy.copy(x) * 2,
 }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..trees import same_static
+from .absent import absent_attributes, absent_globals, hidden_by_class
 from .code_names import names_read
 from .conjunction import Fact
 from .reach import MOST_ITEMS, Reach, attributes_of, cell_is_filled
@@ -57,6 +58,7 @@ def _globals(reach: Reach, free: Free) -> Iterator[Fact]:
     for (_, name), held in used.items():
         if not isinstance(held[name], _NOT_REBOUND) and not free(held, name):
             yield _entry(f"the global {name}", held, name)
+    yield from absent_globals(reach, free)
 
 
 def _cells(reach: Reach, free: Free) -> Iterator[Fact]:
@@ -107,6 +109,10 @@ def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free)
         hiding = [] if is_scope else [name for name in _of_class(reach, owner, watched) if name not in own and not free(owner, name)]
         if hiding:
             yield Fact("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
+        if isinstance(owner, type):
+            yield from hidden_by_class(reach, owner, watched)
+        elif not is_scope:
+            yield from absent_attributes(reach, owner, own, what, free)
         yield from facts_of(owner)
 
 

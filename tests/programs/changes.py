@@ -287,6 +287,68 @@ def weights_untied() -> Any:
     return Tied()
 
 
+# ---------------------------------------------------------------------------------------------- what was not there before
+def _set(name: str, item: Any) -> Callable[[Any], Any]:
+    return lambda function: setattr(function, name, item)
+
+
+def _set_in_class(name: str, item: Any) -> Callable[[Any], Any]:
+    return lambda function: setattr(type(function), name, item)
+
+
+class Asked:
+    """Asks for what it may have not, and inherits what it has."""
+
+    base = 1.0
+
+    def __call__(self, x: Any) -> Any:
+        return x * getattr(self, "scale", 2.0) + (self.shift if hasattr(self, "shift") else 0.0) + self.base
+
+    def moved(self, x: Any) -> Any:
+        return x + 1
+
+
+class Inheriting(Asked):
+    def __call__(self, x: Any) -> Any:
+        return self.moved(super().__call__(x))
+
+
+@_program(_set("scale", 3.0), _set("shift", 1.0), lambda function: delattr(function, "scale"))
+def attribute_that_was_not_there() -> Any:
+    return Asked()
+
+
+@_program(_set_in_class("base", 5.0), _set_in_class("moved", lambda self, x: x * 3), _set_in_class("scale", 7.0))
+def attribute_of_class_that_was_not_there() -> Any:
+    return type("Own", (Inheriting,), {})()
+
+
+@_program(_set("late", 3.0), _set("late", 4.0))
+def attribute_of_module_that_was_not_there() -> Any:
+    class Late(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x * getattr(self, "late", 2.0)
+
+    return Late()
+
+
+def _asks_globals(x: Any) -> Any:
+    try:
+        return x * LATE  # type: ignore[name-defined]
+    except NameError:
+        return x * sum(x.shape)
+
+
+@_program(
+    lambda function: function.__globals__.update(LATE=3.0),
+    lambda function: function.__globals__.pop("LATE"),
+    lambda function: function.__globals__.update(sum=max),
+)
+def global_that_was_not_there() -> Any:
+    # in globals of its own
+    return types.FunctionType(_asks_globals.__code__, {"__name__": __name__, "__file__": __file__})
+
+
 PROGRAMS += [
     Program("statistics_loaded", _normalised, (_x(2), _x(4), _x(2), _x(3)), changes={1: _checkpoint(1.0), 3: _checkpoint(2.0)}),
     Program(

@@ -96,7 +96,12 @@ def by_old_vmap(x: Any) -> Any:
 
 
 PROGRAMS = [
-    Program("by_old_vmap", lambda: by_old_vmap, _ROWS[:1], dict.fromkeys(("torch", ELSEWHERE), r"inner_gradients\.py:\d+: tensors of torch's old vmap")),
+    Program(
+        "by_old_vmap",
+        lambda: by_old_vmap,
+        _ROWS[:1],
+        dict.fromkeys(("torch", ELSEWHERE), r"inner_gradients\.py:\d+: tensors of torch's old vmap"),
+    ),
     Program("curvature", _with(nn.Identity, curvature), _ROWS[:2]),
     Program("of_weights", _with(_normed, of_weights), _ROWS),
     Program("steps_against_the_gradient", _with(_plain, steps_against_the_gradient), _ROWS),

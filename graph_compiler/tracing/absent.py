@@ -1,0 +1,45 @@
+"""Names that code looked for where they were not: something under them would be found from then on, in the place of what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .code_names import globals_read
+from .conjunction import Fact
+from .reach import Reach
+
+Free = Callable[[Any, Any], bool]
+_STOOD_IN = frozenset({"int", "float", "type"})  # a recording of another thread puts these there and takes them away
+
+
+def absent_globals(reach: Reach, free: Free) -> Iterator[Fact]:
+    """Names that functions look up in their modules, and found among Python's own functions or not at all."""
+    spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
+    looked_up: dict[int, set[str]] = {key: set() for key in spaces}
+    for function in reach.functions:
+        looked_up[id(function.__globals__)] |= globals_read(function.__code__)
+    for key, space in spaces.items():
+        names = frozenset(name for name in looked_up[key] - _STOOD_IN if name not in space and not free(space, name))
+        if names:
+            yield Fact("{}.isdisjoint({}.keys())", (names, space), "a global that was not there", space)
+
+
+def absent_attributes(reach: Reach, owner: Any, own: Any, what: str, free: Free) -> Iterator[Fact]:
+    """Attributes that code asks an object for by text (``hasattr``, ``getattr`` with a default), which it has not."""
+    names = frozenset(name for name in reach.fragments if name.isidentifier() and not hasattr(owner, name) and not free(owner, name))
+    if names and isinstance(own, dict):
+        yield Fact("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
+
+
+def hidden_by_class(reach: Reach, cls: type, watched: set[int]) -> Iterator[Fact]:
+    """Attributes that a class inherits, which one of its own would hide, and those that code asks for by text, which it has not."""
+    above = [base for base in cls.__mro__[1:] if id(base) in watched]
+    inherited = {name for base in above for name in (*reach.attributes(base), *_methods(reach, base)) if name not in vars(cls)}
+    names = inherited | {name for name in reach.fragments if name.isidentifier() and not hasattr(cls, name)}
+    if names:
+        yield Fact("{}.isdisjoint({}.keys())", (frozenset(names), vars(cls)), f"an attribute of {cls.__name__} that it had not")
+
+
+def _methods(reach: Reach, cls: type) -> Iterator[str]:
+    return (name for name in vars(cls) if name in reach.names)
