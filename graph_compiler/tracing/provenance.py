@@ -48,9 +48,11 @@ class Locator:
         return is_message(self._outer_frame())
 
     def function_called(self) -> Any:
-        """What the user's code calls right now, where its source tells."""
-        frame = self._outer_frame()
-        return None if frame is None else function_called(frame)
+        """What the user's code calls right now, where its source tells; None where the question comes from a library in between."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_globals.get("__name__", "").startswith(f"{_OWN}."):
+            frame = frame.f_back
+        return None if frame is None or self._internal_frame(frame) else function_called(frame)
 
     def names_read(self) -> frozenset[str]:
         """The names of globals and attributes that the user's function reads which runs right now."""
