@@ -11,6 +11,8 @@ from ..ops.registry import ArraySpec, Op, Unknown
 from ..sizes import Size, apply, hint_of
 from .read_numbers import as_read, fixed, is_read, number_of
 
+_HEAVIEST = 64  # of an array's sizes: what is computed from sizes again and again, layer by layer, doubles in each
+
 
 class RaisingBuilder(Builder):
     """A builder of one source framework, whose own class says how the framework chooses types (``result_type``).
@@ -59,10 +61,12 @@ class RaisingBuilder(Builder):
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else number_as(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Sizes that were broadcast against each other while they were equal are assumed to be equal."""
+        """Sizes that were broadcast against each other while they were equal are assumed to be equal; what is too long to say is read from the array."""
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
     def _settled(self, dim: Any) -> Any:
+        if isinstance(dim, Size) and dim.weight > _HEAVIEST:
+            return Unknown(hint_of(dim))
         if not isinstance(dim, Unknown) or not dim.if_equal:
             return dim
         for other in dim.if_equal[1:]:

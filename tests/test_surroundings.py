@@ -261,3 +261,21 @@ def test_the_grad_mode_of_a_call_decides_what_an_encoder_gives_for_hidden_rows(t
                 )
                 np.testing.assert_allclose(found, encoder(given, src_key_padding_mask=hidden).detach(), atol=1e-5)
     assert len(graph.variants) == 2 and "the grad mode" in graph.variants[1].why
+
+
+def test_recording_asks_no_property_of_an_object() -> None:
+    asked: list[str] = []
+
+    class Lazy:
+        scale = 2
+
+        @property
+        def table(self) -> int:
+            asked.append("table")
+            return 1
+
+        def __call__(self, x: Any) -> Any:
+            return x * getattr(self, "factor", self.scale) + (1 if hasattr(self, "bias") else len("table"))
+
+    graph_compiler.compile(Lazy(), args=(torch.ones(2),))
+    assert asked == []

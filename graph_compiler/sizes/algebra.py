@@ -20,6 +20,7 @@ class Symbol:
     """
 
     __slots__ = ("axis", "hint", "kind", "source")
+    weight = 1
 
     def __init__(self, source: Any, axis: int, hint: int | float | bool, kind: str = "size") -> None:
         self.source, self.axis, self.hint, self.kind = source, axis, hint, kind
@@ -43,11 +44,12 @@ class Symbol:
 class Apply:
     """A function of sizes that is no polynomial: ``floordiv``, ``max``, a comparison, a float."""
 
-    __slots__ = ("_hash", "arguments", "function", "hint")
+    __slots__ = ("_hash", "arguments", "function", "hint", "weight")
 
     def __init__(self, function: str, arguments: tuple[Scalar, ...]) -> None:
         self.function, self.arguments = function, arguments
         self.hint = FUNCTIONS[function][0](*map(hint_of, arguments))
+        self.weight: int = 1 + sum(argument.weight for argument in arguments if isinstance(argument, Size))
         key: Any = frozenset(arguments) if function in ORDER_MATTERS_NOT else arguments
         self._hash = hash((function, key))
 
@@ -84,13 +86,17 @@ def _monomial_key(monomial: Monomial) -> Any:
 
 
 class Size:
-    """A sum of products of atoms. Made by arithmetic on other sizes, or :meth:`of` one atom."""
+    """A sum of products of atoms. Made by arithmetic on other sizes, or :meth:`of` one atom.
 
-    __slots__ = ("_hash", "_terms", "hint")
+    ``weight`` counts the symbols and functions in it, as often as they stand there: how long its text is.
+    """
+
+    __slots__ = ("_hash", "_terms", "hint", "weight")
 
     def __init__(self, terms: dict[Any, tuple[Monomial, int]]) -> None:
         self._terms = terms
         self._hash = hash(frozenset((key, coefficient) for key, (_, coefficient) in terms.items()))
+        self.weight: int = sum(atom.weight for monomial, _ in terms.values() for atom in monomial)
         total: Any = 0
         for monomial, coefficient in terms.values():
             product: Any = coefficient

@@ -27,7 +27,7 @@ def absent_globals(reach: Reach, free: Free) -> Iterator[Fact]:
 
 def absent_attributes(reach: Reach, owner: Any, own: Any, what: str, free: Free) -> Iterator[Fact]:
     """Attributes that code asks an object for by text (``hasattr``, ``getattr`` with a default), which it has not."""
-    names = frozenset(name for name in reach.fragments if name.isidentifier() and not hasattr(owner, name) and not free(owner, name))
+    names = frozenset(name for name in reach.fragments if name.isidentifier() and not _has(owner, name) and not free(owner, name))
     if names and isinstance(own, dict):
         yield Fact("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
 
@@ -39,6 +39,11 @@ def hidden_by_class(reach: Reach, cls: type, watched: set[int]) -> Iterator[Fact
     names = inherited | {name for name in reach.fragments if name.isidentifier() and not hasattr(cls, name)}
     if names:
         yield Fact("{}.isdisjoint({}.keys())", (frozenset(names), vars(cls)), f"an attribute of {cls.__name__} that it had not")
+
+
+def _has(owner: Any, name: str) -> bool:
+    """Whether an object holds an attribute, or its class does: without asking, which runs properties of the user's."""
+    return name in getattr(owner, "__dict__", ()) or any(name in vars(base) for base in type(owner).__mro__)
 
 
 def _methods(reach: Reach, cls: type) -> Iterator[str]:
