@@ -45,10 +45,13 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
 def is_plain(array: np.ndarray[Any, Any]) -> bool:
     """Whether an array of numpy computes as such: its class is none of its own, which may have another meaning (a mask, a unit, a matrix).
 
+    JAX's own class stands for the literals of a function.
+
     >>> is_plain(np.ones(2)), is_plain(np.ma.masked_array([1, 2], mask=[True, False]))
     (True, False)
     """
-    return type(array) is np.ndarray or type(array) is np.memmap
+    cls = type(array)
+    return cls is np.ndarray or cls is np.memmap or cls.__module__.startswith("jax.")
 
 
 def words_of(array: Any) -> Any:

@@ -82,3 +82,20 @@ def test_arrays_that_nobody_may_write_to_stay_what_they_are(source: str) -> None
             graph(given)
         assert_same(given, before)
     assert_same(graph(x[::2]), np.array([2, 6, 10], np.float32)), assert_same(x, np.array([1, 1, 3, 3, 5, 5], np.float32))
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass is not:PendingDeprecationWarning")
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
+def test_arrays_that_a_function_holds_are_no_other_than_they_seem(to: str) -> None:
+    """What had no twin in the target stood as None in the graph, which is a new axis among indices."""
+    pytest.importorskip(to)
+    for make in OF_THEIR_OWN:
+        held = make(np.array([0, 2]))
+        with pytest.raises(GraphCompilerError):
+            graph_compiler.compile(lambda x, held=held: x[held], source="numpy", to=to, args=(np.ones((3, 3)),))
+
+
+def test_literals_of_jax_are_plain() -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    graph = graph_compiler.transpile(lambda x: x[jnp.array([0, 2])], source="jax", to="torch", args=(jnp.ones((3, 4)),))
+    assert_same(graph(torch.arange(15.0).reshape(5, 3)), np.arange(15, dtype=np.float32).reshape(5, 3)[[0, 2]])

@@ -16,13 +16,20 @@ from torch import is_grad_enabled  # noqa: E402
 import graph_compiler  # noqa: E402
 
 _CUDNN = torch.backends.cudnn
+
+
+def _set_benchmark(on: bool) -> None:
+    with torch.backends.__allow_nonbracketed_mutation():  # torch's own tests forbid it for good
+        _CUDNN.benchmark = on
+
+
 # what is asked -> how it is set, and what to
 SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], tuple[Any, Any]]] = {
     "grad mode": (lambda: torch.is_grad_enabled() is True, torch.set_grad_enabled, (False, True)),
     "name of one's own": (lambda: is_grad_enabled() is True, torch.set_grad_enabled, (False, True)),
     "deterministic": (lambda: torch.are_deterministic_algorithms_enabled() is True, torch.use_deterministic_algorithms, (True, False)),
     "precision": (lambda: torch.get_float32_matmul_precision() + ".", torch.set_float32_matmul_precision, ("high", "highest")),
-    "property": (lambda: _CUDNN.benchmark, lambda on: setattr(_CUDNN, "benchmark", on), (True, False)),
+    "property": (lambda: _CUDNN.benchmark, _set_benchmark, (True, False)),
     "attention": (lambda: torch.backends.cuda.math_sdp_enabled() is True, torch.backends.cuda.enable_math_sdp, (False, True)),
     "numpy": (lambda: np.geterr()["over"], lambda how: np.seterr(over=how), ("ignore", "warn")),
     "folder": (lambda: os.getcwd() == "/", os.chdir, ("/", os.getcwd())),  # noqa: PTH109

@@ -7,7 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import NotCompilable
 from .source_framework import Stamp
+
+
+def twin_of(array: Any, convert: Callable[[Any], Any]) -> Any:
+    """An array that a function holds, in another framework. ``NotCompilable`` where its class is one that no other framework has."""
+    twin = convert(array)
+    if twin is None:
+        raise NotCompilable(f"the function holds a {type(array).__name__}, a class of arrays of its own; let it hold np.asarray of it")
+    return twin
 
 
 @dataclass(frozen=True)
@@ -40,9 +49,9 @@ class Converted:
         return twin.native if twin is not None and twin.array() is array and twin.stamp.fits(array) else None
 
     def of(self, array: Any) -> Any:
-        """The twin of an array."""
+        """The twin of an array. ``NotCompilable`` where there can be none."""
         known = self.known(array)
-        return self.note(array, self._convert(array)) if known is None else known
+        return self.note(array, twin_of(array, self._convert)) if known is None else known
 
     def note(self, array: Any, native: Any) -> Any:
         """``native`` holds what ``array`` holds now."""
@@ -63,7 +72,7 @@ class Shared(Converted):
 
     def known(self, array: Any) -> Any:
         """The array in the other framework."""
-        return self._convert(array)
+        return twin_of(array, self._convert)
 
     def note(self, array: Any, native: Any) -> Any:
         """Nothing: ``native`` is what it was."""

@@ -39,7 +39,7 @@ from ..tracing.roots import reach
 from ..tracing.stateful import Stateful
 from ..tracing.world import World
 from ..trees import Branch, Tree, iterate_structure, unfixed
-from .converted import Converted, Shared
+from .converted import Converted, Shared, twin_of
 from .leaving import Leaving
 from .source_framework import SourceFramework
 from .variant import Recorded, Variant
@@ -178,7 +178,7 @@ class Pipeline:
         program = write(graph, dialect, _header(self, recorded.graph, graph, recorded.counts))
         if not self.same_framework and (held := graph.notes.get("state")):
             self._note_places(held.kept())
-        constants = {key: array if as_recorded else native.adopt(_array(array)) for key, (_, array) in graph.constants.items()}
+        constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
         parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self.native_weights(recorded, graph)
         surroundings = surroundings.followed_by(parameters) if getattr(parameters, "is_counted", False) else surroundings
         store = recorded.weights.rebind if as_recorded else parameters.leave

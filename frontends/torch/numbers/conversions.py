@@ -1,8 +1,7 @@
 """``float(x)``, ``int(x)``, ``type(x)`` and ``len(x)`` of tensors and of symbolic numbers: Python wants numbers of its very classes, symbols are none.
 
-While recording, the modules of the user's functions find stand-ins under these names, which give symbols. Those of classes only where their code does nothing with
-the names but call them and ask ``isinstance``: where a class is handed on (``dtype=float``) its name is left as it is, and a conversion then guards the number.
-``len`` may be handed on, for nobody asks what it is.
+While recording, the modules of the user's functions find stand-ins under these names, which give symbols. Only where their code does nothing with
+the names but call them and ask ``isinstance``: what is handed on (``dtype=float``, ``return len``) is left as it is, and a conversion then guards the number.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class _Counted(_Conversion):
 
 
 _STAND_INS: dict[Any, type[_Conversion]] = {**dict.fromkeys(_FUNCTIONS, _Conversion), type: _Asked, len: _Counted}
-_NAMES = tuple(cls.__name__ for cls in _STAND_INS if isinstance(cls, type))
+_NAMES = tuple(cls.__name__ for cls in _STAND_INS)
 
 
 @contextmanager
@@ -108,7 +107,7 @@ def _may_be_other(space: Space, name: str) -> bool:
     if not space.looks_up(name) or not isinstance(space.held.get(name), (_Conversion, type(None))):
         return False
     file = str(space.held.get("__file__", ""))
-    return name not in _NAMES or name in only_called(file, _NAMES) or name == type.__name__ and _asks_alone(space, file)
+    return name in only_called(file, _NAMES) or name == type.__name__ and _asks_alone(space, file)
 
 
 def _asks_alone(space: Space, file: str) -> bool:

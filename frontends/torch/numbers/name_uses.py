@@ -10,11 +10,12 @@ from typing import Any
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _ASK = frozenset({"isinstance", "issubclass"})
+_BY_KEY = frozenset({"max", "min", "sorted"})
 
 
 @functools.lru_cache(maxsize=256)
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x, int)``) or to map; none where it cannot be read."""
+    """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x, int)``), to map or to sort by; none where it cannot be read."""
     try:
         with tokenize.open(file) as source:
             text = source.read()
@@ -79,6 +80,8 @@ def _of_call(call: ast.Call) -> Iterator[ast.AST]:
     name = call.func.id if isinstance(call.func, ast.Name) else ""
     if name == "map":
         yield from call.args[:1]
+    if name in _BY_KEY:
+        yield from (keyword.value for keyword in call.keywords if keyword.arg == "key")
     if name in _ASK:
         yield from _classes(call.args[-1]) if call.args else ()
 
