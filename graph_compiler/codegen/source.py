@@ -26,7 +26,7 @@ from .results import ResultText, result_text
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
-_DELETED_FROM_BYTES = 1 << 18
+_DELETED_FROM_BYTES = 1 << 16  # memory that is free is taken again while the processor's caches hold it
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
