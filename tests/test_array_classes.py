@@ -11,7 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import GraphCompilerError  # noqa: E402
+from graph_compiler.errors import GraphCompilerError, NotCompilable  # noqa: E402
+from graph_compiler.frontends.numpy.keeping import Stamp  # noqa: E402
+from graph_compiler.runtime.converted import Converted, Shared  # noqa: E402
 
 from .support.compare import assert_same, to_numpy  # noqa: E402
 
@@ -84,15 +86,11 @@ def test_arrays_that_nobody_may_write_to_stay_what_they_are(source: str) -> None
     assert_same(graph(x[::2]), np.array([2, 6, 10], np.float32)), assert_same(x, np.array([1, 1, 3, 3, 5, 5], np.float32))
 
 
-@pytest.mark.filterwarnings("ignore:the matrix subclass is not:PendingDeprecationWarning")
-@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
-def test_arrays_that_a_function_holds_are_no_other_than_they_seem(to: str) -> None:
-    """What had no twin in the target stood as None in the graph, which is a new axis among indices."""
-    pytest.importorskip(to)
-    for make in OF_THEIR_OWN:
-        held = make(np.array([0, 2]))
-        with pytest.raises(GraphCompilerError):
-            graph_compiler.compile(lambda x, held=held: x[held], source="numpy", to=to, args=(np.ones((3, 3)),))
+@pytest.mark.parametrize("table", [Converted, Shared])
+def test_an_array_without_a_twin_is_refused(table: type[Converted]) -> None:
+    """None stood for it in the graph, which is a new axis among indices."""
+    with pytest.raises(NotCompilable, match=r"holds a Quantity, a class of arrays of its own; let it hold np\.asarray of it"):
+        table(lambda array: None, Stamp).of(np.ones(2).view(Quantity))
 
 
 def test_literals_of_jax_are_plain() -> None:
