@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 
 def scaled_dot_product_attention(
@@ -30,19 +31,21 @@ def attention_weights(
     if is_causal:
         kept = jnp.tri(*scores.shape[-2:], dtype=bool)
         mask = kept if mask is None else kept & mask if mask.dtype == bool else jnp.where(kept, mask, -jnp.inf)
-    return jax.nn.softmax(scores) if mask is None else masked_softmax(scores, mask)
+    return masked_softmax(scores, mask)
 
 
-def masked_softmax(scores: jax.Array, mask: jax.Array) -> jax.Array:
+def masked_softmax(scores: jax.Array, mask: jax.Array | None = None) -> jax.Array:
     """Softmax over the last axis of the scores that a bool mask keeps, or that a float mask is added to; 0 where nothing is kept.
 
-    What concerns the mask alone happens to the mask, which is smaller than the scores and the same in all layers, and the scores see
-    nothing but arithmetic: XLA puts product, sum, peak and exponential into one loop then, which it does not do around a choice.
+    The scores see nothing but arithmetic: XLA puts product, sum, peak and exponential into one loop then, which it does not do around
+    a choice. Where all scores are -inf, the peak is a finite number and the total is not zero; elsewhere the total is 1 at least, and
+    neither changes a bit.
     """
-    bias = jnp.where(mask, 0, -jnp.inf).astype(scores.dtype) if mask.dtype == bool else mask
-    empty = (bias == -jnp.inf).all(-1, keepdims=True)
-    weights = jax.nn.softmax(scores + jnp.where(empty, 0, bias))
-    return jnp.where(empty, 0, weights)
+    if mask is not None:
+        scores = scores + (jnp.where(mask, 0, -jnp.inf).astype(scores.dtype) if mask.dtype == bool else mask)
+    peak = lax.reduce(lax.stop_gradient(scores), jnp.finfo(scores.dtype).min, lax.max, (scores.ndim - 1,))[..., None]
+    weights = jnp.exp(scores - peak)
+    return weights / (jnp.sum(weights, -1, keepdims=True) + 1e-18)
 
 
 def grouped_query_attention(
