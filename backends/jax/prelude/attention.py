@@ -17,35 +17,39 @@ def scaled_dot_product_attention(
     scale: float | None = None,
 ) -> jax.Array:
     """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
-    weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
-    return weights.astype(value.dtype) @ value
+    weights, totals = masked_exponentials(query, key, mask, is_causal=is_causal, scale=scale)
+    values = jnp.matmul(weights.astype(value.dtype), value, preferred_element_type=weights.dtype)
+    return (values / totals).astype(value.dtype)
 
 
 def attention_weights(
     query: jax.Array, key: jax.Array, mask: jax.Array | None = None, *, is_causal: bool = False, scale: float | None = None
 ) -> jax.Array:
-    """``softmax(query @ key.T * scale + mask)``, in float32 at least."""
+    """``softmax(query @ key.T * scale + mask)``, in float32 at least; 0 in rows without any kept score."""
+    weights, totals = masked_exponentials(query, key, mask, is_causal=is_causal, scale=scale)
+    return weights / totals
+
+
+def masked_exponentials(
+    query: jax.Array, key: jax.Array, mask: jax.Array | None = None, *, is_causal: bool = False, scale: float | None = None
+) -> tuple[jax.Array, jax.Array]:
+    """``exp(scores - peak)`` of ``scores = query @ key.T * scale + mask`` and the totals of its rows, in float32 at least.
+
+    The scores see nothing but arithmetic: XLA puts product, sum, peak and exponential into one loop then, which it does not do around
+    a choice. Where all scores are -inf, the peak is a finite number and the total is not zero; elsewhere the total is 1 at least, and
+    neither changes a bit.
+    """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
     scores *= query.shape[-1] ** -0.5 if scale is None else scale
     if is_causal:
         kept = jnp.tri(*scores.shape[-2:], dtype=bool)
         mask = kept if mask is None else kept & mask if mask.dtype == bool else jnp.where(kept, mask, -jnp.inf)
-    return masked_softmax(scores, mask)
-
-
-def masked_softmax(scores: jax.Array, mask: jax.Array | None = None) -> jax.Array:
-    """Softmax over the last axis of the scores that a bool mask keeps, or that a float mask is added to; 0 where nothing is kept.
-
-    The scores see nothing but arithmetic: XLA puts product, sum, peak and exponential into one loop then, which it does not do around
-    a choice. Where all scores are -inf, the peak is a finite number and the total is not zero; elsewhere the total is 1 at least, and
-    neither changes a bit.
-    """
     if mask is not None:
-        scores = scores + (jnp.where(mask, 0, -jnp.inf).astype(scores.dtype) if mask.dtype == bool else mask)
-    peak = lax.reduce(lax.stop_gradient(scores), jnp.finfo(scores.dtype).min, lax.max, (scores.ndim - 1,))[..., None]
-    weights = jnp.exp(scores - peak)
-    return weights / (jnp.sum(weights, -1, keepdims=True) + 1e-18)
+        scores = scores + (jnp.where(mask, 0, -jnp.inf).astype(wide) if mask.dtype == bool else mask)
+    peaks = lax.reduce(lax.stop_gradient(scores), jnp.finfo(scores.dtype).min, lax.max, (scores.ndim - 1,))
+    weights = jnp.exp(scores - peaks[..., None])
+    return weights, jnp.sum(weights, -1, keepdims=True) + 1e-18
 
 
 def grouped_query_attention(
