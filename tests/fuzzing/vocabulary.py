@@ -72,7 +72,7 @@ EXPRESSIONS: dict[str, tuple[str, ...]] = {
         "{x}.sum()", "{v}.sum({a})", "{v}.sum({a}, keepdim=True)", "{f}.mean()", "{v}.mean({a})", "{v}.amax({a})", "{v}.amin({a}, keepdim=True)", "{v}.max({a}).values",
         "{v}.min({a})[1]", "{x}.max()", "{x}.argmax()", "{v}.argmin({a}, keepdim=True)", "{v}.prod({a})", "{v}.cumsum({a})", "{v}.cumprod({a})", "{x}.all()", "{v}.any({a})",
         "{v}.var({a}, unbiased=False)", "{v}.std({a}, correction=0)", "{x}.sum(dtype={t})", "{m}.sum((0, 1))", "{x}.count_nonzero()", "{v}.sort({a}).values", "{v}.argsort({a}, stable=True)",
-        "{v}.sort({a}, descending=True)[0]", "{v}.topk(1, {a})[0]", "{v}.topk(min(2, {v}.shape[-1]))[1]", "{v}.cummax({a})[0]", "{v}.cummin({a})[1]", "{v}.aminmax(dim={a})[0]", "{x}.unique()", "{x}.nonzero()",
+        "{v}.sort({a}, descending=True)[0]", "{v}.topk(1, {a})[0]", "{v}.gather(-1, {v}.topk(min(2, {v}.shape[-1]))[1])", "{v}.cummax({a})[0]", "{v}.cummin({a})[1]", "{v}.aminmax(dim={a})[0]", "{x}.unique()", "{x}.nonzero()",
         "{v}.norm()", "torch.linalg.vector_norm({v}, dim={a})", "torch.linalg.norm({m}, 1)", "{v}.nansum({a})", "{v}.diff(dim={a})", "torch.histc({f}, 4, -4, 4)", "{i}.abs().flatten().bincount()",
         "torch.mean({v}, {a}, dtype=torch.float64)", "{v}.median({a}).values", "{x}.argwhere()", "torch.searchsorted({v}.flatten().sort()[0], {x})", "torch.bucketize({x}, torch.tensor([-1.0, 0.0, 2.0]))",
         "{v}.mode({a})[0]", "{v}.kthvalue(1, {a})[0]", "{v}.logcumsumexp({a})", "torch.std_mean({v}, {a}, correction=0)[1]", "{x}.numel() * {x}", "torch.trapezoid({v}, dim={a})",
