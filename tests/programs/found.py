@@ -95,6 +95,27 @@ def out_overlaps_operand(x: Any) -> Any:
     return made
 
 
+def out_shows_operand(x: Any) -> Any:
+    """torch sets a mean to 0 before it reads what is the same memory in another shape."""
+    made = x[:, :1] * 1.0
+    torch.mean(made, 1, out=made.mT[0])
+    return made
+
+
+class TakenBefore(torch.nn.Module):
+    """``x[place]`` of a place without axes is a view in torch, and ``take`` is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("steps", torch.tensor([0, 4]))
+
+    def forward(self, x: Any) -> Any:
+        place = (x.sum() > 0).long()
+        taken = torch.take(self.steps, place)
+        self.steps += 1
+        return taken, x
+
+
 # ---------------------------------------------------------------------------------------------- sizes
 def chunks_of_nothing(x: Any) -> Any:
     """torch cuts an empty array into as many pieces as were asked for."""
@@ -343,6 +364,10 @@ PROGRAMS = [
         _calls((3, 3), (2, 2)),
         dict.fromkeys(_EVERYWHERE, "shares part of its memory with an operand"),
     ),
+    Program(
+        "out_shows_operand", lambda: out_shows_operand, _calls((3, 2), (4, 2)), dict.fromkeys(_EVERYWHERE, "shares part of its memory")
+    ),
+    Program("taken_before", TakenBefore, _TWO_AXES),
     Program("out_beside_operand", lambda: out_beside_operand, _calls((2, 3), (2, 3))),
     Program("written_through_einsum", lambda: written_through_einsum, _calls((2, 3), (4, 2), (2, 3))),
     Program("viewed_where_it_fits", lambda: viewed_where_it_fits, _calls((3,), (4,), (3,))),

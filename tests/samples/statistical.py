@@ -51,6 +51,8 @@ def _sums() -> list[Sample]:
         Sample(with_nan, (torch.nanmean, x, (0, 1)), other=(torch.nanmean, other, (0, 1))),
         Sample(with_nan, (torch.sum, x, 1), other=(torch.sum, other, 1)),
         Sample(torch.logsumexp, (ints(3, 4), 1), other=(ints(2, 5), 1)),
+        Sample(torch.logsumexp, (array(3, 4, dtype="complex64"), 1), other=(array(2, 5, dtype="complex64"), 1)),
+        Sample(torch.logsumexp, (array(3, 4, dtype="complex64"), (0, 1), True), other=(array(2, 5, dtype="complex64"), (0, 1), True)),
         Sample(torch.special.logsumexp, (x, -1), other=(other, -1)),
         Sample(torch.Tensor.mean, (x, -1, True), other=(other, -1, True)),
     ]

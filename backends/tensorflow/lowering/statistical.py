@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ops.dtypes import is_bool, is_inexact
+from ....ops.dtypes import is_bool, is_complex, is_inexact
 from ...rows import Operand
 from .table import rows
 
@@ -12,7 +12,6 @@ rows.table(
     {
         "diff": "difference({x}, {n=}, {axis=})",
         "nanmean": "nan_mean({x}, {axis=}, {keepdims=})",
-        "logsumexp": "tf.reduce_logsumexp({x}, {axis=}, {keepdims=})",
         "logcumsumexp": "cumulative_logsumexp({x}, {axis})",
         "histogram_bin_edges": "histogram_bin_edges({x}, {bins=}, {range=})",
         "corrcoef": "corrcoef({x})",
@@ -44,6 +43,12 @@ _accumulating("prod", "tf.reduce_prod")
 @rows.row("mean")
 def _mean(x: Operand, *, axis: Any, keepdims: bool) -> str:
     return f"tf.reduce_mean({x}{_axes(axis, keepdims)})"
+
+
+@rows.row("logsumexp")
+def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
+    """TensorFlow looks for the greatest element, which complex numbers have not."""
+    return f"{'complex_logsumexp' if is_complex(x.dtype or '') else 'tf.reduce_logsumexp'}({x}{_axes(axis, keepdims)})"
 
 
 def _extreme(name: str) -> None:

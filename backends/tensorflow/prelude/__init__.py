@@ -254,6 +254,7 @@ from .special import zeta as zeta
 from .special import zeta_below as zeta_below
 from .statistical import bincount as bincount
 from .statistical import cdist as cdist
+from .statistical import complex_logsumexp as complex_logsumexp
 from .statistical import corrcoef as corrcoef
 from .statistical import cosine_similarity as cosine_similarity
 from .statistical import covariance as covariance

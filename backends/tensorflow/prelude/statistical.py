@@ -124,6 +124,14 @@ def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
     return computed(x)
 
 
+def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) -> tf.Tensor:
+    """``log(sum(exp(x)))`` of complex numbers over ``axis``, without overflow."""
+    peak = tf.stop_gradient(tf.reduce_max(tf.math.real(x), axis, keepdims=True))
+    peak = tf.cast(tf.where(tf.math.is_finite(peak), peak, tf.zeros_like(peak)), x.dtype)
+    total = tf.math.log(tf.reduce_sum(tf.exp(x - peak), axis, keepdims=True)) + peak
+    return total if keepdims else tf.squeeze(total, axis)
+
+
 def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
     """``tf.math.cumulative_logsumexp``, NaN from the first NaN on."""
     missing = tf.math.is_nan(x)

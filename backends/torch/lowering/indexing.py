@@ -39,10 +39,15 @@ def _index(indices: Operand) -> str:
     return str(indices) if indices.dtype in ("int32", "int64") else f"{indices}.long()"
 
 
+def _copied(taken: str, *indices: Operand) -> str:
+    """Places without axes are numbers to torch: what it gives for them is a view, which shows what is written later."""
+    return f"{taken}.clone()" if all(item.ndim == 0 for item in indices) else taken
+
+
 @rows.row("take")
 def take(x: Operand, indices: Operand, *, axis: int) -> str:
     """``x[:, indices]``."""
-    return f"{x}{arrays_text((_index(indices),), (axis,), x.ndim)}"
+    return _copied(f"{x}{arrays_text((_index(indices),), (axis,), x.ndim)}", indices)
 
 
 @rows.row("take_along_axis")
@@ -54,7 +59,7 @@ def take_along_axis(x: Operand, indices: Operand, *, axis: int) -> str:
 @rows.row("gather_nd")
 def gather_nd(x: Operand, *indices: Operand, axes: tuple[int, ...]) -> str:
     """``x[i, :, j]``."""
-    return f"{x}{arrays_text(tuple(map(_index, indices)), axes, x.ndim)}"
+    return _copied(f"{x}{arrays_text(tuple(map(_index, indices)), axes, x.ndim)}", *indices)
 
 
 @rows.row("scatter_nd")

@@ -21,14 +21,17 @@ _UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot mat
 
 
 def refuse_out(capture: Capture, out: Any, operands: list[torch.Tensor]) -> None:
-    """``out=`` without elements, to which torch gives the shape of the result; and one that overlaps an operand, which torch reads while it writes."""
+    """``out=`` without elements, to which torch gives the shape of the result; and one that overlaps an operand, which torch reads while it writes.
+
+    An operand that is the same array may be written to, as in place; in another shape it is one of a reduction, which torch sets to 0 before it reads.
+    """
     for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
         if tuple(tensor.shape) != capture.value(tensor).spec.shape:
             raise TracingError(
                 f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which cannot be recorded; "
                 "pass an array of the shape of the result, or none"
             )
-        if any(overlap([tensor, other], [0]) for other in operands if not _is_same(tensor, other)):
+        if any(overlap([tensor, other], [0]) for other in operands if tensor.shape != other.shape or not _is_same(tensor, other)):
             raise TracingError(
                 f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the order in which "
                 "torch reads and writes; pass another array"
