@@ -19,20 +19,21 @@ _INTERNAL = ("jax", "jaxlib", "numpy", "flax", "graph_compiler")
 
 def outside_of(objects: Iterable[Any], own: Any = None) -> list[Fact]:
     """What these callables refer to. Modules hold parameters: of the ``own`` one, which is called, they are inputs, of others constants."""
-    reach = _reach(objects)
+    reach = reach_of(objects)
     wide = Fact("{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64")
     parts = () if own is None else set(map(id, modules_of(own)))
     return [wide, *facts_outside(reach, lambda owner: _of_module(owner, id(owner) not in parts) if is_module(owner) else (), _contents)]
 
 
-def _reach(objects: Iterable[Any]) -> Reach:
+def reach_of(objects: Iterable[Any]) -> Reach:
+    """All that these callables refer to."""
     return Reach(objects, _INTERNAL, _is_leaf, lambda item: [type(item).__call__] if is_module(item) else [])
 
 
 @contextmanager
 def modules_kept(objects: Iterable[Any]) -> Iterator[None]:
     """Modules that these callables refer to hold after an error what they held: flax takes them apart for its transformations, and leaves them so."""
-    modules = [part for owner in _reach(objects).owners if is_module(owner) for part in modules_of(owner)]
+    modules = [part for owner in reach_of(objects).owners if is_module(owner) for part in modules_of(owner)]
     before = [dict(vars(module)) for module in modules]
     try:
         yield

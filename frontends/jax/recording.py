@@ -18,16 +18,20 @@ from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
 from ...tracing import Locator, Recorder, Recording, Request, Surroundings
 from ...tracing.alone import alone
+from ...tracing.code_names import names_read
+from ...tracing.conjunction import Fact
 from ...tracing.escapes import refuse_escapes
 from ...tracing.overlap import NO_ARRAY
 from ...trees import Tree, call_of, flatten, referred
 from ..asked_types import asked_in
+from ..namespaces import GlobalReads, all_of
+from ..setting_reads import SettingReads
 from ..signatures import input_names
 from .calls import custom_rules_kept, seen
 from .counting import Steps
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
-from .outside import modules_kept, outside_of
+from .outside import modules_kept, outside_of, reach_of
 from .parameters import Weights, is_module
 from .sizes import deciding, expression_of, is_symbolic, symbolic
 
@@ -86,7 +90,11 @@ class _Attempt:
         self.names = input_names(self.function, request.args, self.tree)
         self.recorder, self.weights = Recorder(request.name, "jax"), Weights(self.function)
         self.locator = Locator(_INTERNAL)
-        self.before = self._surroundings()
+        functions = reach_of(self._referred()).functions
+        names_looked_up = ((function.__globals__, name) for function in functions for name in names_read(function.__code__))
+        self.globals = GlobalReads(names_looked_up)
+        self.settings = SettingReads(function.__globals__ for function in functions)
+        self.before = self._surroundings(*all_of(functions))
         self.types: list[Any] = []
         self.result: tuple[list[Any], Tree] | None = None
 
@@ -104,6 +112,8 @@ class _Attempt:
             seen(_names(), self._scopes()) as replaced,
             asked_in(((scope, name) for scope in self._scopes() for name in (*scope, "type")), is_symbolic),
             custom_rules_kept() if self.for_jax else nullcontext(),
+            self.globals,
+            self.settings,
             _errors(graph.name),
             modules_kept(self._referred()),
         ):
@@ -227,8 +237,8 @@ class _Attempt:
         self.recorder.forget_arrays()
         return Recording(graph, self.weights, self._unchanged())
 
-    def _surroundings(self) -> Surroundings:
-        return Surroundings(outside_of(self._referred(), self.weights.module))
+    def _surroundings(self, read: list[Any], facts: list[Fact]) -> Surroundings:
+        return Surroundings([*facts, *outside_of((*self._referred(), *read), self.weights.module)])
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.function, *referred(self.tree))
@@ -240,7 +250,7 @@ class _Attempt:
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps no state. "
                 "Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
             )
-        return self._surroundings()
+        return self._surroundings(self.globals.functions(), [*self.globals.facts(), *self.settings.facts()])
 
     def _output(self, value: Any) -> Value:
         if isinstance(value, Value):

@@ -7,9 +7,9 @@ from typing import Any
 
 from ...errors import TracingError
 from ...sizes import Size, Symbol
+from ...tracing.namespaces import Names
 from ...tracing.places import Place, Replaced, State
 from ...tracing.updates import Containers
-from ...tracing.world import Names
 from ...trees import Branch, Item
 from .sizes import symbolic
 

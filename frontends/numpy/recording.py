@@ -12,12 +12,15 @@ from ...ir.graph import Effect, Graph
 from ...passes.aliases import Aliases
 from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
 from ...tracing.alone import alone
+from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
 from ...tracing.host_random import host_state, restore_host_state
 from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place
 from ...tracing.updates import Containers
 from ...trees import Branch, Item, Leaf, Tree, call_of, flatten, referred
+from ..namespaces import GlobalReads, all_of
+from ..setting_reads import SettingReads
 from ..signatures import input_names
 from .capture import Capture
 from .draws import GENERATORS, bits_of, state_of
@@ -56,7 +59,8 @@ def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list
     with alone:
         code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
         capture, weights = Capture(Recorder(request.name, "numpy")), Weights(function, code.functions, stateful.objects)
-        before, numbers = Surroundings(facts_outside(code, contents=_elements)), KeptNumbers(places)
+        before, numbers = _before(code), KeptNumbers(places)
+        asked = _Asked(code)
         known: dict[int, Any] = {}
         names = input_names(function, args, tree)
         inputs = [_input(capture, leaf_name, leaf, known) for leaf_name, leaf in zip(names, map(as_array, leaves))]
@@ -66,7 +70,8 @@ def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list
         try:
             weights.enter_numbers(numbers, capture)
             weights.enter(capture, known)
-            result = _run(function, again_args, again_kwargs, capture, weights, leaves, code)
+            with asked.globals, asked.settings:
+                result = _run(function, again_args, again_kwargs, capture, weights, leaves, code)
             graph, found = _finish(capture, result, tree, containers, weights, numbers)
             _note_sharing(capture, graph, inputs)
         finally:
@@ -76,8 +81,23 @@ def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list
             raise TracingError(
                 f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead"
             )
-    surroundings = _surroundings(function, tree, graph, weights, containers, numbers)
+    surroundings = _surroundings((function, *referred(tree)), asked, graph, weights, containers, numbers)
     return Recording(graph, weights, surroundings, numbers.places), found
+
+
+def _before(code: Reach) -> Surroundings:
+    """Everything that the function can reach and change, as it is before the recording."""
+    functions, facts = all_of(code.functions)
+    wide = Reach((*code.functions, *functions), _INTERNAL, lambda item: isinstance(item, np.ndarray)) if functions else code
+    return Surroundings([*facts, *facts_outside(wide, contents=_elements)])
+
+
+class _Asked:
+    """What code asks for while it runs: globals by text, and settings of the process."""
+
+    def __init__(self, code: Reach) -> None:
+        self.globals = GlobalReads((function.__globals__, name) for function in code.functions for name in names_read(function.__code__))
+        self.settings = SettingReads(function.__globals__ for function in code.functions)
 
 
 def _elements(item: Any) -> Any:
@@ -187,7 +207,9 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
         graph.notes["input_facts"] = {"is_contiguous": [bool(item._seen.flags.c_contiguous) for item in inputs]}
 
 
-def _surroundings(function: Any, tree: Tree, graph: Graph, weights: Weights, containers: Containers, numbers: KeptNumbers) -> Surroundings:
+def _surroundings(
+    objects: Sequence[Any], asked: _Asked, graph: Graph, weights: Weights, containers: Containers, numbers: KeptNumbers
+) -> Surroundings:
     """What a recording relies on: everything the function refers to but its arrays, and the types of these."""
     parts = weights.parts() | numbers.parts()
 
@@ -199,7 +221,7 @@ def _surroundings(function: Any, tree: Tree, graph: Graph, weights: Weights, con
     def contents(item: Any) -> Any:
         return None if id(item) in read_anew else _elements(item)
 
-    reach = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
-    facts = facts_outside(reach, contents=contents, free=is_free)
+    reach = Reach((*objects, *asked.globals.functions()), _INTERNAL, lambda item: isinstance(item, np.ndarray))
+    facts = [*asked.globals.facts(), *asked.settings.facts(), *facts_outside(reach, contents=contents, free=is_free)]
     held = Fact("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
     return Surroundings([held, *facts] if graph.parameters else facts)

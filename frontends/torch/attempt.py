@@ -16,6 +16,7 @@ from ...tracing.caches import Caches
 from ...tracing.places import Place
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, referred
+from ..namespaces import GlobalReads
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
@@ -32,7 +33,7 @@ from .numbers.spaces import Space, spaces_of
 from .numbers.typed import DTYPES, typed, with_numbers
 from .process.encoders import NestedEncoders
 from .process.generators import Generators, generators_in, is_generator
-from .process.setting_reads import SettingReads
+from .process.setting_reads import TorchSettingReads
 from .state.attribute_reads import AttributeReads
 from .state.known_places import note_changes
 from .state.member_reads import MemberReads
@@ -104,8 +105,9 @@ class _Listeners:
 
     training: TrainingReads
     members: MemberReads
-    settings: SettingReads
+    settings: TorchSettingReads
     attributes: AttributeReads
+    globals: GlobalReads
     claim: Compiling
 
 
@@ -121,13 +123,14 @@ def _listening(
         taken_for_arrays(),
         TrainingReads() as training,
         MemberReads() as members,
-        SettingReads(spaces) as settings,
+        TorchSettingReads(space.held for space in spaces) as settings,
         AttributeReads(capture, tensors) as attributes,
+        GlobalReads((space.held, name) for space in spaces for name in space.names) as read,
         math_seen(capture, spaces if learned.reading.symbolic else []),
         conversions_seen(capture, spaces),
         compiling(learned.compiled) as claim,
     ):
-        yield _Listeners(training, members, settings, attributes, claim)
+        yield _Listeners(training, members, settings, attributes, read, claim)
 
 
 def _state(request: Request, learned: Learned, weights: Weights, capture: Capture) -> State:
@@ -178,8 +181,15 @@ def attempt(request: Request, learned: Learned) -> Attempt:
             capture.forget_arrays()
         is_other_code = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
     facts = surroundings_of(weights, graph, heard.training.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
-    facts += [*capture.gradients.facts(), *heard.members.facts(), *heard.attributes.facts, *encoders.facts(), *heard.settings.facts()]
-    facts += outside_of((function, *referred(tree)), state.free(containers), weights)
+    facts += [
+        *capture.gradients.facts(),
+        *heard.members.facts(),
+        *heard.attributes.facts,
+        *heard.globals.facts(),
+        *encoders.facts(),
+        *heard.settings.facts(),
+    ]
+    facts += outside_of((function, *referred(tree), *heard.globals.functions()), state.free(containers), weights)
     has_numbers = reading.any or bool(learned.numbers)
     return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, has_numbers), left, is_other_code)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from .code_names import globals_read
 from .conjunction import Fact
+from .namespaces import STOOD_IN, names_in
 from .reach import Reach
 
 Free = Callable[[Any, Any], bool]
-_STOOD_IN = frozenset({"int", "float", "type"})  # a recording of another thread puts these there and takes them away
 
 
 def absent_globals(reach: Reach, free: Free) -> Iterator[Fact]:
@@ -20,7 +20,7 @@ def absent_globals(reach: Reach, free: Free) -> Iterator[Fact]:
     for function in reach.functions:
         looked_up[id(function.__globals__)] |= globals_read(function.__code__)
     for key, space in spaces.items():
-        names = frozenset(name for name in looked_up[key] - _STOOD_IN if name not in space and not free(space, name))
+        names = frozenset(name for name in looked_up[key] - STOOD_IN if name not in space and not free(space, name))
         if names:
             yield Fact("{}.isdisjoint({}.keys())", (names, space), "a global that was not there", space)
 
@@ -30,6 +30,11 @@ def absent_attributes(reach: Reach, owner: Any, own: Any, what: str, free: Free)
     names = frozenset(name for name in reach.fragments if name.isidentifier() and not _has(owner, name) and not free(owner, name))
     if names and isinstance(own, dict):
         yield Fact("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
+
+
+def names_of_whole(space: dict[str, Any], what: str) -> Fact:
+    """That a namespace which code reads as a whole has the names that it has now."""
+    return Fact("{}({}) == {}", (names_in, space, names_in(space)), f"which names {what} has", space)
 
 
 def hidden_by_class(reach: Reach, cls: type, watched: set[int]) -> Iterator[Fact]:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..trees import Path, Tree, static_paths
+from .namespaces import Names
 from .places import Place
-from .world import Held, Names, World, is_whole
+from .world import Held, World, is_whole
 
 _ENOUGH = 2  # changes from recording to recording
 

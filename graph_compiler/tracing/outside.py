@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import types
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..trees import same_static
-from .absent import absent_attributes, absent_globals, hidden_by_class
+from .absent import absent_attributes, absent_globals, hidden_by_class, names_of_whole
 from .code_names import names_read
 from .conjunction import Fact
 from .reach import MOST_ITEMS, Reach, attributes_of, cell_is_filled
 
 _ATOMS = frozenset({bool, int, float, complex, str, bytes})
 _ENVIRONMENT = frozenset({"environ", "getenv"})
+_LISTS = ((sys, "argv"), (sys, "path"), (warnings, "filters"))  # of Python's own library, what users change
 _UNSET = object()
 _NOT_REBOUND = (type, types.ModuleType, types.BuiltinFunctionType)
 Free = Callable[[Any, Any], bool]  # whether a part of a container (a whole one: None) is read anew at each call
@@ -45,6 +48,7 @@ def facts_outside(
         *_functions(reach, free),
         *_variables(reach, free),
         *_environment(reach, free),
+        *_lists(reach),
         *_owners(reach, facts_of, free),
     ]
     found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
@@ -95,6 +99,18 @@ def _environment(reach: Reach, free: Free) -> Iterator[Fact]:
     yield Fact("{}() == {}", (now, now()), "an environment variable")
 
 
+def _lists(reach: Reach) -> Iterator[Fact]:
+    """Lists of Python's own modules, where the user's own code names both."""
+    for module, name in _LISTS:
+        if any(name in names_read(function.__code__) and module in _modules_of(function) for function in reach.functions):
+            yield Fact("{}({}, {}) == {}", (getattr, module, name, list(getattr(module, name))), f"{module.__name__}.{name}")
+
+
+def _modules_of(function: types.FunctionType) -> list[Any]:
+    held = [function.__globals__.get(name) for name in names_read(function.__code__)]
+    return [*held, *(cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))]
+
+
 def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free) -> Iterator[Fact]:
     watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
     for owner in reach.owners:
@@ -111,8 +127,10 @@ def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free)
             yield Fact("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
         if isinstance(owner, type):
             yield from hidden_by_class(reach, owner, watched)
-        elif not is_scope:
+        else:
             yield from absent_attributes(reach, owner, own, what, free)
+        if reach.is_whole(owner):
+            yield names_of_whole(own, what)
         yield from facts_of(owner)
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from ..trees import Fixed, Leaf, Path, Tree
 from .contents import contents_of
+from .namespaces import Names
 from .updates import Kept, New, Same, item_of
-from .world import MISSING, Held, Names
+from .world import MISSING, Held
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,13 +12,16 @@ from itertools import islice
 from typing import Any
 
 from .code_names import fragments_read, names_read
+from .namespaces import names_in, reads_modules_whole, taken_by_name
 from .originals import original_of
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.BuiltinFunctionType, types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 MOST_ITEMS = 1000  # of larger containers only the number of items is watched
 # Of the classes of Python's own library, those whose objects only hold what the user put there.
-_PLAIN = frozenset({("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")})
+_PLAIN = frozenset({
+    ("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local"), ("logging", "Logger"), ("logging", "RootLogger"),
+})  # fmt: skip
 _WRAPPERS = frozenset({("collections", "UserDict"), ("collections", "UserList"), ("collections", "ChainMap")})  # read by their own methods
 _INSTALLED = ("site-packages", "dist-packages")
 
@@ -48,6 +51,7 @@ class Reach:
         self.variables: list[contextvars.ContextVar[Any]] = []
         self._internal, self._is_leaf, self._parts, self._hidden = internal, is_leaf, parts, hidden
         self._seen: dict[int, Any] = {}
+        self._whole: set[int] = set()  # identities of modules whose dict is read
         self._scanned: dict[int, int] = {}  # id of an owner -> how many names were known when it was scanned
         for root in roots:
             self._visit(root)
@@ -56,11 +60,17 @@ class Reach:
 
     def attributes(self, owner: Any) -> list[str]:
         """Names of the attributes of an owner that its code may read."""
+        if self.is_whole(owner):
+            return names_in(vars(owner))
         fragments = self.fragments - {""} if isinstance(owner, (type, types.ModuleType)) else self.fragments
         if _wraps(type(owner)):
             return list(vars(owner))
         visible = (name for name in attributes_of(owner) if name not in self._hidden and not name.startswith("__"))
         return [name for name in visible if name in self.names or any(fragment in name for fragment in fragments)]
+
+    def is_whole(self, owner: Any) -> bool:
+        """Whether code reads the dict of a module, so that any name in it counts."""
+        return id(owner) in self._whole
 
     def items(self) -> Iterator[Any]:
         """The items of all containers."""
@@ -107,7 +117,9 @@ class Reach:
         self.functions.append(function)
         self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
         within = (cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))
-        globals_used = (function.__globals__[name] for name in self.globals_of(function))
+        globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *taken_by_name(function)]
+        if reads_modules_whole(function):
+            self._whole |= {id(item) for item in globals_used if isinstance(item, types.ModuleType)}
         self._visit_all((*within, *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
         return None
 

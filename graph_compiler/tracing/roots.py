@@ -10,8 +10,8 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .namespaces import Names, Namespace, reaches_own_globals, reads_modules_whole, taken_by_name
 from .originals import original_of
-from .world import Names
 
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "\\Lib\\", "<frozen")
 _OWN = __name__.partition(".")[0]
@@ -88,11 +88,17 @@ def _roots(function: types.FunctionType) -> Iterator[Root]:
     names = _names(function.__code__)
     modules = [item for name in names if isinstance(item := function.__globals__.get(name), types.ModuleType)]
     modules += [item for item in _closure_of(function) if isinstance(item, types.ModuleType)]
+    modules += taken_by_name(function)
     if not _ENVIRONMENT.isdisjoint(names):
         yield "os.environ", os.environ
-    if others := [name for name in names if not isinstance(function.__globals__.get(name), types.ModuleType)]:
+    if reaches_own_globals(names):
+        yield "", Namespace(function.__globals__)
+    elif others := [name for name in names if not isinstance(function.__globals__.get(name), types.ModuleType)]:
         yield "", Names(function.__globals__, others)
-    yield from ((module.__name__, Names(vars(module), names)) for module in modules if not _is_library_module(module))
+    whole = reads_modules_whole(function)
+    for module in modules:
+        if not _is_library_module(module):
+            yield module.__name__, Namespace(vars(module)) if whole else Names(vars(module), names)
     yield from zip(function.__code__.co_freevars, function.__closure__ or ())
     yield from defaults_of(function)
     yield function.__name__, vars(function)

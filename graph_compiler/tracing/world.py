@@ -10,12 +10,13 @@ import sys
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ..trees import Fixed, same_static
 from .contents import contents_of
+from .namespaces import Names
 from .originals import original_of
 
 _CLOSED = (
@@ -56,21 +57,6 @@ MISSING = _Missing()
 ORDER = object()  # the key of a change of a dict that has the same parts in another order
 
 
-class Names:
-    """Some of the names in a namespace: the globals that a function refers to, or what it takes from a Python module.
-
-    >>> Names({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
-    {'a': 1}
-    """
-
-    def __init__(self, space: dict[str, Any], names: Collection[str]) -> None:
-        self.space, self.names = space, tuple(names)
-
-    def pairs(self) -> dict[Any, Any]:
-        """The names that exist, with what they stand for."""
-        return {name: self.space[name] for name in self.names if name in self.space}
-
-
 @dataclass(frozen=True)
 class Kind:
     """A kind of container: its parts by key, one part put in or (``MISSING``) taken out, and all of them replaced; whether its parts are attributes."""
@@ -100,7 +86,7 @@ def _refill_dict(held: dict[Any, Any], before: dict[Any, Any]) -> None:
 
 
 def _refill_names(names: Names, before: dict[Any, Any]) -> None:
-    for name in names.names:
+    for name in {**dict.fromkeys(names.names), **names.pairs(), **before}:
         _put_in_dict(names.space, name, before.get(name, MISSING))
 
 
@@ -249,7 +235,7 @@ _KINDS: tuple[tuple[Any, Kind], ...] = (
     (type(os.environ), Kind(dict, _put_in_environment, _refill_environment)),
     (deque, Kind(_numbered, _put_in_list, _refill_list)),
     (set, Kind(lambda held: dict(zip(held, held)), lambda held, key, value: None, _refill_set)),
-    (Names, Kind(Names.pairs, lambda names, key, value: _put_in_dict(names.space, key, value), _refill_names)),
+    (Names, Kind(lambda names: names.pairs(), lambda names, key, value: _put_in_dict(names.space, key, value), _refill_names)),
     (types.CellType, Kind(_pairs_of_cell, _put_in_cell, lambda cell, before: _put_in_cell(cell, 0, before.get(0, MISSING)))),
 )
 

@@ -17,12 +17,13 @@ from ....errors import TracingError
 from ....ir.graph import Effect
 from ....passes.aliases import Aliases
 from ....sizes import Size, Symbol
+from ....tracing.namespaces import Names
 from ....tracing.outside import Free
 from ....tracing.places import Place, Replaced
 from ....tracing.places import State as RecordedState
 from ....tracing.roots import reach
 from ....tracing.updates import Containers
-from ....tracing.world import COMPILED, MISSING, ORDER, Change, Held, Names, World, is_whole
+from ....tracing.world import COMPILED, MISSING, ORDER, Change, Held, World, is_whole
 from ....trees import Branch, Fixed, Tree, flatten, map_structure, unflatten
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage

@@ -1,0 +1,164 @@
+"""Globals that the user's code reads by text while it is recorded (``globals()[name]``, ``eval(text)``): which ones is known only then."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ..tracing.absent import names_of_whole
+from ..tracing.code_names import names_read
+from ..tracing.conjunction import Fact
+from ..tracing.namespaces import names_in, reaches_own_globals
+
+_ANY = compile("name", "<globals>", "eval")
+
+
+class GlobalReads:
+    """Inside of the block, notes which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` under their own names in these places.
+
+    >>> def read(name): return globals()[name]
+    >>> with GlobalReads([(read.__globals__, "globals")]) as reads:
+    ...     _ = read("GlobalReads")
+    >>> [function.__code__.co_names for function in reads.functions()]
+    [('GlobalReads',)]
+    """
+
+    def __init__(self, places: Iterable[tuple[dict[str, Any], str]]) -> None:
+        found = {(id(space), name): (space, name) for space, name in places if name in _STAND_INS and name not in space}
+        self._places = list(found.values())
+        self._functions: dict[Any, types.FunctionType] = {}
+        self._whole: dict[int, dict[str, Any]] = {}
+
+    def __enter__(self) -> GlobalReads:
+        for space, name in self._places:
+            space[name] = _STAND_INS[name](self, space)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for space, name in self._places:
+            del space[name]
+
+    def note(self, space: dict[str, Any], name: Any) -> None:
+        """This name was looked up in these globals."""
+        if isinstance(name, str) and not name.startswith("__"):
+            self.run(_ANY.replace(co_names=(name,)), space)
+
+    def note_all(self, space: dict[str, Any]) -> None:
+        """Any name may have been looked up there."""
+        self._whole[id(space)] = space
+
+    def run(self, code: types.CodeType, space: dict[str, Any]) -> None:
+        """This code has read these globals."""
+        self._functions[code.co_names, code.co_code, id(space)] = types.FunctionType(code, space)
+
+    def functions(self) -> list[types.FunctionType]:
+        """Functions that read the same globals: what a function refers to is what these refer to as well."""
+        for space in self._whole.values():
+            for name in names_in(space):
+                self.note(space, name)
+        return list(self._functions.values())
+
+    def facts(self) -> list[Fact]:
+        """Those that were read as a whole have the names that they had."""
+        return [names_of_whole(space, "the module") for space in self._whole.values()]
+
+
+def all_of(functions: Iterable[types.FunctionType]) -> tuple[list[types.FunctionType], list[Fact]]:
+    """As of :class:`GlobalReads`, for code that has not run yet: all globals of those of the functions that read, or write, some by text."""
+    reads = GlobalReads(())
+    for function in functions:
+        if reaches_own_globals(names_read(function.__code__)):
+            reads.note_all(function.__globals__)
+    return reads.functions(), reads.facts()
+
+
+class _Noted(dict[str, Any]):
+    """The globals of a module for code that asks for them: what it looks up is noted, what it writes is written there."""
+
+    def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
+        super().__init__(space)
+        self._reads, self._space = reads, space
+
+    def _all(self) -> dict[str, Any]:
+        self._reads.note_all(self._space)
+        return self._space
+
+    def _one(self, name: Any) -> dict[str, Any]:
+        self._reads.note(self._space, name)
+        return self._space
+
+    def __getitem__(self, name: Any) -> Any:
+        return self._one(name)[name]
+
+    def __contains__(self, name: Any) -> bool:
+        return name in self._one(name)
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        return self._one(name).get(name, default)
+
+    def pop(self, name: Any, *default: Any) -> Any:
+        return self._one(name).pop(name, *default)
+
+    def setdefault(self, name: Any, default: Any = None) -> Any:
+        return self._one(name).setdefault(name, default)
+
+    def __setitem__(self, name: str, item: Any) -> None:
+        self._space[name] = item
+
+    def __delitem__(self, name: str) -> None:
+        del self._one(name)[name]
+
+    def update(self, *args: Any, **kwargs: Any) -> None:
+        self._space.update(*args, **kwargs)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def keys(self) -> Any:
+        return self._all().keys()
+
+    def values(self) -> Any:
+        return self._all().values()
+
+    def items(self) -> Any:
+        return self._all().items()
+
+    def copy(self) -> dict[str, Any]:
+        return self._all().copy()
+
+
+def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    return lambda: _Noted(reads, space)
+
+
+def _running(mode: str, run: Callable[..., Any]) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
+    """``eval`` and ``exec``: the code that they run reads the globals that its instructions name."""
+
+    def stand_in(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
+        def noted(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
+            frame = sys._getframe(1)
+            code = source if isinstance(source, types.CodeType) else compile(source.strip() if mode == "eval" else source, "<text>", mode)
+            if isinstance(globals, _Noted):
+                globals = globals._space
+            if globals is None:
+                globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
+            if globals is space and not code.co_freevars:
+                reads.run(code, space)
+            return run(code, globals, locals, **kwargs)
+
+        return noted
+
+    return stand_in
+
+
+_STAND_INS: dict[str, Callable[[GlobalReads, dict[str, Any]], Any]] = {
+    "globals": _globals,
+    "eval": _running("eval", builtins.eval),
+    "exec": _running("exec", builtins.exec),
+}

@@ -1,0 +1,125 @@
+"""Which settings of the process the recorded code asks for: a graph holds while they are what they were."""
+
+from __future__ import annotations
+
+import decimal
+import functools
+import gc
+import locale
+import logging
+import os
+import random
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ..tracing.conjunction import Fact
+
+Rows = dict[Any, tuple[str, ...]]  # what holds functions that only tell a setting, and their names
+StandIn = tuple[Any, str, Any]
+_ROWS: Rows = {
+    np: ("geterr", "get_printoptions"),
+    np.random: ("get_state",),
+    random: ("getstate",),
+    os: ("getcwd",),
+    os.path: ("exists", "isfile", "isdir", "getmtime", "getsize"),
+    sys: ("getrecursionlimit", "gettrace", "getprofile", "getswitchinterval"),
+    gc: ("isenabled", "get_threshold", "get_debug"),
+    locale: ("getlocale", "localeconv"),
+    decimal: ("getcontext",),
+    logging: ("getLogger",),
+    logging.Logger: ("isEnabledFor", "getEffectiveLevel", "hasHandlers"),
+}
+
+
+def _of_logger(logger: logging.Logger) -> Any:
+    return logger.level, logger.getEffectiveLevel(), logger.disabled, [*logger.handlers]
+
+
+# What is compared of an answer that does not tell by itself whether it is another.
+_TOLD: dict[tuple[Any, str], Callable[[Any], Any]] = {
+    (decimal, "getcontext"): repr,
+    (logging, "getLogger"): _of_logger,
+    (np.random, "get_state"): lambda state: [str(part) if not isinstance(part, np.ndarray) else part.tobytes() for part in state],
+}
+# Code that asks for its own ends: what it computes is the same.
+_LIBRARIES = frozenset({
+    "torch", "numpy", "jax", "jaxlib", "flax", __name__.partition(".")[0], "logging", "warnings", "linecache", "inspect", "importlib", "tempfile",
+})  # fmt: skip
+_open: list[SettingReads] = []
+
+
+class SettingReads:
+    """Inside of the block, notes which settings the user's code asks for, under the names of libraries and those in these globals.
+
+    Libraries decide by them how they compute and what they report, not what.
+
+    >>> with SettingReads() as reads:
+    ...     _ = eval("os.getcwd()", {"os": os, "__name__": "users"})
+    >>> [fact.what for fact in reads.facts()]
+    ['what getcwd gives']
+    """
+
+    stand_ins: tuple[StandIn, ...] = ()
+
+    def __init__(self, spaces: Iterable[dict[str, Any]] = ()) -> None:
+        self._spaces = list({id(space): space for space in spaces}.values())
+        self._asked: dict[Any, tuple[str, Callable[[], Any]]] = {}
+        self._replaced: list[tuple[Any, str, Any]] = []
+        self._imported: list[tuple[dict[str, Any], str, Any]] = []
+
+    def __enter__(self) -> SettingReads:
+        _open.append(self)
+        known = {id(stand_in.__wrapped__): stand_in for _, _, stand_in in self.stand_ins}
+        self._replaced = [(owner, name, vars(owner)[name]) for owner, name, _ in self.stand_ins if id(vars(owner)[name]) in known]
+        self._imported = [(space, name, item) for space in self._spaces for name, item in space.items() if id(item) in known]
+        for owner, name, item in self._replaced:
+            setattr(owner, name, known[id(item)])
+        for space, name, item in self._imported:
+            space[name] = known[id(item)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for space, name, item in self._imported:
+            space[name] = item
+        for owner, name, item in self._replaced:
+            setattr(owner, name, item)
+        _open.remove(self)
+
+    def note(self, name: str, key: Any, ask: Callable[[], Any]) -> None:
+        """This setting was asked for."""
+        self._asked[key] = name, ask
+
+    def facts(self) -> list[Fact]:
+        """The settings are what they are now: what the function changes of them it has put back."""
+        return [Fact("{}() == {}", (ask, ask()), f"what {name} gives") for name, ask in self._asked.values()]
+
+
+def note(name: str, key: Any, ask: Callable[[], Any]) -> None:
+    """Notes a question of the caller's caller's, where that is the user's code: ``ask()`` puts it again."""
+    if sys._getframe(2).f_globals.get("__name__", "").partition(".")[0] not in _LIBRARIES:
+        for reads in tuple(_open):
+            reads.note(name, key, ask)
+
+
+def _noting(owner: Any, name: str) -> Any:
+    original, told = vars(owner)[name], _TOLD.get((owner, name))
+
+    @functools.wraps(original)
+    def asked(*args: Any, **kwargs: Any) -> Any:
+        answer = original(*args, **kwargs)
+        again = functools.partial(original, *args, **kwargs)
+        note(name, (name, *map(id, args), *kwargs), (lambda: told(again())) if told else again)
+        return answer
+
+    return asked
+
+
+def stand_ins(rows: Rows) -> tuple[StandIn, ...]:
+    """For each row what stands in its place while recording."""
+    return tuple((owner, name, _noting(owner, name)) for owner, names in rows.items() for name in names)
+
+
+SettingReads.stand_ins = stand_ins(_ROWS)

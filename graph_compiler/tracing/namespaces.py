@@ -1,0 +1,82 @@
+"""Modules that code takes by their name (``sys.modules``), and namespaces that it reads as a whole (``vars(module)``, ``globals()``)."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from .code_names import names_read
+
+_BY_NAME = frozenset({"modules", "import_module", "__import__"})
+_WHOLE_MODULE = frozenset({"vars", "__dict__"})
+_OWN_GLOBALS = frozenset({"globals", "eval", "exec"})
+STOOD_IN = frozenset({"int", "float", "type", "len", *_OWN_GLOBALS})  # a recording of another thread puts these there and takes them away
+
+
+def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
+    """The modules that code looks for in ``sys.modules`` or imports by a text: those that its texts name, and its own.
+
+    >>> [module.__name__ for module in taken_by_name(lambda x: x * sys.modules["graph_compiler.errors"].SCALE) if module.__name__ != __name__]
+    ['graph_compiler.errors']
+    """
+    if not _BY_NAME.isdisjoint(names_read(function.__code__)):
+        texts = [item for item in function.__code__.co_consts if isinstance(item, str)]
+        found = (sys.modules.get(name) for name in dict.fromkeys((*texts, str(function.__globals__.get("__name__")))))
+        yield from (module for module in found if isinstance(module, types.ModuleType))
+
+
+def reads_modules_whole(function: types.FunctionType) -> bool:
+    """Whether code asks for the dicts of what it names, so that any name in a module may be read."""
+    return not _WHOLE_MODULE.isdisjoint(names_read(function.__code__))
+
+
+def reaches_own_globals(names: Collection[str]) -> bool:
+    """Whether code with these names may read and write any global of its module."""
+    return not _OWN_GLOBALS.isdisjoint(names)
+
+
+def names_in(space: dict[str, Any]) -> list[str]:
+    """The names in a namespace but Python's own."""
+    return [name for name in space.copy() if name not in STOOD_IN and not name.startswith("__")]  # a copy: other threads may add to it
+
+
+def values_in(space: dict[str, Any]) -> dict[str, Any]:
+    """What a namespace holds but functions, classes and modules, and Python's own names.
+
+    >>> values_in({"scale": 2, "sin": len, "__name__": "users"})
+    {'scale': 2}
+    """
+    held = ((name, space.get(name)) for name in names_in(space))
+    return {name: item for name, item in held if not (callable(item) or isinstance(item, types.ModuleType))}
+
+
+class Names:
+    """Some of the names in a namespace: the globals that a function refers to, or what it takes from a Python module.
+
+    >>> Names({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
+    {'a': 1}
+    """
+
+    def __init__(self, space: dict[str, Any], names: Collection[str]) -> None:
+        self.space, self.names = space, tuple(names)
+
+    def pairs(self) -> dict[Any, Any]:
+        """The names that exist, with what they stand for."""
+        return {name: self.space[name] for name in self.names if name in self.space}
+
+
+class Namespace(Names):
+    """All names in a namespace that code may read by text.
+
+    >>> Namespace({"a": 1, "sin": len}).pairs()
+    {'a': 1}
+    """
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        super().__init__(space, ())
+
+    def pairs(self) -> dict[Any, Any]:
+        """What it holds beside functions, classes and modules."""
+        return values_in(self.space)
