@@ -34,6 +34,7 @@ from .equations import Reader, is_users
 from .outside import modules_kept, outside_of, reach_of
 from .parameters import Weights, is_module
 from .sizes import deciding, expression_of, is_symbolic, symbolic
+from .tracers import Shown
 
 _MOST_ATTEMPTS = 8
 _INTERNAL = ("jax", "jaxlib", "flax", "optax", "numpy", "functools", "contextlib")
@@ -94,6 +95,7 @@ class _Attempt:
         names_looked_up = ((function.__globals__, name) for function in functions for name in names_read(function.__code__))
         self.globals = GlobalReads(names_looked_up)
         self.settings = SettingReads(function.__globals__ for function in functions)
+        self.shown = Shown()
         self.before = self._surroundings(*all_of(functions))
         self.types: list[Any] = []
         self.result: tuple[list[Any], Tree] | None = None
@@ -112,6 +114,7 @@ class _Attempt:
             seen(_names(), self._scopes()) as replaced,
             asked_in(((scope, name) for scope in self._scopes() for name in (*scope, "type")), is_symbolic),
             custom_rules_kept() if self.for_jax else nullcontext(),
+            self.shown.hidden(self._scopes()),
             self.globals,
             self.settings,
             _errors(graph.name),
@@ -119,6 +122,8 @@ class _Attempt:
         ):
             self.replaced = replaced
             program = jax.make_jaxpr(self._traced)(self.types, types)
+            if (problem := self.shown.handled()) is not None:
+                raise problem
             steps = Steps(program, self._arrays(held))
             reader = Reader(graph.nodes, self._constant, not self.for_jax, steps)
             found = reader.read(program, [*map(self._narrowed, values), *graph.parameters.values()])
@@ -131,6 +136,7 @@ class _Attempt:
         names = list(self.recorder.graph.parameters)
         called, held = self.weights.called_with(dict(zip(names, parameters)))
         called = self.replaced(called)
+        self.shown.trace = next((item._trace for item in (*arrays, *parameters) if isinstance(item, jax.core.Tracer)), None)
         leaves, tree = flatten(called(*args, **kwargs), lambda item: is_array(item) or is_symbolic(item), opens)
         after = held()
         self.result = leaves, tree

@@ -1,0 +1,79 @@
+"""What shows code that it is traced: a graph is of the code that runs untraced, so a recording must not be what code does of a tracer.
+
+Code that asks whether something is a tracer of the recording is told that it is none. Code that catches JAX's error about the elements of a
+tracer goes another way than untraced: that is found, and refused.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import jax
+from jax.core import Tracer
+
+from .equations import is_users
+
+_ERRORS = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.TracerBoolConversionError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
+
+
+class Shown:
+    """Inside of :meth:`hidden`, which errors about elements the user's code was given, and whose tracers are those of the recording."""
+
+    def __init__(self) -> None:
+        self.trace: Any = None
+        self._errors: list[Exception] = []
+
+    @contextmanager
+    def hidden(self, scopes: Iterable[dict[str, Any]]) -> Iterator[None]:
+        """Inside of the block, tracers of :attr:`trace` are none for the user's code, whose globals are ``scopes``; errors are noted."""
+        stand_in = _stand_in(self)
+        named = [(scope, name) for scope in (vars(jax.core), *scopes) for name, item in list(scope.items()) if item is Tracer]
+        with ExitStack() as undo:
+            for scope, name in named:
+                undo.callback(scope.__setitem__, name, Tracer)
+                scope[name] = stand_in
+            for cls in _ERRORS:
+                undo.callback(setattr, cls, "__init__", cls.__init__)
+                cls.__init__ = _noting(cls.__init__, self)
+            yield
+
+    def handled(self) -> Exception | None:
+        """The first error about elements that the user's code has caught; JAX's own code handles some as well."""
+        caught = ((problem, problem.__traceback__) for problem in self._errors)
+        return next((problem for problem, first in caught if first is not None and is_users(first.tb_frame.f_code.co_filename)), None)
+
+    def is_own(self, item: Any) -> bool:
+        """Whether this is a tracer of the recording, which would be an array, and not one of a transformation of the user's."""
+        return isinstance(item, Tracer) and item._trace is self.trace
+
+
+def _stand_in(shown: Shown) -> type:
+    class Asked(type):
+        def __instancecheck__(cls, item: Any) -> bool:
+            return isinstance(item, Tracer) and not (shown.is_own(item) and is_users(sys._getframe(1).f_code.co_filename))
+
+        def __subclasscheck__(cls, other: type) -> bool:
+            return issubclass(other, Tracer)
+
+        def __getattr__(cls, name: str) -> Any:
+            return getattr(Tracer, name)
+
+    return Asked("Tracer", (), {"__module__": Tracer.__module__})
+
+
+def _noting(original: Any, shown: Shown) -> Any:
+    def noted(self: Exception, tracer: Any, *args: Any) -> None:
+        original(self, tracer, *args)
+        if shown.is_own(tracer) or not isinstance(tracer, Tracer):  # of a mask among indices JAX gives the type alone
+            shown._errors.append(self)
+
+    return noted
