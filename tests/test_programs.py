@@ -39,6 +39,7 @@ from .programs import (
     uncounted,
     unseen,
     views,
+    wanted_numbers,
     wrappers,
 )
 from .programs.table import RAISED, Program, check
@@ -50,6 +51,7 @@ TABLES = {
     "gradient_reads": gradient_reads,
     "numbers": numbers,
     "sizes": sizes,
+    "wanted_numbers": wanted_numbers,
     "computed_sizes": computed_sizes,
     "views": views,
     "state": state,

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ....trees import map_structure
+from ....trees import iterate_structure, map_structure
 from ..basics import kinds
+from ..basics.names import pure_key
+from ..basics.wanted import whole_numbers_of
 from ..numbers.of_sizes import numbers_of_sizes
 from .answers import elements
 
 if TYPE_CHECKING:
     from .capture import Capture
 
+_WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -34,7 +37,15 @@ def with_numbers(capture: Capture, key: str, args: tuple[Any, ...], kwargs: dict
     if key in ("__getitem__", "__setitem__"):
         index = tuple(map(bounds, args[1])) if isinstance(args[1], tuple) else bounds(args[1])
         return (args[0], index, *args[2:]), kwargs
-    if key not in kinds.TAKES_SIZES:
+    if key in kinds.TAKES_SIZES:
+        first = 0 if key in kinds.CREATES else 1
+        return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
+    if not any(map(_may_be_number, iterate_structure((args, kwargs)))):
         return args, kwargs
-    first = 0 if key in kinds.CREATES else 1
-    return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
+    wanted = whole_numbers_of(pure_key(key), capture.call.startswith("torch.Tensor."))
+    plain = tuple(map_structure(number, item) if place in wanted else item for place, item in enumerate(args))
+    return plain, {name: map_structure(number, item) if name in wanted else item for name, item in kwargs.items()}
+
+
+def _may_be_number(item: Any) -> bool:
+    return isinstance(item, torch.Tensor) and item.ndim == 0 and item.dtype in _WHOLE
