@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -103,6 +104,37 @@ def test_taken(options: dict[str, Any]) -> None:
     function: Callable[..., Any] = options.pop("function", scaled)
     result = graph_compiler.compile(function, **options)(*options["args"])
     torch.testing.assert_close(result, function(*options["args"]))
+
+
+@pytest.mark.parametrize(
+    ("to", "words"),
+    [("torch", "torch.compile .*fullgraph"), ("jax", "jax.jit .*donate_argnums"), ("tensorflow", "tf.function .*jit_compile")],
+)
+def test_the_compiler_of_the_target_says_which_options_it_takes(to: str, words: str) -> None:
+    pytest.importorskip(to)
+    with pytest.raises(InvalidOption, match=f"has 'nonsense', which {words}"):
+        graph_compiler.compile(scaled, to=to, args=(X,), return_backend_compiled_fn=True, compile_options={"nonsense": 1})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"rtol": "x"}, "rtol= is 'x'"), ({"atol": -1}, "atol= is -1"), ({"runs": 0}, "runs= is 0"), ({"seed": 1.5}, "seed= is 1.5")],
+)
+def test_what_a_verification_takes(options: dict[str, Any], words: str) -> None:
+    graph = graph_compiler.compile(scaled, args=(X,))
+    with pytest.raises(InvalidOption, match=words):
+        graph.verify(**options)
+
+
+def test_a_seed_is_a_whole_number() -> None:
+    graph = graph_compiler.compile(lambda x: x + torch.rand(3), to="numpy", args=(torch.ones(3),))
+    for seed in ("a", 1.5, None, True):
+        with pytest.raises(InvalidOption, match=r"seed= is .*a whole number"):
+            graph.seed(seed)  # type: ignore[arg-type]
+    graph.seed(3)
+    first = graph(torch.ones(3))
+    graph.seed(np.int64(3))  # type: ignore[arg-type]
+    assert (graph(torch.ones(3)) == first).all()
 
 
 def test_unify_runs_where_its_arrays_are() -> None:

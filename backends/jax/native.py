@@ -16,6 +16,7 @@ from ...ir.graph import Guard
 from ...ops.dtypes import NARROWED
 from ...trees import Tree, flatten, unflatten
 from ..arrays import is_plain
+from ..compilers import check_compiler_options
 from ..refusals import told
 
 log = logging.getLogger("graph_compiler")
@@ -132,6 +133,7 @@ class JaxTarget:
         def packed(*args: Any) -> _Packed:
             return _Packed.of(function(*args))
 
+        check_compiler_options("jax.jit", jax.jit, options)
         options = {**options, **({"static_argnums": static} if static else {})}
         exact = {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})}
         compiled = jax.jit(packed, **{**options, "compiler_options": exact})

@@ -15,6 +15,7 @@ from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
 from ..arrays import is_plain, words_of
+from ..compilers import check_compiler_options
 from ..refusals import told
 
 log = logging.getLogger("graph_compiler")
@@ -109,6 +110,7 @@ class TensorFlowTarget:
 
         A function that decides on a size which depends on elements cannot be traced: it runs as it is, and a log line says so.
         """
+        check_compiler_options("tf.function", tf.function, options)
         compiled = _returning_anything(function, {"autograph": False, **options})
         chosen: list[Callable[..., Any]] = [compiled]
 

@@ -11,6 +11,7 @@ from torch.utils.checkpoint import _StopRecomputationError
 
 from ...errors import GuardFailed
 from ..arrays import is_plain, words_of
+from ..compilers import check_compiler_options
 from ..refusals import told
 
 
@@ -47,6 +48,7 @@ class TorchTarget:
 
     def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
         """``torch.compile``."""
+        check_compiler_options("torch.compile", torch.compile, options)
         return torch.compile(function, **options)
 
     def register_classes(self, classes: Iterable[type]) -> None:

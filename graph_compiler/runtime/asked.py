@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from typing import Any, TypeVar
 
 from ..errors import InvalidOption, nearest
@@ -78,6 +79,10 @@ def _is_names(item: Any) -> bool:
     return _is_dict(item) and all(isinstance(name, str) for name in item or ())
 
 
+def _is_tolerance(item: Any) -> bool:
+    return item is None or isinstance(item, (int, float)) and item >= 0
+
+
 def _one_or_more(kind: type) -> Callable[[Any], bool]:
     """Whether it is one of these, or several of them; None for none."""
 
@@ -104,6 +109,10 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "kwargs": (_is_names, "a dict of arguments by their names: kwargs={'x': x}"),
     "on_miss": (lambda item: item in _ON_MISS, " or ".join(map(repr, _ON_MISS))),
     "max_variants": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
+    "runs": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
+    "rtol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
+    "atol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
+    "seed": (lambda item: isinstance(item, Integral) and not isinstance(item, bool), "a whole number"),
     "compile_options": (_is_names, "a dict of options of the target's compiler"),
     "stateful": (_is_list, "a tuple or list of objects: stateful=[cache]"),
     "arg_stateful_idxs": (_paths_from(int), "a list of paths, each from the position of an argument: [[0], [1, 0]]"),

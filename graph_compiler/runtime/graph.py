@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilable, NotSerialisable, NotTraced, TooManyVariants
 from ..tracing import active
 from ..tracing.host_random import host_state_kept
+from .asked import check_options
 from .comparison import Tolerance
 from .pure import purely
 from .refusals import raise_refused
@@ -195,6 +196,7 @@ class Graph:
 
         Raises:
             VerificationFailed: names the difference and the first recorded call where it shows, with its file and line.
+            InvalidOption: a tolerance, a number of runs or a seed that is none.
             GuardFailed: no input could be found that the original takes and that meets the guards.
 
         >>> import torch, graph_compiler
@@ -204,6 +206,7 @@ class Graph:
         """
         from .verifying import verify_graph
 
+        check_options({"runs": runs, "rtol": rtol, "atol": atol, "seed": seed})
         return verify_graph(self, runs, Tolerance(rtol, atol), seed, args, kwargs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -360,7 +363,8 @@ class Graph:
 
     def seed(self, number: int) -> None:
         """Restarts the random numbers of all graphs of this framework; in torch this is ``torch.manual_seed``."""
-        self.pipeline.target.target.seed(number)
+        check_options({"seed": number})
+        self.pipeline.target.target.seed(int(number))
 
     def __reduce__(self) -> Any:
         raise NotSerialisable(
