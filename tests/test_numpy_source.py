@@ -221,6 +221,33 @@ def test_state_of_a_class() -> None:
     assert len(graph.variants) == 1
 
 
+TURNS, TOTAL = 0, np.zeros(2)
+
+
+def turn() -> int:
+    global TURNS
+    TURNS += 1
+    return TURNS
+
+
+def counts_in_globals(x: Any) -> Any:
+    """Two functions change one number of a module, and one of them replaces an array there."""
+    global TURNS, TOTAL
+    TURNS = turn() + 2
+    TOTAL = TOTAL + x
+    return TOTAL * TURNS
+
+
+@pytest.mark.parametrize("target", ["numpy", "jax"])
+def test_state_in_globals(target: str) -> None:
+    global TURNS, TOTAL
+    TURNS, TOTAL = 0, np.zeros(2)
+    graph = graph_for(counts_in_globals, target)
+    assert [float(graph(np.ones(2))[0]) for _ in range(3)] == [3.0, 12.0, 27.0]
+    assert TURNS == 9 and type(TURNS) is int and TOTAL.tolist() == [3.0, 3.0]
+    assert len(graph.variants) == 1, graph.explain()
+
+
 def test_a_number_that_decides() -> None:
     calls = {"count": 0}
 

@@ -143,7 +143,7 @@ class Weights:
                 new = self._traced(capture, Place(held, key), item, known)
                 if new is not item:
                     held.kind.put(held.item, key, new)
-                    self._put[id(held.item), key] = new
+                    self._put[NumberPlace(held, key).identity] = new
 
     def _traced(self, capture: Any, place: Place, item: Any, known: dict[int, Any]) -> Any:
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
@@ -175,13 +175,12 @@ class Weights:
         found, numbers = [], []
         known = {place.identity for place in self.numbers}
         for change in self.world.changes():
-            now = change.now
-            if now is self._put.get((id(change.held.item), change.key), MISSING):
+            now, kept = change.now, NumberPlace(change.held, change.key)
+            if kept.identity in known or now is self._put.get(kept.identity, MISSING):
                 continue
-            if (id(change.held.item), change.key) in known:
-                continue
+            known.add(kept.identity)  # several functions may name one global
             if type(change.before) in DTYPES and (is_symbolic(now) or type(now) in DTYPES):
-                numbers.append(NumberPlace(change.held, change.key))
+                numbers.append(kept)
                 continue
             place = Place(change.held, change.key)
             if not (is_traced(now) and isinstance(change.before, np.ndarray)):
