@@ -24,7 +24,7 @@ _CALLS = {
     "custom_lin": "call_jaxpr",
 }
 SOLVES = frozenset({"linear_solve", "custom_linear_solve"})
-CALLBACKS = frozenset({"debug_callback", "io_callback", "pure_callback", "debug_print", "outside_call"})
+CALLBACKS = frozenset({"debug_callback", "io_callback", "pure_callback", "outside_call"})
 
 
 def called(equation: Any) -> ClosedJaxpr | None:

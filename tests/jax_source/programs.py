@@ -51,6 +51,13 @@ def least_squares(x, y):
     return coefficients, jnp.sum((design @ coefficients - y) ** 2)
 
 
+def conjugate_gradients(a, b):
+    """Arrays that are put on a device, and a message, on the way."""
+    definite = jax.device_put(a @ a.T) + jnp.eye(a.shape[0]) * 5
+    jax.debug.print("solving for {}", b.sum())
+    return jax.scipy.sparse.linalg.cg(lambda v: definite @ v, b, maxiter=3, tol=0.0)[0]
+
+
 def k_means(points, centres):
     for _ in range(3):
         distances = jnp.sum((points[:, None] - centres[None]) ** 2, axis=-1)
@@ -125,6 +132,7 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...], tuple[Any, ...]]] = [
     (conv_block, (array(2, 8, 8, 3), *_CONV), (array(1, 6, 10, 3), *_CONV)),
     (fft_filter, (array(3, 16),), (array(2, 10),)),
     (least_squares, (array(10), array(10)), (array(7), array(7))),
+    (conjugate_gradients, (array(4, 4), array(4)), (array(6, 6), array(6))),
     (k_means, (array(12, 2), array(3, 2)), (array(20, 3), array(4, 3))),
     (n_body, (array(4, 3), array(4, 3), array(4, kind="positive")), (array(6, 3), array(6, 3), array(6, kind="positive"))),
     (layer_norm, (array(2, 3, 8), array(8)), (array(4, 5, 6), array(6))),

@@ -8,6 +8,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import Size, product
+from ...slicing import cut
 from .table import NumpyBuilder, axis_of, rows
 
 
@@ -52,8 +53,13 @@ def searchsorted(b: NumpyBuilder, a: Any, v: Any, side: str = "left", sorter: An
 
 @rows.row("digitize")
 def digitize(b: NumpyBuilder, x: Any, bins: Any, right: bool = False) -> Any:
-    """numpy.digitize, with ascending bins."""
-    return searchsorted(b, b.array(bins), x, "left" if right else "right")
+    """numpy.digitize: bins that descend are looked through from their end."""
+    edges, side = b.array(bins if isinstance(bins, Value) else list(bins)), "left" if right else "right"
+    if not isinstance(bins, Value) and list(bins) == sorted(bins):
+        return searchsorted(b, edges, x, side)
+    descend = b.any(b.greater(cut(b, edges, 0, None, 1), cut(b, edges, 0, -1, None)))
+    found = searchsorted(b, b.where(descend, b.flip(edges, axis=(0,)), edges), x, side)
+    return b.where(descend, b.subtract(b.array(edges.shape[0], found.dtype), found), found)
 
 
 # ---------------------------------------------------------------------------------------------- order
