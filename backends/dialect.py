@@ -24,6 +24,9 @@ class CanonicalDialect:
         """None, unless the backend has something to set for all operations."""
         return ()
 
+    def check(self, graph: Graph) -> None:
+        """``UnsupportedOperation`` for a graph that would compute something else here than where it was recorded."""
+
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The row's expression for a node."""
         for value in node.outputs:

@@ -88,6 +88,8 @@ class Raiser:
             self.held[value] = b.constant(name, value.spec, array)
         for node in graph.nodes:
             b.origin = node.origin
+            if node.facts.get("wide"):
+                self.result.notes.setdefault("wide", str(node.origin))
             self._node(node)
         if self.problems:
             problems = list(dict.fromkeys(self.problems))

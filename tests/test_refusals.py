@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import GuardFailed, TargetRefused  # noqa: E402
+from graph_compiler.errors import GuardFailed, TargetRefused, UnsupportedOperation  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
@@ -87,6 +87,16 @@ def test_exceptions_of_the_original_and_of_tracing_stay_what_they_are() -> None:
         jax.jit(lambda x: picked.functional({}, x))(np.ones(3, np.float32))
 
 
+COMPUTED: list[Callable[[Any], Any]] = [  # by a call that is in the graph, and seen while it is recorded
+    lambda x: x * 2654435761 % 1000003,
+    lambda x: x << 40,
+    lambda x: torch.full((2,), torch.iinfo(torch.int64).max) - x,
+    lambda x: (x + 12).cumprod(0).add_(1) ** 9,
+    lambda x: x.clone().mul_(x.shape[0] * 10**10) // 10**9,
+    lambda x: (x.double() * 1e10).long(),
+]
+
+
 def test_integers_beyond_32_bits_do_not_wrap_around() -> None:
     jax = pytest.importorskip("jax")
     offsets = torch.tensor([2**40, 1])
@@ -94,14 +104,17 @@ def test_integers_beyond_32_bits_do_not_wrap_around() -> None:
     def shifted(x: Any) -> Any:
         return x + offsets
 
-    with pytest.raises(GuardFailed, match=r"from 1 to 1099511627776.*jax_enable_x64.*shifted stands at .*test_refusals\.py:\d+"):
-        graph_compiler.transpile(shifted, to="jax", args=(torch.tensor([1, 2]),))
+    with pytest.raises(GuardFailed, match=r"from 1 to 1099511627776.*jax_enable_x64.*<lambda> stands at .*test_refusals\.py:\d+"):
+        graph_compiler.transpile(lambda x: (x, offsets), to="jax", args=(torch.tensor([1, 2]),))
     doubled = graph_compiler.transpile(lambda x: x * 2, to="jax", args=(torch.tensor([1, 2]),))
     for given in (torch.tensor([3, -(2**33)]), np.array([2**35])):
         for call in (doubled, lambda x: doubled.functional({}, x)):
             with pytest.raises(GuardFailed, match="an array of int64 has elements from"):
                 call(given)
     assert_same(doubled(torch.tensor([2**30 - 1, -(2**30)])), np.array([2**31 - 2, -(2**31)], np.int32))
+    for compute in (*COMPUTED, shifted):
+        with pytest.raises(UnsupportedOperation, match=r"test_refusals\.py:\d+ gives whole numbers of more than 32 bits.*jax_enable_x64"):
+            graph_compiler.transpile(compute, to="jax", args=(torch.tensor([1, 2]),))
     with jax.enable_x64(True):
         graph = graph_compiler.transpile(shifted, to="jax", args=(torch.tensor([1, 2]),))
         assert_same(graph(torch.tensor([2**50, 5])), shifted(torch.tensor([2**50, 5])))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import jax
+
+from ...errors import UnsupportedOperation
 from ...ir.graph import Graph
 from ...ops.registry import get
 from ...ops.sections import SECTIONS
@@ -13,6 +16,13 @@ class JaxDialect(CanonicalDialect):
 
     On accelerators JAX multiplies float32 in fewer bits unless it is told otherwise, torch and NumPy do not. On a CPU it makes no difference.
     """
+
+    def check(self, graph: Graph) -> None:
+        """Whole numbers of more than 32 bits were seen, which JAX has only where it is told to."""
+        if "wide" in graph.notes and not jax.config.jax_enable_x64:
+            raise UnsupportedOperation(
+                f"{graph.notes['wide']} gives whole numbers of more than 32 bits, which JAX has only where jax_enable_x64 is set: they would wrap around"
+            )
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """The precision of the source, where it is noted and there are products."""

@@ -172,6 +172,7 @@ class Pipeline:
         as_recorded = self.same_framework and graph.dialect != "canonical"
         if not as_recorded:
             graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.raise_graph(graph))
+            self.target.dialect.check(graph)
         native = self.target.target
         native.register_classes(_classes(graph.output_tree))
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
