@@ -15,6 +15,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402
+from torch._higher_order_ops.associative_scan import associative_scan  # noqa: E402
 
 import graph_compiler  # noqa: E402
 
@@ -35,6 +36,10 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "ctc_loss": (lambda x: _aligned(x, False, (4, 4, 4)), _scores(4, 3, 5)),
     "ctc_loss-no-alignment": (lambda x: _aligned(x, True, (4, 4, 3)), _scores(4, 3, 5)),
     "cumprod": (lambda x: x.cumprod(1), torch.tensor([[2.0, 0.0, 3.0, 0.0, 4.0], [1.0, 5.0, 2.0, 0.0, 3.0], [2.0, 3.0, 4.0, 5.0, 6.0]])),
+    "associative_scan": (
+        lambda x: associative_scan(lambda a, b: torch.exp(a.log() + b.log()), x, 0, combine_mode="generic")[1::2],
+        torch.tensor([1e20, 1e-20, 1e20, 1e-20, 1e20]),  # whose last prefix times the first element is beyond float32
+    ),
     "cumprod-of-one": (lambda x: x.cumprod(0), torch.tensor([0.0])),
     "embedding-scaled-down": (lambda x: F.embedding(torch.tensor([[0, 2], [2, 1]]), x.clone(), max_norm=1.5) ** 2, _scores(4, 3)),
     "power-of-0": (lambda x: x**0 + x, torch.tensor([0.0, 2.0])),

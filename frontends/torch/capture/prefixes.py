@@ -26,10 +26,17 @@ def prefixes(operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, 
         raise TracingError(f"associative_scan over {count} elements takes more than {steps} steps")
     positions = torch.arange(count, device=leaves[0].device)
     for step in (2**number for number in range(steps)):
-        before = [torch.roll(leaf, step, dim) for leaf in leaves]
-        combined = pytree.tree_leaves(operator(*before, *leaves, *additional_inputs))
-        leaves = [torch.where(_along(positions >= step, dim, leaf.ndim), new, leaf) for leaf, new in zip(leaves, combined)]
+        reached = [_along(positions >= step, dim, leaf.ndim) for leaf in leaves]
+        before = [_followed(mask, torch.roll(leaf, step, dim)) for mask, leaf in zip(reached, leaves)]
+        after = [_followed(mask, leaf) for mask, leaf in zip(reached, leaves)]
+        combined = pytree.tree_leaves(operator(*before, *after, *additional_inputs))
+        leaves = [torch.where(mask, new, leaf) for mask, leaf, new in zip(reached, leaves, combined)]
     return list(leaves)
+
+
+def _followed(mask: Any, leaf: Any) -> Any:
+    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and 0 times an infinite slope is NaN."""
+    return torch.where(mask, leaf, leaf.detach()) if leaf.is_floating_point() or leaf.is_complex() else leaf
 
 
 def _along(mask: Any, dim: int, ndim: int) -> Any:
