@@ -31,6 +31,7 @@ from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
 from .numbers.spaces import Space, spaces_of
 from .numbers.typed import DTYPES, typed, with_numbers
+from .process.clocks import clocks_seen
 from .process.encoders import NestedEncoders
 from .process.generators import Generators, generators_in, is_generator
 from .process.setting_reads import TorchSettingReads
@@ -128,6 +129,7 @@ def _listening(
         GlobalReads((space.held, name) for space in spaces for name in space.names) as read,
         math_seen(capture, spaces if learned.reading.symbolic else []),
         conversions_seen(capture, spaces),
+        clocks_seen(capture, spaces),
         compiling(learned.compiled) as claim,
     ):
         yield _Listeners(training, members, settings, attributes, read, claim)

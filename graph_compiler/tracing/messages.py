@@ -77,7 +77,7 @@ def _makes_text(node: ast.AST) -> bool:
 def _reports(function: Any) -> bool:
     if isinstance(getattr(function, "__self__", None), (logging.Logger, logging.LoggerAdapter)):
         return getattr(function, "__name__", "") in _LOG_METHODS
-    if function is warnings.warn or function is warnings.warn_explicit:
+    if function is print or function is warnings.warn or function is warnings.warn_explicit:
         return True
     inner = getattr(function, "__wrapped__", function)
     return f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}" in _REPORTS

@@ -14,9 +14,20 @@ _MOST_LOOKED_AT = 2**20  # elements: beyond, the look would cost more than it te
 _ENDS = torch.iinfo(torch.int32)
 
 
-def facts_of_width(capture: Capture, made: Iterable[torch.Tensor]) -> dict[str, bool]:
-    """For the node of a call that made these: ``wide`` where there are such elements, and the graph is for another framework."""
-    return {"wide": True} if not capture.for_torch and any(map(is_wide, made)) else {}
+# Calls that leave elements as they were, which may be those of memory that nothing has been written to.
+_UNWRITTEN = frozenset(
+    {"empty", "empty_like", "empty_strided", "empty_permuted", "new", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
+)
+_IN_PARTS = frozenset(
+    {"__setitem__", "copy_", "put_", "index_put_", "index_copy_", "index_add_", "index_fill_", "masked_fill_", "masked_scatter_"}
+)
+
+
+def facts_of_width(capture: Capture, key: str, made: Iterable[torch.Tensor]) -> dict[str, bool]:
+    """For the node of a call that made or filled these: ``wide`` where there are such elements, and the graph is for another framework."""
+    if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
+        return {}
+    return {"wide": True} if any(is_wide(tensor) for tensor in made if not tensor._is_view()) else {}
 
 
 def is_wide(tensor: torch.Tensor) -> bool:

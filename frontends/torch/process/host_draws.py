@@ -157,6 +157,16 @@ class HostDraws:
         self.trees.append(typed(tree, iter(leaves)))
         return unflatten(tree, [self._symbol(name, leaf) for leaf in leaves])
 
+    def number(self, draw: Draw, name: str) -> Any:
+        """One number that something outside gives, which is asked again before each call of the graph; as it is, where such numbers are constants."""
+        held = draw.read()
+        if self.bakes:
+            return held
+        leaves, tree = flatten(held, lambda item: type(item) in DTYPES)
+        self.draws.append(draw)
+        self.trees.append(typed(tree, iter(leaves)))
+        return self._symbol(name, held)
+
     def _symbol(self, name: str, leaf: Any) -> Any:
         value = self.capture.add_number(name, leaf)
         return symbolic(Size.of(Symbol(value, 0, leaf, "item")), self.capture.decide)
