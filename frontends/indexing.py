@@ -106,12 +106,13 @@ def _items(b: RaisingBuilder, index: Any) -> list[Any]:
 
 
 def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
-    """The items with slices for an ellipsis."""
+    """The items with slices for an ellipsis; torch takes a second one, which stands for no axes."""
     places = [i for i, item in enumerate(items) if item is Ellipsis]
     if not places:
         return items
     missing = rank - sum(_width(b, item) for item in items)
-    return [*items[: places[0]], *[slice(None)] * missing, *items[places[0] + 1 :]]
+    after = [item for item in items[places[0] + 1 :] if item is not Ellipsis]
+    return [*items[: places[0]], *[slice(None)] * missing, *after]
 
 
 def _width(b: RaisingBuilder, item: Any) -> int:

@@ -89,7 +89,12 @@ SAMPLES: list[Sample] = [
     sample("lexsort", lambda x, y: np.lexsort((x, y)), i(8, low=0, high=3), i(8, low=0, high=3)),
     sample("searchsorted", lambda x, v: (np.searchsorted(x, v), x.searchsorted(v, side="right")), d(8, kind="sorted"), d(4)),
     sample("digitize", lambda x: np.digitize(x, np.array([-1.0, 0.0, 1.0])), d(8)),
-    sample("digitize in bins that descend", lambda x, y: (np.digitize(x, [1.5, 1.5, 0, -1]), np.digitize(x, -y, right=True), np.digitize(x, y[:0])), d(8), d(4, kind="sorted")),
+    sample(
+        "digitize in bins that descend",
+        lambda x, y: (np.digitize(x, [1.5, 1.5, 0, -1]), np.digitize(x, -y, right=True), np.digitize(x, y[:0])),
+        d(8),
+        d(4, kind="sorted"),
+    ),
     sample("unique", np.unique, i(12)),
     sample("unique with all", lambda x: np.unique(x, return_index=True, return_inverse=True, return_counts=True), i(12)),
     sample("isin", lambda x: np.isin(x, [1, 2, 3]), i(3, 4)),

@@ -102,6 +102,15 @@ def out_shows_operand(x: Any) -> Any:
     return made
 
 
+def picked_by_what_a_view_shows(x: Any) -> Any:
+    """The mask is a view of what was written to since, so that it is read again where it picks."""
+    kept = x > 0
+    last = kept[-1]
+    last.unsqueeze_(-1)
+    kept[0] = True
+    return torch.masked_select(x[:1], last)
+
+
 class TakenBefore(torch.nn.Module):
     """``x[place]`` of a place without axes is a view in torch, and ``take`` is not."""
 
@@ -367,6 +376,7 @@ PROGRAMS = [
     Program(
         "out_shows_operand", lambda: out_shows_operand, _calls((3, 2), (4, 2)), dict.fromkeys(_EVERYWHERE, "shares part of its memory")
     ),
+    Program("picked_by_what_a_view_shows", lambda: picked_by_what_a_view_shows, _calls((3,), (5,), (2,))),
     Program("taken_before", TakenBefore, _TWO_AXES),
     Program("out_beside_operand", lambda: out_beside_operand, _calls((2, 3), (2, 3))),
     Program("written_through_einsum", lambda: written_through_einsum, _calls((2, 3), (4, 2), (2, 3))),

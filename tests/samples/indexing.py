@@ -41,7 +41,7 @@ _KEYS: tuple[Index, ...] = (
     slice(1, None), slice(None, 2), slice(None, -1), slice(-1, None), slice(-2, -1), slice(1, 3), slice(None, None, 2), slice(1, None, 2),
     slice(0, 0), slice(2, 1), slice(100, None), slice(-100, 2), slice(3, 100), (_ALL, slice(1, -1)), (slice(1, 2), slice(None, None, 3)),
     (..., slice(1, None)), (..., slice(None, -1), _ALL), (0, slice(1, 3), None, -1),
-    (None, slice(1), None, ..., None), (True, 0), (_ALL, True),
+    (None, slice(1), None, ..., None), (True, 0), (_ALL, True), (..., ...), (..., 0, -1, ...),
 )  # fmt: skip
 
 _LISTS: tuple[Index, ...] = (

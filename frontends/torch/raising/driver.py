@@ -68,12 +68,12 @@ class _TorchRaiser(Raiser):
         return own and rows.get(f"{own}.{key}") or rows.get(key)
 
     def call(self, node: Node) -> Any:
-        self.b.recorded = self.specs_recorded(node)
         if node.facts.get("strided"):
             raise UnsupportedOperation(
                 "it reads memory of a tensor that is a view or not contiguous, which only torch has; call contiguous() before it"
             )
         args, kwargs = self.arguments(node)
+        self.b.recorded = self.specs_recorded(node)  # not before: views among the arguments may be calls that are raised again
         row = self.row(node)
         self.b.generator = next(
             (item for item in iterate_structure((args, kwargs)) if isinstance(item, Value) and item in self.b.streams), None
