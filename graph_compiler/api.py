@@ -22,9 +22,9 @@ from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
 from .runtime.unsettled import UnsettledPipeline
 from .tracing.framework import framework_of
+from .tracing.holders import COMPILED
 from .tracing.host_random import host_state_kept
 from .tracing.stateful import Stateful, stateful_paths
-from .tracing.world import COMPILED
 
 FRONTENDS = ("torch", "jax", "numpy")
 BACKENDS = ("torch", "jax", "numpy", "tensorflow")

@@ -9,6 +9,7 @@ from graph_compiler.errors import GraphCompilerError
 from .programs import (
     asked_types,
     batching,
+    called,
     captured,
     changes,
     closures,
@@ -31,6 +32,7 @@ from .programs import (
     schedules,
     signatures,
     sizes,
+    standing,
     state,
     training,
     transforms,
@@ -54,6 +56,8 @@ TABLES = {
     "wanted_numbers": wanted_numbers,
     "computed_sizes": computed_sizes,
     "views": views,
+    "standing": standing,
+    "called": called,
     "state": state,
     "changes": changes,
     "closures": closures,
@@ -89,7 +93,7 @@ CASES = [
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
-    "gradient_reads": ("torch",), "containers": ("torch",), "encoders": (), "failing": (), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",),
+    "gradient_reads": ("torch",), "containers": ("torch",), "encoders": (), "failing": (), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",), "standing": (), "called": ("jax",),
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

@@ -12,10 +12,11 @@ import numpy as np
 
 from ...errors import TracingError
 from ...tracing.conjunction import Fact, conjunction
+from ...tracing.holders import MISSING, Kind
 from ...tracing.namespaces import Names
 from ...tracing.places import Place as NumberPlace
 from ...tracing.roots import reach
-from ...tracing.world import MISSING, Held, Kind, World
+from ...tracing.world import Held, World
 from .draws import GENERATORS
 from .keeping import Watch, own, write
 from .kept_numbers import DTYPES, KeptNumbers

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import NotCompilable
 from ..tracing import active
 from ..tracing.framework import is_of_framework
-from ..tracing.world import COMPILED
+from ..tracing.holders import COMPILED
 
 Compile = Callable[[Any], Any]
 

@@ -9,8 +9,11 @@ from .code_names import globals_read
 from .conjunction import Fact
 from .namespaces import STOOD_IN, names_in
 from .reach import Reach
+from .versions import dict_of_class
 
 Free = Callable[[Any, Any], bool]
+
+_ASKED_BY_PYTHON = frozenset({"__bool__", "__len__", "__contains__", "__eq__", "__getattr__", "__getattribute__"})  # and done without
 
 
 def absent_globals(reach: Reach, free: Free) -> Iterator[Fact]:
@@ -26,10 +29,21 @@ def absent_globals(reach: Reach, free: Free) -> Iterator[Fact]:
 
 
 def absent_attributes(reach: Reach, owner: Any, own: Any, what: str, free: Free) -> Iterator[Fact]:
-    """Attributes that code asks an object for by text (``hasattr``, ``getattr`` with a default), which it has not."""
-    names = frozenset(name for name in reach.fragments if name.isidentifier() and not _has(owner, name) and not free(owner, name))
-    if names and isinstance(own, dict):
+    """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles exceptions.
+
+    Code that goes through all attributes, or reads them by texts that are not known, depends on which there are.
+    """
+    if not isinstance(own, dict):
+        return
+    names = frozenset(name for name in _sought(reach) if not _has(owner, name) and not free(owner, name))
+    if names:
         yield Fact("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
+    if "" in reach.fragments:
+
+        def held() -> list[str]:
+            return [name for name in own if not free(owner, name)]
+
+        yield Fact("{}() == {}", (held, held()), f"which attributes {what} has", own)
 
 
 def names_of_whole(space: dict[str, Any], what: str) -> Fact:
@@ -38,12 +52,19 @@ def names_of_whole(space: dict[str, Any], what: str) -> Fact:
 
 
 def hidden_by_class(reach: Reach, cls: type, watched: set[int]) -> Iterator[Fact]:
-    """Attributes that a class inherits, which one of its own would hide, and those that code asks for by text, which it has not."""
+    """Attributes that a class inherits, which one of its own would hide, and those that code may look for in it in vain."""
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     inherited = {name for base in above for name in (*reach.attributes(base), *_methods(reach, base)) if name not in vars(cls)}
-    names = inherited | {name for name in reach.fragments if name.isidentifier() and not hasattr(cls, name)}
+    names = inherited | {name for name in _sought(reach) if not hasattr(cls, name)} | (_ASKED_BY_PYTHON - vars(cls).keys())
     if names:
-        yield Fact("{}.isdisjoint({}.keys())", (frozenset(names), vars(cls)), f"an attribute of {cls.__name__} that it had not")
+        what = f"an attribute of {cls.__name__} that it had not"
+        yield Fact("{}.isdisjoint({}.keys())", (frozenset(names), vars(cls)), what, dict_of_class(cls))
+
+
+def _sought(reach: Reach) -> set[str]:
+    """Names that code may look for in vain and go on."""
+    by_text = {name for name in reach.fragments if name.isidentifier()}
+    return by_text | reach.names if reach.catches else by_text
 
 
 def _has(owner: Any, name: str) -> bool:

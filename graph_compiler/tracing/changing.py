@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..trees import Path, Tree, static_paths
+from .holders import is_whole
 from .namespaces import Names
 from .places import Place
-from .world import Held, World, is_whole
+from .world import Held, World
 
 _ENOUGH = 2  # changes from recording to recording
 

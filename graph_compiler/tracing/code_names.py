@@ -6,9 +6,12 @@ import dis
 import functools
 import types
 from collections.abc import Iterator
+from itertools import pairwise
 
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
 _ANYTHING = frozenset({"vars", "__dict__", "eval", "exec", "globals", "__getattribute__"})
+
+_HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 
 @functools.lru_cache(maxsize=4096)
@@ -49,6 +52,27 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
         return found
     texts = (item for item in code.co_consts[1:] if isinstance(item, str) and item.isidentifier())
     return found | (frozenset(texts) or {""})
+
+
+@functools.lru_cache(maxsize=4096)
+def catches(code: types.CodeType) -> bool:
+    """Whether code may go on after an exception: ``try``, or ``contextlib.suppress``.
+
+    >>> from contextlib import nullcontext
+    >>> def within(x):
+    ...     with nullcontext():
+    ...         return x.a
+    >>> def tries(x):
+    ...     try:
+    ...         return x.a
+    ...     except AttributeError:
+    ...         return None
+    >>> catches(within.__code__), catches(tries.__code__)
+    (False, True)
+    """
+    steps = [step.opname for step in dis.get_instructions(code)]
+    handles = any(step in _HANDLERS and after != "WITH_EXCEPT_START" for step, after in pairwise(steps))
+    return handles or "suppress" in code.co_names or any(map(catches, _inner(code)))
 
 
 def _inner(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -15,7 +16,9 @@ from ..trees import same_static
 from .absent import absent_attributes, absent_globals, hidden_by_class, names_of_whole
 from .code_names import names_read
 from .conjunction import Fact
+from .library_objects import answers_of
 from .reach import MOST_ITEMS, Reach, attributes_of, cell_is_filled
+from .versions import dict_of_class
 
 _ATOMS = frozenset({bool, int, float, complex, str, bytes})
 _ENVIRONMENT = frozenset({"environ", "getenv"})
@@ -47,6 +50,7 @@ def facts_outside(
         *_cells(reach, free),
         *_functions(reach, free),
         *_variables(reach, free),
+        *_library_objects(reach),
         *_environment(reach, free),
         *_lists(reach),
         *_owners(reach, facts_of, free),
@@ -77,15 +81,29 @@ def _functions(reach: Reach, free: Free) -> Iterator[Fact]:
         for name in ("__defaults__", "__kwdefaults__"):
             if getattr(function, name):
                 yield _same(f"{{}}.{name}", (function,), getattr(function, name), f"the defaults of {function.__name__}")
-        own = vars(function)
-        for name in (name for name in own if name in reach.names and not free(own, name)):
-            yield _entry(f"the attribute {name} of {function.__name__}", own, name)
+        own, what = vars(function), function.__name__
+        for name in (name for name in reach.attributes(function) if name in own and not free(own, name)):
+            yield _entry(f"the attribute {name} of {what}", own, name)
+        yield from absent_attributes(reach, function, own, what, functools.partial(_free_in, free, own))
+
+
+def _free_in(free: Free, own: dict[str, Any], _: Any, name: Any) -> bool:
+    """The attributes of a function are the parts of its dict."""
+    return free(own, name)
 
 
 def _variables(reach: Reach, free: Free) -> Iterator[Fact]:
     for variable in reach.variables:
         if not free(variable, 0):
             yield _same("{}.get({})", (variable, _UNSET), variable.get(_UNSET), f"the context variable {variable.name}")
+
+
+def _library_objects(reach: Reach) -> Iterator[Fact]:
+    for reference in reach.references:
+        yield Fact("({}() is None) is {}", (reference, reference() is None), "the target of a weak reference")
+    for item in reach.asked:
+        for row in answers_of(item, reach.names):
+            yield Fact("{}({}) == {}", (row.read, item, row.read(item)), row.what)
 
 
 def _environment(reach: Reach, free: Free) -> Iterator[Fact]:
@@ -113,6 +131,7 @@ def _modules_of(function: types.FunctionType) -> list[Any]:
 
 def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free) -> Iterator[Fact]:
     watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
+    fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
     for owner in reach.owners:
         found = attributes_of(owner)
         is_scope = isinstance(owner, (type, types.ModuleType))
@@ -131,13 +150,17 @@ def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free)
             yield from absent_attributes(reach, owner, own, what, free)
         if reach.is_whole(owner):
             yield names_of_whole(own, what)
-        yield from facts_of(owner)
+        of_kind = list(facts_of(owner))
+        yield from of_kind
+        if not (is_scope or of_kind or free(owner, "__class__") or id(owner) in fleeting):
+            yield Fact("{}({}) is {}", (type, owner, type(owner)), f"the class of {what}", class_of=owner)
 
 
 def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> Fact:
     if name not in own or isinstance(owner, threading.local):  # a slot, or another dict in each thread
         return _same("{}({}, {})", (getattr, owner, name), item, what)
-    return _entry(what, own, name) if isinstance(own, dict) else _same("{}[{}]", (own, name), item, what)
+    of = dict_of_class(owner) if isinstance(owner, type) else own if isinstance(own, dict) else None
+    return _same("{}[{}]", (own, name), item, what, of)
 
 
 def _of_class(reach: Reach, owner: Any, watched: set[int]) -> Iterator[str]:

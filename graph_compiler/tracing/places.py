@@ -9,9 +9,10 @@ from typing import Any
 
 from ..trees import Fixed, Leaf, Path, Tree
 from .contents import contents_of
+from .holders import MISSING
 from .namespaces import Names
 from .updates import Kept, New, Same, item_of
-from .world import MISSING, Held
+from .world import Held
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +67,8 @@ def _parts(value: Any) -> dict[Any, Any]:
 def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
     """The ``known`` places and those that were ``found`` since; a dict that gets other entries each time is a place as a whole.
 
-    >>> from .world import Held, kind_of
+    >>> from .holders import kind_of
+    >>> from .world import Held
     >>> hooks = {}
     >>> held = Held("hooks", hooks, kind_of(hooks), {})
     >>> [place.name for place in together([Place(held, 3)], [Place(held, 5)])]

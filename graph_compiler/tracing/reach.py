@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import operator
 import sys
 import types
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from .code_names import fragments_read, names_read
+from .behind import STANDING, behind
+from .code_names import catches, fragments_read, names_read
+from .library_objects import is_asked
 from .namespaces import names_in, reads_modules_whole, taken_by_name
 from .originals import original_of
 
-_ATOMS = (str, bytes, int, float, complex, type(None), types.BuiltinFunctionType, types.CodeType, range, slice)
+_ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 MOST_ITEMS = 1000  # of larger containers only the number of items is watched
 # Of the classes of Python's own library, those whose objects only hold what the user put there.
-_PLAIN = frozenset({
-    ("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local"), ("logging", "Logger"), ("logging", "RootLogger"),
-})  # fmt: skip
-_WRAPPERS = frozenset({("collections", "UserDict"), ("collections", "UserList"), ("collections", "ChainMap")})  # read by their own methods
+_PLAIN = frozenset({("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")})
+# Read by their own methods, so that the user's code does not tell by which attributes.
+_WRAPPERS = frozenset(
+    {("collections", "UserDict"), ("collections", "UserList"), ("collections", "ChainMap"), ("configparser", "RawConfigParser")}
+)
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -31,7 +36,8 @@ class Reach:
 
     An attribute counts where some code within reach uses its name, unless it is one of ``hidden``. Code of installed libraries tells names,
     but its own globals are taken for constant; ``internal`` packages and Python's own library are not looked into. ``is_leaf`` are arrays;
-    ``parts`` gives what belongs to an object whatever names are used (the children of a module).
+    ``parts`` gives what belongs to an object whatever names are used (the children of a module); ``whole`` are classes of internal packages whose
+    objects hold what the user gave them.
     """
 
     def __init__(
@@ -41,6 +47,7 @@ class Reach:
         is_leaf: Callable[[Any], bool] = lambda item: False,
         parts: Callable[[Any], Iterable[Any]] = lambda item: (),
         hidden: frozenset[str] = frozenset(),
+        whole: tuple[type, ...] = (),
     ) -> None:
         self.names: set[str] = set()
         self.fragments: set[str] = set()  # of names that code puts together; the empty one is a part of every name
@@ -49,9 +56,12 @@ class Reach:
         self.containers: list[Any] = []
         self.owners: list[Any] = []  # objects, classes and Python modules: what has attributes
         self.variables: list[contextvars.ContextVar[Any]] = []
-        self._internal, self._is_leaf, self._parts, self._hidden = internal, is_leaf, parts, hidden
+        self.references: list[weakref.ref[Any]] = []
+        self.asked: list[Any] = []  # objects of Python's own library that answer for themselves
+        self.catches = False  # whether some code handles exceptions, and may go on where a name is missing
+        self._internal, self._is_leaf, self._parts, self._hidden, self._whole = internal, is_leaf, parts, hidden, whole
         self._seen: dict[int, Any] = {}
-        self._whole: set[int] = set()  # identities of modules whose dict is read
+        self._read_whole: set[int] = set()  # identities of modules whose dict is read
         self._scanned: dict[int, int] = {}  # id of an owner -> how many names were known when it was scanned
         for root in roots:
             self._visit(root)
@@ -63,14 +73,18 @@ class Reach:
         if self.is_whole(owner):
             return names_in(vars(owner))
         fragments = self.fragments - {""} if isinstance(owner, (type, types.ModuleType)) else self.fragments
-        if _wraps(type(owner)):
+        if self._wraps(type(owner)):
             return list(vars(owner))
-        visible = (name for name in attributes_of(owner) if name not in self._hidden and not name.startswith("__"))
-        return [name for name in visible if name in self.names or any(fragment in name for fragment in fragments)]
+        found = [
+            name
+            for name, item in attributes_of(owner).items()
+            if name not in self._hidden and (name[:2] != "__" or _is_operator(owner, item))
+        ]
+        return [name for name in found if name in self.names or name[:2] == "__" or any(fragment in name for fragment in fragments)]
 
     def is_whole(self, owner: Any) -> bool:
         """Whether code reads the dict of a module, so that any name in it counts."""
-        return id(owner) in self._whole
+        return id(owner) in self._read_whole
 
     def items(self) -> Iterator[Any]:
         """The items of all containers."""
@@ -109,6 +123,7 @@ class Reach:
             return None
         self.names |= names_read(function.__code__)
         self.fragments |= fragments_read(function.__code__)
+        self.catches |= catches(function.__code__)
         if self._is_internal(function.__module__):
             return None
         if _is_installed(function.__code__.co_filename):
@@ -119,7 +134,7 @@ class Reach:
         within = (cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))
         globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *taken_by_name(function)]
         if reads_modules_whole(function):
-            self._whole |= {id(item) for item in globals_used if isinstance(item, types.ModuleType)}
+            self._read_whole |= {id(item) for item in globals_used if isinstance(item, types.ModuleType)}
         self._visit_all((*within, *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
         return None
 
@@ -150,12 +165,27 @@ class Reach:
     def _object(self, item: Any) -> None:
         parts = list(self._parts(item))
         cls = type(item)
-        if not parts and self._is_internal(cls.__module__) and (cls.__module__, cls.__name__) not in _PLAIN and not _wraps(cls):
+        if is_asked(item):
+            return self.asked.append(item)
+        if not parts and self._is_internal(cls.__module__) and (cls.__module__, cls.__name__) not in _PLAIN and not self._wraps(cls):
             wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
             return self._visit(wrapped) if isinstance(wrapped, types.FunctionType) else None
         self._class(cls)
         self.owners.append(item)
         return self._visit_all(parts)
+
+    def _standing(self, item: Any) -> None:
+        if isinstance(item, weakref.ref):
+            self.references.append(item)
+        self._visit_all(behind(item))
+
+    def _getter(self, getter: Any) -> None:
+        """Of ``operator.attrgetter("a.b")`` and ``methodcaller("a")``: the names that they read."""
+        self.names |= {name for text in getter.__reduce__()[1] if isinstance(text, str) for name in text.split(".")}
+
+    def _wraps(self, cls: type) -> bool:
+        """Whether objects of a class are read for the user's code by methods of a library."""
+        return issubclass(cls, self._whole) or any((base.__module__, base.__name__) in _WRAPPERS for base in cls.__mro__)
 
     def _variable(self, variable: contextvars.ContextVar[Any]) -> None:
         self.variables.append(variable)
@@ -176,9 +206,9 @@ def _each(*getters: str) -> Callable[[Reach, Any], None]:
 
 _KINDS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
     (types.FunctionType, Reach._function),
-    (types.MethodType, _each("__func__", "__self__")),
     (contextvars.ContextVar, Reach._variable),
-    (functools.partial, _each("func", "args", "keywords")),
+    (STANDING, Reach._standing),
+    ((operator.attrgetter, operator.methodcaller), Reach._getter),
     (property, _each("fget")),
     (functools.cached_property, _each("func")),
     ((staticmethod, classmethod), _each("__func__")),
@@ -188,11 +218,6 @@ _KINDS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
 )
 
 
-def _wraps(cls: type) -> bool:
-    """Whether objects of a class hold a container, which methods of Python's library read for the user's code."""
-    return any((base.__module__, base.__name__) in _WRAPPERS for base in cls.__mro__)
-
-
 def attributes_of(owner: Any) -> dict[str, Any]:
     """The attributes that an object holds itself, in its ``__dict__`` or in slots."""
     held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
@@ -200,6 +225,11 @@ def attributes_of(owner: Any) -> dict[str, Any]:
         return held
     slots = (name for cls in type(owner).__mro__ for name in _slots(cls))
     return {**held, **{name: getattr(owner, name) for name in slots if hasattr(owner, name)}}
+
+
+def _is_operator(owner: Any, item: Any) -> bool:
+    """Whether this is a method that Python calls by itself (``__len__``) in a class of the user's."""
+    return isinstance(owner, type) and isinstance(item, types.FunctionType)
 
 
 def _slots(cls: type) -> tuple[str, ...]:

@@ -42,6 +42,13 @@ def reach(callables: Iterable[Any]) -> Iterator[Root]:
                 waiting += [(part, False) for _, root in roots for part in _parts(root) if _leads_on(part)]
 
 
+def roots_of(item: Any) -> Iterator[Root]:
+    """What a function of the user's, or a member of a class (a property, a static method), refers to by itself."""
+    for function in _member(item):
+        if not _is_library(function):
+            yield from _roots(function)
+
+
 def _leads_on(item: Any) -> bool:
     return original_of(item) is not item or isinstance(item, (types.FunctionType, types.MethodType, functools.partial, type))
 
@@ -121,6 +128,7 @@ def _is_library_module(module: types.ModuleType) -> bool:
     return any(part in (getattr(module, "__file__", None) or "") for part in _LIBRARY)
 
 
+@functools.lru_cache(maxsize=4096)
 def _names(code: types.CodeType) -> list[str]:
     """The names that code refers to, that of functions inside of it too."""
     inner = (name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names(part))

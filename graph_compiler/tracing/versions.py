@@ -96,6 +96,16 @@ def counted(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
     return versions_of
 
 
+def dict_of_class(cls: type) -> dict[str, Any] | None:
+    """The dict of a class, for what ``vars`` gives is a proxy of it; None where it cannot be had.
+
+    >>> dict_of_class(Versions)["copy"] is Versions.copy
+    True
+    """
+    found = gc.get_referents(vars(cls))
+    return found[0] if len(found) == 1 and type(found[0]) is dict else None
+
+
 def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
     """The dicts that an attribute of a class depends on: those of the classes where Python looks for it; empty where they cannot be had.
 
@@ -105,9 +115,9 @@ def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
     [[True], [False, True]]
     """
     above = next((place for place, one in enumerate(cls.__mro__) if name in vars(one)), len(cls.__mro__) - 1)
-    found = [gc.get_referents(vars(one)) for one in cls.__mro__[: above + 1]]  # what a class gives is a proxy of its dict
-    is_known = all(len(held) == 1 and type(held[0]) is dict for held in found)
-    return [held for (held,) in found] if is_known else []
+    found = [dict_of_class(one) for one in cls.__mro__[: above + 1]]
+    known = [held for held in found if held is not None]
+    return known if len(known) == len(found) else []
 
 
 # ------------------------------------------------------------------------------------- whether they tell of every change

@@ -2,272 +2,22 @@
 
 from __future__ import annotations
 
-import contextvars
-import enum
 import functools
-import os
-import sys
 import types
-import weakref
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ..trees import Fixed, same_static
-from .contents import contents_of
+from .behind import behind
+from .holders import CLASS, MISSING, OBJECT, Kind, has_attributes, is_of_user, kind_of
 from .namespaces import Names
 from .originals import original_of
 
-_CLOSED = (
-    types.ModuleType,
-    types.FunctionType,
-    types.MethodType,
-    types.BuiltinFunctionType,
-    str,
-    bytes,
-    int,
-    float,
-    complex,
-    enum.Enum,
-    type(None),
-)
-_FOREIGN = frozenset({*sys.stdlib_module_names, "graph_compiler", "numpy", "jax", "jaxlib"})
-# Of the classes of Python's own library, those whose objects hold what the user puts there.
-_HOLDING = frozenset({
-    ("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"), ("collections", "UserList"),
-    ("collections", "ChainMap"), ("_thread", "_local"), ("queue", "Queue"), ("queue", "LifoQueue"), ("queue", "PriorityQueue"),
-    ("weakref", "WeakKeyDictionary"), ("weakref", "WeakValueDictionary"),
-})  # fmt: skip
-INSTALLED = ("site-packages", "dist-packages")
 _DEEPEST = 8
-COMPILED = "_compiled_"  # attributes that hold compiled methods: no state of the user's
-
-
-class _Missing:
-    """Stands for what is not there."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-MISSING = _Missing()
+_CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
 ORDER = object()  # the key of a change of a dict that has the same parts in another order
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A kind of container: its parts by key, one part put in or (``MISSING``) taken out, and all of them replaced; whether its parts are attributes."""
-
-    pairs: Callable[[Any], dict[Any, Any]]
-    put: Callable[[Any, Any, Any], None]
-    refill: Callable[[Any, dict[Any, Any]], None]
-    dotted: bool = False
-
-
-def _pairs_of_dict(held: dict[Any, Any]) -> dict[Any, Any]:
-    return dict((OrderedDict if isinstance(held, OrderedDict) else dict).items(held))  # not what a subclass makes of its items
-
-
-def _put_in_dict(held: dict[Any, Any], key: Any, value: Any) -> None:
-    own: Any = OrderedDict if isinstance(held, OrderedDict) else dict
-    if value is not MISSING:
-        own.__setitem__(held, key, value)
-    elif key in held:
-        own.__delitem__(held, key)
-
-
-def _refill_dict(held: dict[Any, Any], before: dict[Any, Any]) -> None:
-    (OrderedDict if isinstance(held, OrderedDict) else dict).clear(held)
-    for key, value in before.items():
-        _put_in_dict(held, key, value)
-
-
-def _refill_names(names: Names, before: dict[Any, Any]) -> None:
-    for name in {**dict.fromkeys(names.names), **names.pairs(), **before}:
-        _put_in_dict(names.space, name, before.get(name, MISSING))
-
-
-def _pairs_of_cell(cell: types.CellType) -> dict[Any, Any]:
-    try:
-        return {0: cell.cell_contents}
-    except ValueError:  # an empty cell
-        return {}
-
-
-def _put_in_cell(cell: types.CellType, key: Any, value: Any) -> None:
-    if value is MISSING:
-        del cell.cell_contents
-    else:
-        cell.cell_contents = value
-
-
-def _put_in_list(held: Any, key: Any, value: Any) -> None:
-    held[key] = value
-
-
-def _refill_list(held: Any, before: dict[Any, Any]) -> None:
-    held.clear()
-    held.extend(before.values())
-
-
-def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
-    held.clear()
-    held.update(before)
-
-
-def _slots(item: Any) -> list[str]:
-    """Names of the attributes that an object keeps outside of its ``__dict__``."""
-    found = (slots for cls in type(item).__mro__ if (slots := vars(cls).get("__slots__")) is not None)
-    names = [name for slots in found for name in ((slots,) if isinstance(slots, str) else slots)]
-    return [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
-
-
-def _pairs_of_object(item: Any) -> dict[Any, Any]:
-    attributes = getattr(item, "__dict__", {})
-    if hasattr(type(item), COMPILED):
-        attributes = {name: part for name, part in attributes.items() if not name.startswith(COMPILED)}
-    return {**attributes, **{name: getattr(item, name) for name in _slots(item) if hasattr(item, name)}}
-
-
-def _put_in_object(item: Any, key: Any, value: Any) -> None:
-    attributes = getattr(item, "__dict__", None)
-    if attributes is not None and key not in _slots(item):
-        _put_in_dict(attributes, key, value)
-    elif value is MISSING:
-        object.__delattr__(item, key)
-    else:
-        object.__setattr__(item, key, value)
-
-
-def _refill_object(item: Any, before: dict[Any, Any]) -> None:
-    for name in {**_pairs_of_object(item), **before}:
-        if _pairs_of_object(item).get(name, MISSING) is not before.get(name, MISSING):
-            _put_in_object(item, name, before.get(name, MISSING))
-    attributes = getattr(item, "__dict__", {})
-    compiled = {name: part for name, part in attributes.items() if name not in before}
-    if list(attributes) != (order := [*(name for name in before if name in attributes), *compiled]):
-        _refill_dict(attributes, {name: attributes[name] for name in order})
-
-
-def _is_of_user(cls: type) -> bool:
-    """Whether a class may hold state of the user's: not those of installed libraries."""
-    known = _of_user.get(cls)
-    if known is None:
-        file = str(getattr(sys.modules.get(cls.__module__), "__file__", None) or "")
-        library = cls.__module__.partition(".")[0] in (*_FOREIGN, "torch") or any(folder in file for folder in INSTALLED)
-        known = _of_user[cls] = not library or cls.__module__ == "__main__"
-    return known
-
-
-_of_user: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
-
-
-def _pairs_of_class(cls: type) -> dict[Any, Any]:
-    return {name: part for name, part in vars(cls).copy().items() if not name.startswith(("__", "_abc_", COMPILED))}
-
-
-def _put_in_class(cls: type, key: Any, value: Any) -> None:
-    if value is not MISSING:
-        type.__setattr__(cls, key, value)
-    elif key in vars(cls):
-        type.__delattr__(cls, key)
-
-
-def _refill_class(cls: type, before: dict[Any, Any]) -> None:
-    for name in {**_pairs_of_class(cls), **before}:
-        if vars(cls).get(name, MISSING) is not before.get(name, MISSING):
-            _put_in_class(cls, name, before.get(name, MISSING))
-
-
-def _pairs_of_variable(variable: contextvars.ContextVar[Any]) -> dict[Any, Any]:
-    held = variable.get(MISSING)
-    return {} if held is MISSING else {0: held}
-
-
-def _put_in_variable(variable: contextvars.ContextVar[Any], key: Any, value: Any) -> None:
-    if value is not MISSING:  # what was set cannot be taken out, but in the order of the tokens
-        variable.set(value)
-
-
-def _put_in_environment(held: Any, key: Any, value: Any) -> None:
-    if value is not MISSING:
-        held[key] = value
-    elif key in held:
-        del held[key]
-
-
-def _refill_environment(held: Any, before: dict[Any, Any]) -> None:
-    for name in {**held, **before}:
-        _put_in_environment(held, name, before.get(name, MISSING))
-
-
-def _numbered(held: Any) -> dict[Any, Any]:
-    return dict(enumerate(held))
-
-
-OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object, dotted=True)
-
-
-def _pairs_of_contents(item: Any) -> dict[Any, Any]:
-    contents = contents_of(item)
-    return {0: Fixed(contents.take(item))} if contents else {}
-
-
-def _put_contents(item: Any, value: Any) -> None:
-    if contents := contents_of(item):
-        contents.put(item, value.value)
-
-
-_CONTENTS = Kind(
-    _pairs_of_contents, lambda item, key, value: _put_contents(item, value), lambda item, before: _put_contents(item, before[0])
-)
-_CLASS = Kind(_pairs_of_class, _put_in_class, _refill_class)
-_KINDS: tuple[tuple[Any, Kind], ...] = (
-    (dict, Kind(_pairs_of_dict, _put_in_dict, _refill_dict)),
-    (list, Kind(_numbered, _put_in_list, _refill_list)),
-    (
-        contextvars.ContextVar,
-        Kind(_pairs_of_variable, _put_in_variable, lambda held, before: _put_in_variable(held, 0, before.get(0, MISSING))),
-    ),
-    (type(os.environ), Kind(dict, _put_in_environment, _refill_environment)),
-    (deque, Kind(_numbered, _put_in_list, _refill_list)),
-    (set, Kind(lambda held: dict(zip(held, held)), lambda held, key, value: None, _refill_set)),
-    (Names, Kind(lambda names: names.pairs(), lambda names, key, value: _put_in_dict(names.space, key, value), _refill_names)),
-    (types.CellType, Kind(_pairs_of_cell, _put_in_cell, lambda cell, before: _put_in_cell(cell, 0, before.get(0, MISSING)))),
-)
-
-
-def kind_of(item: Any, always: bool = False) -> Kind | None:
-    """How a container is read and changed; None for what is none: arrays, values, functions, and, unless ``always``, objects of Python's own library."""
-    for cls, kind in _KINDS:
-        if isinstance(item, cls):
-            return kind
-    if contents_of(item) is not None:
-        return _CONTENTS
-    if isinstance(item, type):
-        return _CLASS if _is_of_user(item) else None
-    if isinstance(item, _CLOSED) or hasattr(type(item), "__array__") or not (hasattr(item, "__dict__") or _slots(item)):
-        return None
-    return OBJECT if always or _holds_of_user(type(item)) else None
-
-
-def _holds_of_user(cls: type) -> bool:
-    if cls.__module__.partition(".")[0] not in _FOREIGN:
-        return True
-    return any((base.__module__, base.__name__) in _HOLDING for base in cls.__mro__)
-
-
-def _has_attributes(item: Any) -> bool:
-    """Whether this is an array that attributes can be put on: it is none of the containers, these are."""
-    return hasattr(type(item), "__array__") and hasattr(item, "__dict__") and _holds_of_user(type(item))
-
-
-def is_whole(item: Any) -> bool:
-    """Whether a container is state as a whole: its parts have no names of their own."""
-    return isinstance(item, (list, deque, set)) or contents_of(item) is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +59,8 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 class World:
     """Lists, dicts, sets, closure cells, globals and objects below the ``roots``, with what each of them holds now.
 
-    Parts with a name in ``closed`` are noted but not looked into; ``own`` objects are looked into whatever they are.
+    Parts with a name in ``closed`` are noted but not looked into; ``own`` objects are looked into whatever they are; ``code`` gives what a function
+    that is found, or a member of a class, refers to.
 
     >>> history = {"seen": [1]}
     >>> world = World([("history", history)])
@@ -320,11 +71,17 @@ class World:
     {'seen': [1]}
     """
 
-    def __init__(self, roots: Iterable[tuple[str, Any]], closed: frozenset[str] = frozenset(), own: Iterable[Any] = ()) -> None:
+    def __init__(
+        self,
+        roots: Iterable[tuple[str, Any]],
+        closed: frozenset[str] = frozenset(),
+        own: Iterable[Any] = (),
+        code: Callable[[Any], Iterable[tuple[str, Any]]] = lambda item: (),
+    ) -> None:
         self.held: list[Held] = []
         self.caches: list[Any] = []  # functions in functools.lru_cache
         self._known: set[int] = set()
-        self._own = set(map(id, own))
+        self._own, self._code = set(map(id, own)), code
         waiting = deque((name, root, 0) for name, root in roots)
         while waiting:
             waiting.extend(self._opened(*waiting.popleft(), closed))
@@ -335,16 +92,22 @@ class World:
         item = original_of(item)
         if isinstance(item, tuple) and depth <= _DEEPEST:
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
+        yield from ((name, part, depth + 1) for part in behind(item))
+        if isinstance(item, _CODE) and id(item) not in self._known:
+            self._known.add(id(item))
+            yield from ((inner, root, depth + 1) for inner, root in self._code(item))
         if isinstance(item, functools._lru_cache_wrapper):
             self.caches.append(item)
-        if _has_attributes(item):
+        if has_attributes(item):
             yield name, vars(item), depth + 1
         kind = None if id(item) in self._known or depth > _DEEPEST else kind_of(item, id(item) in self._own)
         if kind is None:
             return
         self._known.add(id(item))
         if kind is OBJECT:
-            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if _is_of_user(cls))
+            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if is_of_user(cls))
+        if kind is CLASS:
+            yield from ((name, member, depth + 1) for member in vars(item).copy().values() if isinstance(member, _CODE))
         held = Held(name, item, kind, kind.pairs(item))
         self.held.append(held)
         for key, child in held.before.items():

@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from ....ops.dtypes import is_inexact
-from ....tracing.world import MISSING, Held, Kind, World
+from ....tracing.holders import MISSING, Kind
+from ....tracing.world import Held, World
 from ..basics.dtypes import dtype_name
 from .parameters import Weights
 

@@ -23,12 +23,13 @@ from .parameters import Weights
 
 _INTERNAL = ("torch", "numpy", "jax", "jaxlib", "graph_compiler")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+_WHOLE = (torch.distributions.Distribution,)  # whose methods read what the user gave them
 _HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
 
 
 def outside_of(objects: Iterable[Any], free: Free, weights: Weights) -> list[Fact]:
     """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are none of ``weights``."""
-    reach = Reach(objects, _INTERNAL, _is_leaf, functools.partial(_parts, weights), _HIDDEN)
+    reach = Reach(objects, _INTERNAL, _is_leaf, functools.partial(_parts, weights), _HIDDEN, _WHOLE)
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
     forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]
@@ -69,6 +70,9 @@ def _of_module(module: torch.nn.Module) -> Iterator[Fact]:
         yield Fact("[*{}.values()] == {}", (children, [*children.values()]), f"a child of a {name}", children)
     elif own["_parameters"]:
         yield Fact("{}.__class__ is {}", (module, type(module)), f"the class of a {name}", class_of=module)
+    if isinstance(module, (torch.nn.ParameterDict, torch.nn.ParameterList)):  # which forward goes through by methods of torch
+        for held in (own, own["_parameters"]):
+            yield Fact("[*{}] == {}", (held, [*held]), f"an item of a {name}", held)
     if "forward" not in own:
         yield Fact("'forward' not in {}", (own,), f"forward of a {name}", own)
 

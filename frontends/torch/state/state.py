@@ -17,13 +17,15 @@ from ....errors import TracingError
 from ....ir.graph import Effect
 from ....passes.aliases import Aliases
 from ....sizes import Size, Symbol
+from ....tracing.behind import iterators_in
+from ....tracing.holders import COMPILED, MISSING, is_whole
 from ....tracing.namespaces import Names
 from ....tracing.outside import Free
 from ....tracing.places import Place, Replaced
 from ....tracing.places import State as RecordedState
-from ....tracing.roots import reach
+from ....tracing.roots import reach, roots_of
 from ....tracing.updates import Containers
-from ....tracing.world import COMPILED, MISSING, ORDER, Change, Held, World, is_whole
+from ....tracing.world import ORDER, Change, Held, World
 from ....trees import Branch, Fixed, Tree, flatten, map_structure, unflatten
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage
@@ -43,17 +45,16 @@ class State:
     """What a function can reach before a recording, and the ``places`` that are known to be state."""
 
     def __init__(self, weights: Weights, places: Sequence[Place] = (), stateful: Sequence[Any] = (), numbers: bool = True) -> None:
-        for name, root in weights.roots():
-            if isinstance(root, Iterator) and not isinstance(root, torch.Tensor):
-                raise TracingError(
-                    f"{name} is an iterator outside of the recorded function: what the function takes from it cannot be recorded. Pass it as an argument"
-                )
         modules = [(weights.path_of(module) or "", module) for module in weights.modules()]
         objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
         code = reach([weights.function, *filter(callable, weights.given), *dict.fromkeys(type(module) for module in weights.modules())])
         self.world = World(
-            (*modules, *((type(item).__name__, item) for item in stateful), *objects, *code), _BOOKKEEPING, (*weights.modules(), *stateful)
+            (*modules, *((type(item).__name__, item) for item in stateful), *objects, *code),
+            _BOOKKEEPING,
+            (*weights.modules(), *stateful),
+            roots_of,
         )
+        _refuse_iterators(weights, self.world)
         self.gradients = gradients_in(self.world, weights)
         self.world.held += self.gradients
         self.weights, self.places, self._numbers = weights, tuple(places), numbers
@@ -174,6 +175,16 @@ class State:
     def restore(self) -> None:
         """Puts everything back."""
         self.world.restore()
+
+
+def _refuse_iterators(weights: Weights, world: World) -> None:
+    """Of objects, only attributes whose names the code reads are among the roots."""
+    held = ((held.name_of(key), part) for held in world.held if not held.kind.dotted for key, part in held.before.items())
+    for name, part in (*weights.roots(), *held):
+        if any(not is_array(item) for item in iterators_in(iter((part,)))):
+            raise TracingError(
+                f"{name} is an iterator outside of the recorded function: what the function takes from it cannot be recorded. Pass it as an argument"
+            )
 
 
 def is_given(held: Held, containers: Containers) -> bool:
