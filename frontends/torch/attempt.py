@@ -141,6 +141,7 @@ def _state(request: Request, learned: Learned, weights: Weights, capture: Captur
     if request.changing is not None and request.changing.is_new:
         note_changes(request.changing, weights, state)
     learned.caches.begin(state.world.caches)
+    capture.written.caches = state.world.caches
     capture.gradients.follow(state.gradients, state.places)
     arguments = iterate_structure((request.args, request.kwargs))
     capture.generators = Generators(capture, (*generators_in(state.world.held), *filter(is_generator, arguments)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+from ..trees import iterate_structure
 
 
 class Caches:
@@ -27,3 +30,15 @@ class Caches:
             self._known[id(cache)] = cache
         for cache in self._empty.values():
             cache.cache_clear()
+
+
+def results_in(cache: Any) -> Iterator[Any]:
+    """What a function in ``functools.lru_cache`` has given and will give again, among other objects.
+
+    >>> import functools
+    >>> cached = functools.lru_cache(lambda n: ("row", n * 1000))
+    >>> cached(2) == ("row", 2000), 2000 in results_in(cached)
+    (True, True)
+    """
+    for item in gc.get_referents(cache):
+        yield from iterate_structure(list(item.values()) if isinstance(item, dict) else item)

@@ -19,6 +19,7 @@ from torch import nn
 from .table import TARGETS, Program
 
 _ITERATOR = dict.fromkeys(TARGETS, "is an iterator outside of the recorded function")
+_CACHED = dict.fromkeys(TARGETS, "functools.lru_cache keeps and gives again")
 Made = tuple[Any, dict[int, Callable[[], Any]]]  # a function, and what happens before a call of it
 _changes: weakref.WeakKeyDictionary[Any, dict[int, Callable[[], Any]]] = (
     weakref.WeakKeyDictionary()
@@ -262,10 +263,19 @@ def iterator_behind_a_partial() -> Made:
     return lambda x: x * draw(), {}
 
 
+# ---------------------------------------------------------------------------------------------- behind a cache
+def written_behind_a_cache() -> Made:
+    @functools.lru_cache(4)
+    def row(size: int) -> tuple[Any, int]:
+        return torch.zeros(size).add_(1), size
+
+    return lambda x: x + row(3)[0][:2].add_(1).sum(), {}
+
+
 _FOLLOWED = (
     behind_a_proxy, behind_a_view, behind_a_method, behind_a_method_that_writes, behind_a_weak_reference, behind_a_dead_reference, by_a_getter, level_of_a_logger,
     settings_of_a_file, distribution, missing_in_an_object, missing_in_a_class, missing_in_a_module, missing_in_a_function, all_of_an_object, all_of_a_function,
     all_of_a_parameter_dict, of_another_class, turns_into_another_class, other_operators, iterator_of_the_users,
 )  # fmt: skip
 _REFUSED = (iterator_in_a_dict, iterator_in_a_tuple, iterator_behind_a_method, iterator_behind_a_partial)
-PROGRAMS = [*map(_program, _FOLLOWED), *(_program(made, _ITERATOR) for made in _REFUSED)]
+PROGRAMS = [*map(_program, _FOLLOWED), *(_program(made, _ITERATOR) for made in _REFUSED), _program(written_behind_a_cache, _CACHED)]

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ....errors import TracingError
+from ....tracing.caches import results_in
 from ....trees import iterate_structure
 from ..basics.names import is_in_place
+from ..basics.tensors import storage
 from ..basics.writing import written_beside
 from .pasts import Past
 
@@ -21,6 +24,7 @@ class Written:
     def __init__(self, capture: Capture) -> None:
         self.capture: Any = capture
         self._saved: dict[int, Past] = {}
+        self.caches: list[Any] = []  # functions in functools.lru_cache that the recorded function can reach
 
     def __contains__(self, identity: object) -> bool:
         return identity in self._saved
@@ -41,8 +45,18 @@ class Written:
         """Keeps what an array from outside of the function holds before anything is written to it, or to a view of it."""
         recorder = self.capture.recorder
         owner = recorder.kept(recorder.base_of(self.capture.value(tensor)))
+        if owner is None and self.caches:
+            self._refuse_cached(tensor)
         if owner is not None and id(owner) not in self._saved:
             self._saved[id(owner)] = self.capture.run(lambda: Past(owner), (), {})
+
+    def _refuse_cached(self, tensor: torch.Tensor) -> None:
+        for item in (item for cache in self.caches for item in results_in(cache)):
+            if isinstance(item, torch.Tensor) and storage(item) == storage(tensor):
+                raise TracingError(
+                    f"{self.capture.here()}: the function writes to a tensor that functools.lru_cache keeps and gives again at the next call, which cannot be "
+                    "recorded. Write to a copy (clone)"
+                )
 
     def restore(self) -> None:
         """Puts everything back."""
