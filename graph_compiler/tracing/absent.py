@@ -12,6 +12,7 @@ from .reach import Reach
 from .versions import dict_of_class
 
 Free = Callable[[Any, Any], bool]
+_PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 
 _ASKED_BY_PYTHON = frozenset({"__bool__", "__len__", "__contains__", "__eq__", "__getattr__", "__getattribute__"})  # and done without
 
@@ -39,11 +40,23 @@ def absent_attributes(reach: Reach, owner: Any, own: Any, what: str, free: Free)
     if names:
         yield Fact("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
     if "" in reach.fragments:
+        yield keys_fact(own, lambda _, name: free(owner, name), f"which attributes {what} has")
 
-        def held() -> list[str]:
-            return [name for name in own if not free(owner, name)]
 
-        yield Fact("{}() == {}", (held, held()), f"which attributes {what} has", own)
+def keys_fact(held: dict[Any, Any], free: Free, what: str) -> Fact:
+    """That a dict has the keys that it has now, beside those that are free to come and go.
+
+    >>> counts = {"steps": 1, (3, 4): 2.0}
+    >>> fact = keys_fact(counts, lambda _, key: key == "steps", "keys")
+    >>> now, before = fact.items
+    >>> now() == before, counts.pop("steps"), now() == before, counts.update(more=1), now() == before
+    (True, 1, True, None, False)
+    """
+
+    def keys() -> list[Any]:  # a dict keeps the object that was the key first; arrays have no equality that is true or false
+        return [key if type(key) in _PLAIN else id(key) for key in held if not free(held, key)]
+
+    return Fact("{}() == {}", (keys, keys()), what, held)
 
 
 def names_of_whole(space: dict[str, Any], what: str) -> Fact:
@@ -63,8 +76,7 @@ def hidden_by_class(reach: Reach, cls: type, watched: set[int]) -> Iterator[Fact
 
 def _sought(reach: Reach) -> set[str]:
     """Names that code may look for in vain and go on."""
-    by_text = {name for name in reach.fragments if name.isidentifier()}
-    return by_text | reach.names if reach.catches else by_text
+    return reach.tried.union(name for name in reach.fragments if name.isidentifier())
 
 
 def _has(owner: Any, name: str) -> bool:

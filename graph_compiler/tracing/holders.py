@@ -16,6 +16,7 @@ from typing import Any
 from ..trees import Fixed
 from .contents import contents_of
 from .namespaces import Names
+from .originals import module_of
 
 _CLOSED = (
     types.ModuleType,
@@ -252,7 +253,7 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
 
 
 def _holds_of_user(cls: type) -> bool:
-    if cls.__module__.partition(".")[0] not in _FOREIGN:
+    if module_of(cls).partition(".")[0] not in _FOREIGN | {""}:
         return True
     return any((base.__module__, base.__name__) in _HOLDING for base in cls.__mro__)
 

@@ -7,12 +7,22 @@ from typing import Any
 _OWN = f"{__name__.partition('.')[0]}.runtime."
 
 
+def module_of(cls: type) -> str:
+    """The name of the module of a class; empty for classes of compiled extensions that hold a descriptor in its place.
+
+    >>> module_of(dict)
+    'builtins'
+    """
+    module: Any = cls.__module__
+    return module if isinstance(module, str) else ""
+
+
 def original_of(item: Any) -> Any:
     """The callable behind one that was compiled; anything else, and a graph that was loaded from a file, is what it is.
 
     >>> original_of(len) is len
     True
     """
-    while type(item).__module__.startswith(_OWN) and (pipeline := vars(item).get("pipeline")) is not None and pipeline.has_original:
+    while module_of(type(item)).startswith(_OWN) and (pipeline := vars(item).get("pipeline")) is not None and pipeline.has_original:
         item = pipeline.function
     return item

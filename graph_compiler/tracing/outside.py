@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..trees import same_static
-from .absent import absent_attributes, absent_globals, hidden_by_class, names_of_whole
+from .absent import absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
 from .code_names import names_read
 from .conjunction import Fact
 from .library_objects import answers_of
@@ -24,7 +24,7 @@ _ATOMS = frozenset({bool, int, float, complex, str, bytes})
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 _LISTS = ((sys, "argv"), (sys, "path"), (warnings, "filters"))  # of Python's own library, what users change
 _UNSET = object()
-_NOT_REBOUND = (type, types.ModuleType, types.BuiltinFunctionType)
+_STOOD_IN = frozenset({"builtins", "math"})  # modules whose functions have stand-ins while something is recorded, in any thread
 Free = Callable[[Any, Any], bool]  # whether a part of a container (a whole one: None) is read anew at each call
 
 
@@ -64,9 +64,15 @@ def facts_outside(
 def _globals(reach: Reach, free: Free) -> Iterator[Fact]:
     used = {(id(function.__globals__), name): function.__globals__ for function in reach.functions for name in reach.globals_of(function)}
     for (_, name), held in used.items():
-        if not isinstance(held[name], _NOT_REBOUND) and not free(held, name):
+        if not _stays(held[name]) and not free(held, name):
             yield _entry(f"the global {name}", held, name)
     yield from absent_globals(reach, free)
+
+
+def _stays(item: Any) -> bool:
+    """Whether a name of a module or class is taken to stand for this as long as the process runs."""
+    is_plain = isinstance(item, (type, types.BuiltinFunctionType)) and item.__module__ in _STOOD_IN
+    return is_plain or isinstance(item, types.ModuleType)
 
 
 def _cells(reach: Reach, free: Free) -> Iterator[Fact]:
@@ -138,7 +144,7 @@ def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free)
         what = owner.__name__ if is_scope else f"a {type(owner).__name__}"
         own = getattr(owner, "__dict__", {})
         for name in reach.attributes(owner):
-            fixed = is_scope and isinstance(found[name], _NOT_REBOUND)
+            fixed = is_scope and _stays(found[name])
             if not fixed and not free(owner, name):
                 yield _attribute(f"the attribute {name} of {what}", owner, own, name, found[name])
         hiding = [] if is_scope else [name for name in _of_class(reach, owner, watched) if name not in own and not free(owner, name)]
@@ -179,6 +185,7 @@ def _containers(reach: Reach, free: Free, known_as: dict[int, str]) -> Iterator[
         what = f"an item of {which}" if len(items) < MOST_ITEMS else f"the length of {which}"
         if isinstance(items, dict) and any(free(items, key) for key in items):
             yield from (_entry(what, items, key) for key in items if not free(items, key))
+            yield keys_fact(items, free, f"which items {which} has")
         else:
             text, objects = _as_it_is(items)
             counts = isinstance(items, dict) and not isinstance(items, OrderedDict)  # whose order is no matter of the dict below it

@@ -17,7 +17,7 @@ from .behind import STANDING, behind
 from .code_names import catches, fragments_read, names_read
 from .library_objects import is_asked
 from .namespaces import names_in, reads_modules_whole, taken_by_name
-from .originals import original_of
+from .originals import module_of, original_of
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
@@ -58,7 +58,7 @@ class Reach:
         self.variables: list[contextvars.ContextVar[Any]] = []
         self.references: list[weakref.ref[Any]] = []
         self.asked: list[Any] = []  # objects of Python's own library that answer for themselves
-        self.catches = False  # whether some code handles exceptions, and may go on where a name is missing
+        self.tried: set[str] = set()  # names read by code that handles exceptions, and may go on where there is none
         self._internal, self._is_leaf, self._parts, self._hidden, self._whole = internal, is_leaf, parts, hidden, whole
         self._seen: dict[int, Any] = {}
         self._read_whole: set[int] = set()  # identities of modules whose dict is read
@@ -72,7 +72,7 @@ class Reach:
         """Names of the attributes of an owner that its code may read."""
         if self.is_whole(owner):
             return names_in(vars(owner))
-        fragments = self.fragments - {""} if isinstance(owner, (type, types.ModuleType)) else self.fragments
+        fragments = self.fragments - {""} if isinstance(owner, types.ModuleType) else self.fragments
         if self._wraps(type(owner)):
             return list(vars(owner))
         found = [
@@ -123,13 +123,13 @@ class Reach:
             return None
         self.names |= names_read(function.__code__)
         self.fragments |= fragments_read(function.__code__)
-        self.catches |= catches(function.__code__)
         if self._is_internal(function.__module__):
             return None
         if _is_installed(function.__code__.co_filename):
             used = (function.__globals__.get(name) for name in names_read(function.__code__))
             return self._visit_all(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
         self.functions.append(function)
+        self.tried |= names_read(function.__code__) if catches(function.__code__) else set()
         self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
         within = (cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))
         globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *taken_by_name(function)]
@@ -167,6 +167,8 @@ class Reach:
         cls = type(item)
         if is_asked(item):
             return self.asked.append(item)
+        if not module_of(cls):
+            return None
         if not parts and self._is_internal(cls.__module__) and (cls.__module__, cls.__name__) not in _PLAIN and not self._wraps(cls):
             wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
             return self._visit(wrapped) if isinstance(wrapped, types.FunctionType) else None
@@ -192,7 +194,7 @@ class Reach:
         self._visit(variable.get(None))
 
     def _is_internal(self, module: str | None) -> bool:
-        package = (module or "").partition(".")[0]
+        package = module.partition(".")[0] if isinstance(module, str) else ""
         return package in self._internal or package in sys.stdlib_module_names
 
 

@@ -13,13 +13,15 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
-from .table import TARGETS, Program
+from .table import Program
 
-_ITERATOR = dict.fromkeys(TARGETS, "is an iterator outside of the recorded function")
-_CACHED = dict.fromkeys(TARGETS, "functools.lru_cache keeps and gives again")
+_TARGETS = ("torch", "numpy")  # what a recording sees is the same in all of them
+_ITERATOR = dict.fromkeys(_TARGETS, "is an iterator outside of the recorded function")
+_CACHED = dict.fromkeys(_TARGETS, "functools.lru_cache keeps and gives again")
 Made = tuple[Any, dict[int, Callable[[], Any]]]  # a function, and what happens before a call of it
 _changes: weakref.WeakKeyDictionary[Any, dict[int, Callable[[], Any]]] = (
     weakref.WeakKeyDictionary()
@@ -40,7 +42,7 @@ def _program(made: Callable[[], Made], errors: dict[str, str] | None = None) -> 
         _changes[function].get(number, lambda: None)()
 
     changes = {number: functools.partial(change, number=number) for number in (1, 2)}
-    return Program(made.__name__, make, (_x(2), _x(4), _x(3)), changes=changes, errors=errors or {})
+    return Program(made.__name__, make, (_x(2), _x(4), _x(3)), changes=changes, errors=errors or {}, targets=_TARGETS)
 
 
 # ---------------------------------------------------------------------------------------------- behind an object
@@ -94,6 +96,11 @@ def by_a_getter() -> Made:
         1: lambda: setattr(box.inner, "scale", 3.0),
         2: lambda: setattr(box, "inner", types.SimpleNamespace(scale=4.0)),
     }
+
+
+def beside_a_function_of_an_extension() -> Made:
+    generator, box = np.random.default_rng, {"scale": 2.0}
+    return lambda x: x * box["scale"] if callable(generator) else x, {1: lambda: box.update(scale=3.0)}
 
 
 def level_of_a_logger() -> Made:
@@ -177,6 +184,61 @@ def all_of_a_parameter_dict() -> Made:
         return x
 
     return reads, {1: lambda: scales.update({"second": nn.Parameter(torch.ones(3) * 2)}), 2: lambda: scales.pop("first")}
+
+
+def all_of_a_cache() -> Made:
+    seen: dict[Any, Any] = {"calls": 0}
+
+    def counts(x: Any) -> Any:
+        seen["calls"] += 1
+        seen[x.shape[0], "rows"] = x.sum()
+        return x * len(seen), list(seen)
+
+    return counts, {2: lambda: seen.update(other=1.0)}
+
+
+def all_of_a_class() -> Made:
+    class Box:
+        scale = 2.0
+
+    def read(name: str) -> Any:
+        return getattr(Box, name)
+
+    return lambda x: x * read("scale"), {1: lambda: setattr(Box, "scale", 3.0), 2: lambda: setattr(Box, "scale", 4.0)}
+
+
+# ---------------------------------------------------------------------------------------------- other functions and classes under a name
+_activation: Callable[[Any], Any] = torch.relu
+_layer: Any = nn.ReLU
+
+
+def _rename(name: str, item: Any) -> Callable[[], None]:
+    return lambda: globals().__setitem__(name, item)
+
+
+def rebound_function() -> Made:
+    _rename("_activation", torch.relu)()
+    return lambda x: _activation(x) + 1, {1: _rename("_activation", torch.tanh), 2: _rename("_activation", torch.sin)}
+
+
+def rebound_class() -> Made:
+    _rename("_layer", nn.ReLU)()
+    return lambda x: _layer()(x) + 1, {1: _rename("_layer", nn.Tanh), 2: _rename("_layer", nn.Sigmoid)}
+
+
+def rebound_in_a_class() -> Made:
+    class Box:
+        layer: Any = nn.ReLU
+        activation = torch.sin
+
+    changes = {1: lambda: setattr(Box, "layer", nn.Tanh), 2: lambda: setattr(Box, "activation", torch.cos)}
+    return lambda x: Box.activation(Box.layer()(x)), changes
+
+
+def rebound_in_a_module() -> Made:
+    space: Any = types.ModuleType("space")
+    space.activation = torch.relu
+    return lambda x: space.activation(x) + 1, {1: lambda: setattr(space, "activation", torch.cos)}
 
 
 # ---------------------------------------------------------------------------------------------- other classes
@@ -273,9 +335,9 @@ def written_behind_a_cache() -> Made:
 
 
 _FOLLOWED = (
-    behind_a_proxy, behind_a_view, behind_a_method, behind_a_method_that_writes, behind_a_weak_reference, behind_a_dead_reference, by_a_getter, level_of_a_logger,
+    behind_a_proxy, behind_a_view, behind_a_method, behind_a_method_that_writes, behind_a_weak_reference, behind_a_dead_reference, by_a_getter, beside_a_function_of_an_extension, level_of_a_logger,
     settings_of_a_file, distribution, missing_in_an_object, missing_in_a_class, missing_in_a_module, missing_in_a_function, all_of_an_object, all_of_a_function,
-    all_of_a_parameter_dict, of_another_class, turns_into_another_class, other_operators, iterator_of_the_users,
+    all_of_a_parameter_dict, all_of_a_cache, all_of_a_class, rebound_function, rebound_class, rebound_in_a_class, rebound_in_a_module, of_another_class, turns_into_another_class, other_operators, iterator_of_the_users,
 )  # fmt: skip
 _REFUSED = (iterator_in_a_dict, iterator_in_a_tuple, iterator_behind_a_method, iterator_behind_a_partial)
 PROGRAMS = [*map(_program, _FOLLOWED), *(_program(made, _ITERATOR) for made in _REFUSED), _program(written_behind_a_cache, _CACHED)]
