@@ -11,7 +11,7 @@ from typing import Any
 from ..tracing.absent import names_of_whole
 from ..tracing.code_names import names_read
 from ..tracing.conjunction import Fact
-from ..tracing.namespaces import names_in, reaches_own_globals
+from ..tracing.namespaces import names_in, reaches_own_globals, values_in
 
 _ANY = compile("name", "<globals>", "eval")
 
@@ -66,13 +66,20 @@ class GlobalReads:
         return [names_of_whole(space, "the module") for space in self._whole.values()]
 
 
-def all_of(functions: Iterable[types.FunctionType]) -> tuple[list[types.FunctionType], list[Fact]]:
-    """As of :class:`GlobalReads`, for code that has not run yet: all globals of those of the functions that read, or write, some by text."""
-    reads = GlobalReads(())
-    for function in functions:
-        if reaches_own_globals(names_read(function.__code__)):
-            reads.note_all(function.__globals__)
-    return reads.functions(), reads.facts()
+def all_of(functions: Iterable[types.FunctionType]) -> list[Fact]:
+    """For code that has not run yet: all globals of those of the functions that read, or write, some by text, are what they are, and hold what they hold."""
+    spaces = {id(one.__globals__): one.__globals__ for one in functions if reaches_own_globals(names_read(one.__code__))}
+    facts = [names_of_whole(space, "the module") for space in spaces.values()]
+    for space in spaces.values():
+        facts += [Fact("{}({}, {}) == {}", (_seen, space, name, _seen(space, name)), f"the global {name}") for name in values_in(space)]
+    return facts
+
+
+def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
+    """Which object stands under a name, and which objects it holds itself."""
+    item = space.get(name)
+    parts = item.values() if isinstance(item, dict) and item is not space else item if isinstance(item, (list, set)) else ()
+    return (id(item), *map(id, parts))
 
 
 class _Noted(dict[str, Any]):

@@ -96,7 +96,7 @@ class _Attempt:
         self.globals = GlobalReads(names_looked_up)
         self.settings = SettingReads(function.__globals__ for function in functions)
         self.shown = Shown()
-        self.before = self._surroundings(*all_of(functions))
+        self.before = self._surroundings([], all_of(functions))
         self.types: list[Any] = []
         self.result: tuple[list[Any], Tree] | None = None
 

@@ -87,9 +87,7 @@ def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list
 
 def _before(code: Reach) -> Surroundings:
     """Everything that the function can reach and change, as it is before the recording."""
-    functions, facts = all_of(code.functions)
-    wide = Reach((*code.functions, *functions), _INTERNAL, lambda item: isinstance(item, np.ndarray)) if functions else code
-    return Surroundings([*facts, *facts_outside(wide, contents=_elements)])
+    return Surroundings([*all_of(code.functions), *facts_outside(code, contents=_elements)])
 
 
 class _Asked:

@@ -8,6 +8,7 @@ import types
 from collections.abc import Iterator
 from itertools import pairwise
 
+_READS = ("LOAD", "IMPORT_FROM")
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
 _ANYTHING = frozenset({"vars", "__dict__", "eval", "exec", "globals", "__getattribute__"})
 
@@ -21,8 +22,21 @@ def names_read(code: types.CodeType) -> frozenset[str]:
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
     """
-    read = (step.argval for step in dis.get_instructions(code) if step.opcode in dis.hasname and step.opname.startswith("LOAD"))
+    read = (step.argval for step in dis.get_instructions(code) if step.opcode in dis.hasname and step.opname.startswith(_READS))
     return frozenset(read).union(*map(names_read, _inner(code)))
+
+
+@functools.lru_cache(maxsize=4096)
+def imports_of(code: types.CodeType) -> frozenset[str]:
+    """The modules that code imports when it runs, functions inside of it included, without those that are named from where it stands.
+
+    >>> def function():
+    ...     import os.path
+    >>> sorted(imports_of(function.__code__))
+    ['os', 'os.path']
+    """
+    wholes = [step.argval for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME"]
+    return frozenset(part for whole in wholes for part in (whole, whole.partition(".")[0])).union(*map(imports_of, _inner(code)))
 
 
 @functools.lru_cache(maxsize=4096)

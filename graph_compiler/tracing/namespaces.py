@@ -7,29 +7,33 @@ import types
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from .code_names import names_read
+from .code_names import fragments_read, imports_of, names_read
 
-_BY_NAME = frozenset({"modules", "import_module", "__import__"})
-_WHOLE_MODULE = frozenset({"vars", "__dict__"})
+_OWN_MODULE = frozenset({"f_globals", "__globals__"})
+_BY_NAME = frozenset({"modules", "import_module", "__import__", *_OWN_MODULE})
+_WHOLE_MODULE = frozenset({"dir", "getmembers", *_OWN_MODULE})
 _OWN_GLOBALS = frozenset({"globals", "eval", "exec"})
 STOOD_IN = frozenset({"int", "float", "type", "len", *_OWN_GLOBALS})  # a recording of another thread puts these there and takes them away
 
 
 def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
-    """The modules that code looks for in ``sys.modules`` or imports by a text: those that its texts name, and its own.
+    """The modules that code imports when it runs; where it looks in ``sys.modules`` or imports by a text, those that its texts name, and its own.
 
     >>> [module.__name__ for module in taken_by_name(lambda x: x * sys.modules["graph_compiler.errors"].SCALE) if module.__name__ != __name__]
     ['graph_compiler.errors']
     """
+    names, own = sorted(imports_of(function.__code__)), function.__globals__
+    package = str(own.get("__package__") or "")
+    names += [f"{package}.{name}".strip(".") for name in names]  # from .name import what
     if not _BY_NAME.isdisjoint(names_read(function.__code__)):
-        texts = [item for item in function.__code__.co_consts if isinstance(item, str)]
-        found = (sys.modules.get(name) for name in dict.fromkeys((*texts, str(function.__globals__.get("__name__")))))
-        yield from (module for module in found if isinstance(module, types.ModuleType))
+        names += [*(item for item in function.__code__.co_consts if isinstance(item, str)), str(own.get("__name__"))]
+    found = (sys.modules.get(name) for name in dict.fromkeys(names))
+    yield from (module for module in found if isinstance(module, types.ModuleType))
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:
-    """Whether code asks for the dicts of what it names, so that any name in a module may be read."""
-    return not _WHOLE_MODULE.isdisjoint(names_read(function.__code__))
+    """Whether code asks what it names for a dict, for a list of names, or for a name that nobody knows: any name in a module may be read."""
+    return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(names_read(function.__code__))
 
 
 def reaches_own_globals(names: Collection[str]) -> bool:

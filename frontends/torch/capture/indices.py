@@ -40,7 +40,9 @@ def with_numbers(capture: Capture, key: str, args: tuple[Any, ...], kwargs: dict
     if key in kinds.TAKES_SIZES:
         first = 0 if key in kinds.CREATES else 1
         return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
-    if not any(map(_may_be_number, iterate_structure((args, kwargs)))):
+    with torch._C.DisableTorchFunction():
+        found = any(map(_may_be_number, iterate_structure((args, kwargs))))
+    if not found:
         return args, kwargs
     wanted = whole_numbers_of(pure_key(key), capture.call.startswith("torch.Tensor."))
     plain = tuple(map_structure(number, item) if place in wanted else item for place, item in enumerate(args))

@@ -38,5 +38,6 @@ def is_wide(tensor: torch.Tensor) -> bool:
     """
     if tensor.dtype is not torch.int64 or not tensor.is_cpu or not 0 < tensor.numel() <= _MOST_LOOKED_AT:
         return False
-    least, most = tensor.aminmax()
-    return int(least) < _ENDS.min or int(most) > _ENDS.max
+    with torch.utils._python_dispatch._disable_current_modes():  # what a look makes is none of the recording's
+        least, most = tensor.aminmax()
+        return int(least) < _ENDS.min or int(most) > _ENDS.max

@@ -52,18 +52,34 @@ def spaces_of(weights: Weights) -> list[Space]:
     seen: set[tuple[Any, type]] = set()
     while pending:
         item, owner = pending.pop()
-        function = _function(item)
-        if function is None or (function, owner) in seen or str(function.__module__).partition(".")[0] in _CLOSED:
-            continue
-        seen.add((function, owner))
-        key = id(function.__globals__)
-        space = found.setdefault(key, Space(function.__globals__, is_own=key in own))
-        space.names.update(names_read(function.__code__))
-        space.functions.append(function)
-        if function.__code__.co_filename != space.held.get("__file__"):
-            space.unread.update(globals_read(function.__code__))
-        pending += _named(function, owner)
+        for function in _layers(item):
+            if (function, owner) in seen or _is_closed(function):
+                continue
+            seen.add((function, owner))
+            key = id(function.__globals__)
+            space = found.setdefault(key, Space(function.__globals__, is_own=key in own))
+            space.names.update(names_read(function.__code__))
+            space.functions.append(function)
+            if function.__code__.co_filename != space.held.get("__file__"):
+                space.unread.update(globals_read(function.__code__))
+            pending += _named(function, owner)
     return list(found.values())
+
+
+def _is_closed(function: types.FunctionType) -> bool:
+    """Whether this is code of a library that gets numbers as they are; a wrapper bears the name of what it wraps."""
+    return any(str(name).partition(".")[0] in _CLOSED for name in (function.__module__, function.__globals__.get("__name__")))
+
+
+def _layers(item: Any) -> Iterator[types.FunctionType]:
+    """The function of a callable, and the wrappers around it."""
+    inner = _function(item)
+    while inner is not None and item is not inner:
+        if isinstance(item, types.FunctionType):
+            yield item
+        item = next(getattr(item, name) for name in _INNER if hasattr(item, name))
+    if inner is not None:
+        yield inner
 
 
 def _entered(function: Any) -> tuple[Any, type]:
@@ -73,10 +89,13 @@ def _entered(function: Any) -> tuple[Any, type]:
     return (inspect.getattr_static(owner, "__call__", None) if is_object else function), owner
 
 
+_INNER = ("__wrapped__", "__func__", "func", "fget")
+
+
 def _function(item: Any) -> types.FunctionType | None:
     """The function of a method, a partial call or a property, inside of its wrappers; None where it has no code of Python."""
     while not isinstance(item, types.FunctionType) or hasattr(item, "__wrapped__"):
-        inner = next((getattr(item, name) for name in ("__wrapped__", "__func__", "func", "fget") if hasattr(item, name)), None)
+        inner = next((getattr(item, name) for name in _INNER if hasattr(item, name)), None)
         if inner is None:
             return None
         item = inner

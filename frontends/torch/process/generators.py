@@ -218,4 +218,11 @@ class Generators:
 
 def generators_in(held: Iterable[Any]) -> list[torch.Generator]:
     """The generators among the parts of containers."""
-    return [part for one in held for part in iterate_structure(list(one.before.values())) if is_generator(part)]
+    return [part for one in held for item in one.before.values() for part in _parts(item) if is_generator(part)]
+
+
+def _parts(item: Any) -> Iterator[Any]:
+    """What an item is, or holds where it is a tuple: other containers are held themselves, and may hold each other."""
+    yield item
+    for part in item if isinstance(item, tuple) else ():
+        yield from _parts(part)
