@@ -611,7 +611,7 @@ ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
     ("memory", lambda x: x.tobytes(), TracingError, "tobytes"),
     ("ctypes", lambda x: x.ctypes, TracingError, "ctypes"),
     ("torch", lambda x: torch.from_numpy(x) + 1, SourceNotFound, r"refers to torch alone(.|\n)*TracedArray"),
-    ("vectorize", lambda x: np.vectorize(math.floor)(x) + 1, TracingError, "handed to code"),
+    ("frompyfunc", lambda x: np.frompyfunc(math.floor, 1, 1)(x) + 1, TracingError, "belongs to no public module"),
     ("objects", lambda x: np.array([x, None], dtype=object), TracingError, "handed to code"),
     ("assigned shape", lambda x: setattr(x.copy(), "shape", (4, 3)), TracingError, "assigning to shape"),
     ("a generator expression", lambda x: (row for row in x), TracingError, "returns a generator"),

@@ -165,9 +165,13 @@ class Capture:
         result = self._attempt(function, operands, args, kwargs)
         weak = type(result) in _NUMBERS and any(item._value in self.weak for item in operands)
         found = self._noted(name, key, inputs, params, operands, written, np.asarray(result)[()] if weak else result)
-        if weak:
-            self.weak.add(found._value)
-        return found
+        return self.as_number(found) if weak else found
+
+    def as_number(self, scalar: Any) -> Any:
+        """A scalar of the recording that is a number of Python in the user's code."""
+        self.weak.add(scalar._value)
+        scalar._value.node.facts["weak"] = True
+        return scalar
 
     def _check_state(self) -> None:
         if not self.is_open:

@@ -55,9 +55,7 @@ def draw(capture: Any, generator: TracedGenerator | None, name: str, args: tuple
         found = capture.record((METHOD if given else FUNCTION) + name, call, (*given, *args), kwargs)
     finally:
         capture.states.note()
-    if call.gave_number:
-        capture.weak.add(found._value)
-    return found
+    return capture.as_number(found) if call.gave_number else found
 
 
 class _Draw:

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .vectorized import vectorize
+
 Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy -> the function that records it
 
 
@@ -96,4 +98,5 @@ OPENED: dict[str, Callable[..., Any]] = {
     "fromfunction": fromfunction,
     "polydiv": polydiv,
     "roots": roots,
+    "vectorize": vectorize,
 }

@@ -27,6 +27,7 @@ from .index_tricks import COMPUTED, Brackets
 from .opened import OPENED
 from .sizes import MATH, is_symbolic
 from .traced import is_traced
+from .vectorized import Vectorized
 
 _here = threading.local()
 
@@ -216,7 +217,9 @@ def _stand_of(item: Any) -> Any:
 
 
 def replacement_of(item: Any) -> Any:
-    """What stands in the place of a function or a module while recording; None for all others."""
+    """What stands in the place of a function, of an ``np.vectorize`` or a module while recording; None for all others."""
+    if type(item) is np.vectorize:
+        return Vectorized(recorded, item)
     if isinstance(item, types.ModuleType):
         return _stands().get(item)
     if isinstance(item, functools._lru_cache_wrapper):  # a cache would keep arrays of the recording, or give it those of before

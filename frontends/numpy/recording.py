@@ -26,7 +26,7 @@ from .capture import Capture
 from .draws import GENERATORS, bits_of, state_of
 from .kept_numbers import KeptNumbers
 from .parameters import Weights
-from .patches import replaced
+from .patches import replaced, replacement_of
 from .sizes import expression_of, is_symbolic
 from .traced import is_traced
 
@@ -109,7 +109,7 @@ def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weigh
     capture.states.follow(generators)
     try:
         with replaced(capture, code.functions), capture.isolated():
-            result = function(*args, **kwargs)
+            result = (replacement_of(function) or function)(*args, **kwargs)
         capture.states.check(capture)
     finally:
         restore_host_state(before)

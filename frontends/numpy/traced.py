@@ -26,7 +26,7 @@ class Traced:
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # what isinstance asks for, beside the type
-        return type(self._seen)
+        return type(self._seen.item() if self._value in self._capture.weak else self._seen)
 
     # ------------------------------------------------------------------------------ numpy's own protocols
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -26,7 +26,7 @@ NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
 _MOST_TERMS, _MOST_FACTORS = 1000, 64  # of one size
-_FACTS = ("key", "writes", "views", "result", "no_grad", "aside", "random", "strided")
+_FACTS = ("key", "writes", "views", "result", "no_grad", "aside", "random", "strided", "weak")
 _NOTES = (
     "bounds",
     "extra_keywords",

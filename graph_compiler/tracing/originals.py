@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 _OWN = f"{__name__.partition('.')[0]}.runtime."
+# Classes whose objects do nothing but call a function, and the attribute that holds it.
+_HELD = {("numpy", "vectorize"): "pyfunc"}
 
 
 def module_of(cls: type) -> str:
@@ -23,6 +25,8 @@ def original_of(item: Any) -> Any:
     >>> original_of(len) is len
     True
     """
+    if (name := _HELD.get((module_of(type(item)), type(item).__name__))) is not None:
+        return getattr(item, name)
     while module_of(type(item)).startswith(_OWN) and (pipeline := vars(item).get("pipeline")) is not None and pipeline.has_original:
         item = pipeline.function
     return item

@@ -13,7 +13,43 @@ def _mean_of(line: Any, weight: float = 1.0) -> Any:
     return (line * weight).sum() / line.shape[0]
 
 
+@np.vectorize
+def _rounded_down(v: Any) -> Any:
+    """A function that stands in the file as a vectorised one."""
+    return v // 2 * 3 - 1
+
+
+@np.vectorize(otypes=[np.float32, bool], excluded=["power"])
+def _two_results(v: Any, w: Any, power: Any = 1) -> Any:
+    return v**power - w, v > w
+
+
+def _vectorised(x: Any, k: Any) -> Any:
+    return (
+        np.vectorize(lambda v: -1 if v < 0 else v)(x),  # the type of the first result is that of all
+        np.vectorize(lambda v: v * np.float32(1.1) + 2)(x.astype(np.float32)),
+        np.vectorize(lambda v: v * 9000 // 9)(k.astype(np.int16)),
+        np.vectorize(lambda v, w: v / w)(k[:, None] + 1, w=k + 2),
+        np.vectorize(_TABLE.__getitem__)(k),
+        np.vectorize({place: place * 2 for place in range(4)}.get)(k),
+        _rounded_down(x),
+        _rounded_down(k),
+        np.vectorize(lambda v: v if isinstance(v, int) else -v, otypes=[float])(k),  # numbers of Python
+        _two_results(x, 0.5, power=2),
+        _two_results(x[:0], 0.5)[0].shape,
+    )
+
+
+def _vectorised_with_signatures(x: Any, y: Any) -> Any:
+    normal = np.vectorize(lambda line: (line / line.sum(), line.max()), signature="(n)->(n),()")
+    return normal(x), np.vectorize(np.matmul, signature="(n),(n,m)->(m)")(x, y), np.vectorize(lambda v: v + 1)(y.sum())
+
+
+_TABLE = np.arange(4.0)
+
 SAMPLES: list[Sample] = [
+    sample("vectorize", _vectorised, d(6), i(4, low=0, high=4), again=True),
+    sample("vectorize with signatures", _vectorised_with_signatures, d(3, 4), d(4, 2), again=True),
     sample("piecewise", lambda x: np.piecewise(x, [x < -1, x >= 1], [-1, 1, lambda v: v**3]), d(6)),
     sample("piecewise of one condition", lambda x: np.piecewise(x, x > 0, [np.sqrt, 0.0]), d(6)),
     sample("apply_along_axis", lambda x: np.apply_along_axis(_mean_of, 1, x, 2.0), d(3, 4), again=True),

@@ -40,6 +40,7 @@ class _NumpyRaiser(Raiser):
         if row is None:
             raise UnsupportedOperation("no row says what it is in other frameworks")
         args, kwargs = self.arguments(node)
+        self.b.weak = frozenset(self.read(value) for value in node.uses if value.node is not None and value.node.facts.get("weak"))
         where = kwargs.get("where", True)
         if where is not True and getattr(row, "elementwise", False):
             return self._where(node, row(self.b, *args, **{key: item for key, item in kwargs.items() if key != "where"}), where)

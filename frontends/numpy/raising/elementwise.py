@@ -13,7 +13,7 @@ from ....ir import Value
 from ....ops.dtypes import INTEGERS, UNSIGNED, is_bool, is_complex, is_floating, is_inexact
 from ....sizes import hint_of
 from ...bits import bits_of
-from .table import NumpyBuilder, dtype_name, rows, type_of
+from .table import NumpyBuilder, dtype_name, rows
 
 # ufunc -> canonical operation on operands of the loop's types
 _SAME: dict[str, str] = {
@@ -41,15 +41,17 @@ _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 
 def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: Any = None) -> tuple[Any, ...]:
     """The operands in the types of the loop that numpy runs; at least one is an array."""
-    given = [_loop_type(item) for item in operands]
+    given = [_loop_type(b, item) for item in operands]
+    if not any(isinstance(kind, np.dtype) for kind in given):  # Python's numbers alone
+        given = list(map(np.dtype, given))
     wanted = {} if dtype is None else {"signature": (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)}
     loop = [str(kind.name) for kind in ufunc.resolve_dtypes((*given, *(None,) * ufunc.nout), **wanted)]
     made = [_operand(b, item, kind) for item, kind in zip(operands, loop)]
     return tuple(made) if any(isinstance(item, Value) for item in made) else (b.array(made[0], loop[0]), *made[1:])
 
 
-def _loop_type(item: Any) -> Any:
-    kind = type_of(item)
+def _loop_type(b: NumpyBuilder, item: Any) -> Any:
+    kind = b.type_of(item)
     return kind if isinstance(kind, np.dtype) else type(kind)
 
 
@@ -349,6 +351,12 @@ def nan_to_num(b: NumpyBuilder, x: Any, copy: bool = True, nan: Any = 0.0, posin
 def sinc(b: NumpyBuilder, x: Any) -> Any:
     """numpy.sinc."""
     return b.sinc(b.floating(x))
+
+
+@rows.row("ndarray.item")
+def item(b: NumpyBuilder, a: Value) -> Any:
+    """numpy.ndarray.item: Python has numbers of 64 bits."""
+    return b.cast(a, b.recorded_dtype())
 
 
 @rows.row("astype")

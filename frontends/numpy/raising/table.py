@@ -20,11 +20,23 @@ rows = Rows("numpy")
 
 
 class NumpyBuilder(RaisingBuilder):
-    """A builder with the type rules of NumPy 2 at hand (NEP 50): Python's numbers take the type of the arrays beside them."""
+    """A builder with the type rules of NumPy 2 at hand (NEP 50): Python's numbers take the type of the arrays beside them.
+
+    ``weak`` are the values among the arguments of the call that are numbers of Python in the user's code.
+    """
+
+    weak: frozenset[Value] = frozenset()
+
+    def type_of(self, item: Any) -> Any:
+        """What numpy's promotion takes: the dtype of an array, a number of the class of a number."""
+        if isinstance(item, Value):
+            return np.dtype(item.dtype).type(0).item() if item in self.weak else np.dtype(item.dtype)
+        number = hint_of(item)
+        return np.dtype(bool) if isinstance(number, bool) else number
 
     def result_type(self, *operands: Any) -> str:
         """np.result_type."""
-        return str(np.result_type(*map(type_of, operands)).name)
+        return str(np.result_type(*map(self.type_of, operands)).name)
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
         """``x`` as an array: nested lists of numbers and arrays too."""
@@ -42,7 +54,7 @@ class NumpyBuilder(RaisingBuilder):
     def promote(self, *operands: Any) -> tuple[Value, ...]:
         """The operands as arrays of one dtype. What is no ufunc makes arrays of numbers first, which count in the promotion then."""
         arrays = [self.array(item) for item in operands]
-        name = self.result_type(*arrays)
+        name = str(np.result_type(*(np.dtype(array.dtype) for array in arrays)).name)
         return tuple(self.array(item, name) for item in operands)
 
     def floating(self, x: Any) -> Value:
@@ -53,14 +65,6 @@ class NumpyBuilder(RaisingBuilder):
     def recorded_dtype(self, place: int = 0) -> str:
         """The dtype of what the call gave while recording."""
         return self.recorded[place].dtype
-
-
-def type_of(item: Any) -> Any:
-    """What numpy's promotion takes: the dtype of an array, the class of a number."""
-    if isinstance(item, Value):
-        return np.dtype(item.dtype)
-    number = hint_of(item)
-    return np.dtype(bool) if isinstance(number, bool) else number
 
 
 def dtype_name(dtype: Any) -> str:
@@ -93,4 +97,4 @@ def shape_of(shape: Any) -> tuple[Any, ...]:
     return tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
 
 
-__all__ = ["NumpyBuilder", "Size", "axes_of", "axis_of", "dtype_name", "rows", "shape_of", "type_of"]
+__all__ = ["NumpyBuilder", "Size", "axes_of", "axis_of", "dtype_name", "rows", "shape_of"]
