@@ -102,6 +102,9 @@ class RaisingBuilder(Builder):
         """The graph holds only where ``condition``, a 0-d array of bool, is ``expected``: it is looked at after each call."""
         self.graph.guards.append(Guard(condition, expected, self.origin))
 
+    def refuse_outside(self, index: Value, size: Any) -> None:
+        """What a framework demands of a single index that was computed, beyond what targets do: nothing, or that it lies inside of its axis."""
+
     def next_key(self) -> Any:
         """A new key for random numbers: of the generator that the call names, by default of the one input ``key`` of the graph."""
         key, index = self.stream(self.generator)

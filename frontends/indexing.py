@@ -191,6 +191,7 @@ def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, .
     """``x`` indexed by arrays at some of its axes; ``hints`` is the shape that this gave while recording."""
     scalars, arrays = _parted(arrays)
     for axis, array in scalars:
+        b.refuse_outside(array, x.shape[axis])
         x = b.take(x, array, axis=axis)
     if len(arrays) == 1 and arrays[0][1].dtype == "bool":
         axis, mask = arrays[0]

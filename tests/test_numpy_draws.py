@@ -13,7 +13,7 @@ from numpy.random import randn as randn_by_name
 import graph_compiler
 from graph_compiler.errors import TracingError
 
-from .support.compare import assert_same, to_numpy
+from .support.compare import assert_same, dtype_name, to_numpy
 
 TARGETS = ("torch", "jax", "tensorflow", "canonical")
 X, OTHER = np.arange(12.0).reshape(4, 3), np.arange(18.0).reshape(6, 3)
@@ -131,6 +131,15 @@ def test_generators_are_arguments() -> None:
     for seed, x in enumerate((X, OTHER, X)):
         assert_same(graph(x, np.random.default_rng(seed)), by_generator(x, np.random.default_rng(seed)))
     assert len(graph.variants) == 1, graph.explain()
+
+
+@pytest.mark.parametrize("to", ["numpy", *TARGETS])
+def test_numbers_that_are_drawn_are_pythons(to: str) -> None:
+    graph = _graph(
+        lambda x: (x * np.random.rand(), x[0] * (1 - np.random.rand() * 2) / 3, isinstance(np.random.randint(9), int)), to, X[0].astype("f")
+    )
+    *drawn, is_int = graph(OTHER[0].astype("f"))
+    assert [dtype_name(array) for array in drawn] == ["float32"] * 2 and is_int
 
 
 def test_a_branch_on_a_draw() -> None:

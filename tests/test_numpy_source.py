@@ -55,6 +55,13 @@ def uses_a_float(x: Any) -> Any:
     return x * float(x.max())
 
 
+def element_or_last(x: Any) -> Any:
+    try:
+        return x[x[0].astype(int)]
+    except IndexError:
+        return x[-1]
+
+
 GUARDED: list[tuple[Callable[..., Any], list[Any]]] = [
     (branching, [X, -X, X + 1]),
     (lambda x: x.any() and x.sum() or x.max(), [X, X * 0, X + 1]),
@@ -68,6 +75,7 @@ GUARDED: list[tuple[Callable[..., Any], list[Any]]] = [
     (lambda x: max(x[0, 0], x[0, 1]), [X, X[:, ::-1].copy()]),
     (lambda x: 1.0 in x, [X, np.ones(3)]),
     (lambda x: x.argmax().item(), [X, -X]),
+    (element_or_last, [np.array([1.0, 7.0]), np.array([2.0, 5.0, 6.0]), np.array([5.0, 6.0]), np.array([-2.0, 3.0])]),
 ]
 
 

@@ -62,7 +62,7 @@ def settled(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, An
         args, kwargs = args[:place] + args[place + 1 :], {**kwargs, "out": args[place]}
     if any(isinstance(item, _TAKES_FUNCTIONS) for item in (*args, *kwargs.values())):
         raise TracingError(f"{capture.here()}: {name} calls a function of Python for each element, which cannot be recorded; use ufuncs")
-    if is_operand_call(key) or name.startswith("scipy."):
+    if is_operand_call(key) or key == "__getitem__" or name.startswith("scipy."):
         return args, kwargs
 
     def number(item: Any) -> Any:

@@ -197,6 +197,18 @@ def running_statistics(x: Any) -> Any:
     return total / np.arange(1, x.shape[0] + 1), moving, (total - peak).min()
 
 
+def pointers(table: Any, after: Any) -> Any:
+    """Rows and elements in places that were computed: read, seen through and written to."""
+    place, y = after[0], table.copy()
+    for _ in range(3):
+        place = after[place]
+    row = y[place]
+    row += 1
+    y[after[1]][0] = 7
+    y[-1 - after[2], 1] *= 2
+    return y, row, table[place, [0, 1]], table[table[:, 0].argmax(), 1:], table[None, after[3] - 4, ...]
+
+
 PROGRAMS: dict[str, Program] = {
     "attention": Program(attention, (d(5, 8), d(8, 8), d(8, 8), d(8, 8)), (d(7, 12), d(12, 12), d(12, 12), d(12, 12))),
     "mlp": Program(
@@ -220,5 +232,6 @@ PROGRAMS: dict[str, Program] = {
         (d(4, 1), d(2, 2), d(1, 2), d(2, 2, kind="definite"), d(1, 1, kind="definite")),
         (d(4, 1), d(3, 3), d(1, 3), d(3, 3, kind="definite"), d(1, 1, kind="definite")),
     ),
+    "pointers": Program(pointers, (d(4, 3), i(4, low=0, high=4)), (d(6, 4), i(6, low=0, high=6))),
     "running statistics": Program(running_statistics, (d(8),), (d(13),)),
 }

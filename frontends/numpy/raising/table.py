@@ -38,6 +38,12 @@ class NumpyBuilder(RaisingBuilder):
         """np.result_type."""
         return str(np.result_type(*map(self.type_of, operands)).name)
 
+    def refuse_outside(self, index: Value, size: Any) -> None:
+        """An index beyond the end is an error that the user's code may handle. The place of an extremum is none."""
+        made = index.node
+        if made is None or made.op not in ("argmax", "argmin") or made.inputs[0].shape != (size,):
+            self.expect(self.logical_and(self.greater_equal(index, -size), self.less(index, size)), True)
+
     def array(self, x: Any, dtype: str | None = None) -> Value:
         """``x`` as an array: nested lists of numbers and arrays too."""
         if isinstance(x, (list, tuple)):
