@@ -12,6 +12,7 @@ import numpy as np
 from ...ir.graph import Graph, Value
 from ...trees import Branch, Leaf, flatten
 from . import recording
+from .foreign import as_jax
 from .parameters import Weights
 
 COPY = "jax.numpy.copy"
@@ -26,11 +27,7 @@ def is_array(item: Any) -> bool:
 
 def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The arrays in the arguments as JAX arrays."""
-    return [jax.numpy.asarray(_plain(leaf)) for leaf in flatten((args, kwargs), recording.is_array, recording.opens)[0]]
-
-
-def _plain(leaf: Any) -> Any:
-    return leaf.detach().cpu().numpy() if hasattr(leaf, "detach") else leaf
+    return list(map(as_jax, flatten((args, kwargs), recording.is_array, recording.opens)[0]))
 
 
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:

@@ -31,6 +31,7 @@ from .calls import custom_rules_kept, seen
 from .counting import Steps
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
+from .foreign import as_jax, dtype_name_of
 from .outside import modules_kept, outside_of, reach_of
 from .parameters import Weights, is_module
 from .sizes import deciding, expression_of, is_symbolic, symbolic
@@ -146,8 +147,7 @@ class _Attempt:
 
     def _arrays(self, held: dict[str, Any]) -> list[Any]:
         """The operands of the program, in the types that JAX takes them in."""
-        given = (leaf if isinstance(leaf, jax.Array) else jax.numpy.asarray(leaf, narrowed(dtype_name_of(leaf))) for leaf in self.leaves)
-        return [*given, *held.values()]
+        return [*map(as_jax, self.leaves), *held.values()]
 
     def _scopes(self) -> list[dict[str, Any]]:
         """Where the user's code may hold public functions by names of its own."""
@@ -272,11 +272,6 @@ def _names() -> list[str]:
     from .raising.driver import rows
 
     return [name for name in rows.names() if "." in name]
-
-
-def dtype_name_of(array: Any) -> str:
-    """The name of the dtype of an array of any framework."""
-    return str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 from flax import nnx
 
 import graph_compiler
@@ -48,6 +49,17 @@ def test_module(case: Any, to: str) -> None:
     assert len(graph.variants) == 1, graph.explain()
     paths = {".".join(map(str, path)) for path, _ in nnx.to_flat_state(nnx.state(module, nnx.Param))}
     assert paths <= graph.parameters.keys()
+
+
+def test_tensors_of_the_target_are_recorded_with() -> None:
+    """Those that numpy cannot take as they are: with a history, of bfloat16, conjugated."""
+    graph = graph_compiler.compile(lambda x: (jnp.square(x) * 3).sum(), source="jax", to="torch")
+    tensor = torch.tensor([1.0, 2.0], requires_grad=True)
+    graph(tensor * 1).backward()
+    assert tensor.grad.tolist() == [6.0, 12.0]
+    assert graph(torch.tensor([1.5, 2.5]).bfloat16()).item() == jnp.square(jnp.array([1.5, 2.5], "bfloat16")).sum() * 3
+    assert graph(torch.tensor([1 + 2j]).conj()).item() == 3 * (1 - 2j) ** 2
+    graph.verify(args=(tensor,))
 
 
 def detached(array: Any) -> Any:
