@@ -69,11 +69,11 @@ class Reader:
             return operands
         if name == "size":
             return [self._size(equation, params["size"])]
-        if name in SOLVES:
-            return self.read(*solving(params, operands))
         origin = self._origin(equation, f"lax.{name}")
         if name in WRITTEN_OUT and (straight := WRITTEN_OUT[name](params)) is not None:
             return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
+        if name in SOLVES:
+            return self.read(*solving(params, operands))
         if name == "while" and (found := self._while(equation, operands, origin)) is not None:
             return found
         if name in _LOOPS:

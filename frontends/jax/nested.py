@@ -9,6 +9,7 @@ import jax
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 
 MOST_EQUATIONS = 2000  # of a loop that is written out
+_ORDERS = 2  # of derivatives that solutions have
 # primitives that only call a program; the name of the parameter that holds it
 _CALLS = {
     "jit": "jaxpr",
@@ -41,6 +42,30 @@ def solving(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, l
 
 
 # ------------------------------------------------------------------------------------- written out
+def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
+    """A solution with the gradients that JAX takes from the equation that is solved; None for loops, which would divide by 0 at a right-hand side of 0.
+
+    What solves may be cut off from gradients, as the factors in JAX's own functions are. Steps that add nothing to the solution bring them back, one
+    for each order of derivatives.
+    """
+    lengths = params["const_lengths"]
+    before, count = lengths.matvec + lengths.vecmat, sum(lengths)
+    solve, matvec = jaxpr_as_fun(params["jaxprs"].solve), jaxpr_as_fun(params["jaxprs"].matvec)
+    if holds_loop(params["jaxprs"].solve.jaxpr):
+        return None
+
+    def straight(*operands: Any) -> list[Any]:
+        held, wanted = operands[before : before + lengths.solve], operands[count:]
+        found = [jax.lax.stop_gradient(part) for part in solve(*held, *wanted)]
+        for _ in range(_ORDERS):
+            missing = [want - part for want, part in zip(wanted, matvec(*operands[: lengths.matvec], *found))]
+            steps = solve(*held, *(part - jax.lax.stop_gradient(part) for part in missing))
+            found = [part + step for part, step in zip(found, steps)]
+        return found
+
+    return straight
+
+
 def _scan(params: dict[str, Any]) -> Callable[..., Any] | None:
     """All steps of a scan one after the other; None where they are too many, or not known."""
     length, constants, carried = params["length"], params["num_consts"], params["num_carry"]
@@ -79,7 +104,7 @@ def _chosen(index: Any, results: tuple[Any, ...]) -> Any:
     return chosen
 
 
-WRITTEN_OUT = {"scan": _scan, "cond": _cond}
+WRITTEN_OUT = {"scan": _scan, "cond": _cond, **dict.fromkeys(SOLVES, _solve)}
 
 
 # ------------------------------------------------------------------------------------- loops that go on while something holds

@@ -15,7 +15,7 @@ import graph_compiler
 
 from ..support.compare import arrays, assert_no_further, dtype_name
 from ..support.contexts import wide_types
-from ..support.samples import made
+from ..support.samples import array, made
 from .programs import MODULES, PROGRAMS
 from .test_jax_samples import TARGETS, as_jax, plain
 
@@ -60,6 +60,27 @@ def test_tensors_of_the_target_are_recorded_with() -> None:
     assert graph(torch.tensor([1.5, 2.5]).bfloat16()).item() == jnp.square(jnp.array([1.5, 2.5], "bfloat16")).sum() * 3
     assert graph(torch.tensor([1 + 2j]).conj()).item() == 3 * (1 - 2j) ** 2
     graph.verify(args=(tensor,))
+
+
+def solved(a, b):
+    """Factors that JAX cuts off from gradients, for these follow from the equation that is solved."""
+    definite = a @ a.T + jnp.eye(a.shape[0])
+    by_factors = jax.scipy.linalg.solve(definite, b, assume_a="pos")
+    return (by_factors * jnp.sin(b)).sum() + jax.vmap(jnp.linalg.solve, (0, None))(jnp.stack([definite, definite.T * 2 + a]), b)[1, 0]
+
+
+def test_gradients_of_solutions() -> None:
+    args, other = (as_jax((made(array(n, n)), made(array(n)))) for n in (3, 4))
+    expected, second = jax.grad(solved, (0, 1))(*other), jax.hessian(solved)(*other)
+    tensors = [torch.tensor(np.asarray(item), requires_grad=True) for item in other]
+    in_torch = graph_compiler.compile(solved, source="jax", to="torch", args=args)
+    for found, wanted in zip(torch.autograd.grad(in_torch(*tensors), tensors), expected):
+        np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-3)
+    in_jax = graph_compiler.compile(solved, args=args)
+    for found, wanted in zip(jax.grad(in_jax, (0, 1))(*other), expected):
+        np.testing.assert_allclose(found, wanted, rtol=2e-3, atol=2e-3)
+    hessian = torch.func.jacrev(torch.func.jacrev(in_torch))(*(item.detach() for item in tensors))
+    np.testing.assert_allclose(hessian, second, rtol=1e-2, atol=1e-2)
 
 
 def detached(array: Any) -> Any:
