@@ -32,6 +32,7 @@ def _aligned(scores: Any, zero_infinity: bool, lengths: tuple[int, ...]) -> Any:
     )
 
 
+TWICE = torch.tensor([[0, 2], [2, 1]])
 ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "ctc_loss": (lambda x: _aligned(x, False, (4, 4, 4)), _scores(4, 3, 5)),
     "ctc_loss-no-alignment": (lambda x: _aligned(x, True, (4, 4, 3)), _scores(4, 3, 5)),
@@ -41,7 +42,13 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
         torch.tensor([1e20, 1e-20, 1e20, 1e-20, 1e20]),  # whose last prefix times the first element is beyond float32
     ),
     "cumprod-of-one": (lambda x: x.cumprod(0), torch.tensor([0.0])),
-    "embedding-scaled-down": (lambda x: F.embedding(torch.tensor([[0, 2], [2, 1]]), x.clone(), max_norm=1.5) ** 2, _scores(4, 3)),
+    "embedding-by-frequency": (lambda x: F.embedding(TWICE, x, scale_grad_by_freq=True) ** 2, _scores(4, 3)),
+    "embedding-kernel": (lambda x: torch.embedding(x, TWICE, 2, True) ** 2, _scores(4, 3)),
+    "embedding-padding": (lambda x: F.embedding(TWICE, x, padding_idx=2) ** 2, _scores(4, 3)),
+    "embedding-padding-from-the-end": (lambda x: F.embedding(TWICE, x, padding_idx=-4) ** 2, _scores(4, 3)),
+    "embedding-scaled-down": (lambda x: F.embedding(TWICE, x.clone(), max_norm=1.5) ** 2, _scores(4, 3)),
+    "embedding_bag-by-frequency": (lambda x: F.embedding_bag(TWICE, x, scale_grad_by_freq=True) ** 2, _scores(4, 3)),
+    "embedding_bag-padding": (lambda x: F.embedding_bag(TWICE, x, mode="sum", padding_idx=2) ** 2, _scores(4, 3)),
     "power-of-0": (lambda x: x**0 + x, torch.tensor([0.0, 2.0])),
 }
 
@@ -80,4 +87,4 @@ def test_gradients_in_tensorflow(name: str) -> None:
         tape.watch(array)
         result = graph.functional({}, array)
         loss = tf.reduce_sum(result * _weights(result).numpy())
-    np.testing.assert_allclose(tape.gradient(loss, array), _gradient(function, x), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(tf.convert_to_tensor(tape.gradient(loss, array)), _gradient(function, x), rtol=1e-4, atol=1e-5)

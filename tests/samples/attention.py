@@ -135,6 +135,7 @@ _EMBEDDING = [
     Sample(F.embedding, (ints(3, low=0, high=10, dtype="int32"), array(10, 6)), {"padding_idx": 0}),
     Sample(F.embedding, (ints(0, low=0, high=10), array(10, 6)), name="embedding-empty"),
     Sample(torch.embedding, (array(10, 6), ints(3, 4, low=0, high=10))),
+    Sample(torch.embedding, (array(10, 6), ints(3, 4, low=0, high=10), 1, True), name="embedding-flag-behind-padding"),
     *(
         Sample(
             renormalised,

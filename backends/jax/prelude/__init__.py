@@ -60,6 +60,7 @@ from .elementwise import integer_power as integer_power
 from .elementwise import log2 as log2
 from .elementwise import power as power
 from .embedding import embedding_bag as embedding_bag
+from .embedding import padded_embedding as padded_embedding
 from .fft import centered_window as centered_window
 from .fft import istft as istft
 from .fft import stft as stft

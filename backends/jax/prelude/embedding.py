@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+from jax import lax
+
+
+def padded_embedding(weight: jax.Array, indices: jax.Array, padding_idx: int) -> jax.Array:
+    """Rows of ``weight``; no gradient reaches the row ``padding_idx``."""
+    rows = jnp.take(weight, indices, axis=0)
+    return jnp.where((indices == padding_idx)[..., None], lax.stop_gradient(rows), rows)
 
 
 def embedding_bag(

@@ -69,6 +69,7 @@ from .elementwise import right_shift as right_shift
 from .elementwise import signbit as signbit
 from .elementwise import trunc as trunc
 from .embedding import embedding_bag as embedding_bag
+from .embedding import padded_embedding as padded_embedding
 from .fft import as_complex as as_complex
 from .fft import centered_window as centered_window
 from .fft import fft as fft

@@ -5,6 +5,12 @@ from __future__ import annotations
 import tensorflow as tf
 
 
+def padded_embedding(weight: tf.Tensor, indices: tf.Tensor, padding_idx: int) -> tf.Tensor:
+    """Rows of ``weight``; no gradient reaches the row ``padding_idx``."""
+    rows = tf.gather(weight, indices)
+    return tf.where((indices == padding_idx)[..., None], tf.stop_gradient(rows), rows)
+
+
 def embedding_bag(
     weight: tf.Tensor,
     indices: tf.Tensor,

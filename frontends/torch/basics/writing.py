@@ -77,7 +77,8 @@ def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 
 def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     position = _WITH_NORMS.get(key)
-    return position is not None and (args[position] if position < len(args) else kwargs.get("max_norm")) is not None
+    norm = None if position is None else args[position] if position < len(args) else kwargs.get("max_norm")
+    return norm is not None and not isinstance(norm, bool)  # torch.embedding and torch.embedding_bag have a flag there
 
 
 def versions_before(key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:

@@ -12,14 +12,21 @@ _SECTION = "embedding"
 
 
 @declare(_SECTION)
-def embedding(weight: ArraySpec, indices: ArraySpec, /) -> ArraySpec:
-    """Rows ``indices`` of ``weight`` [rows, width]. Indices lie in [0, rows): sources raise for others, a target may give NaN."""
+def embedding(weight: ArraySpec, indices: ArraySpec, /, *, padding_idx: int | None = None) -> ArraySpec:
+    """Rows ``indices`` of ``weight`` [rows, width]. Indices lie in [0, rows): sources raise for others, a target may give NaN.
+
+    The row ``padding_idx`` is taken as any other, but no gradient reaches it.
+    """
     return ArraySpec(indices.shape + weight.shape[1:], weight.dtype)
 
 
 @decomposition("embedding")
-def _embedding(b: Any, weight: Any, indices: Any) -> Any:
-    return b.take(weight, indices, axis=0)
+def _embedding(b: Any, weight: Any, indices: Any, *, padding_idx: int | None) -> Any:
+    found = b.take(weight, indices, axis=0)
+    if padding_idx is None:
+        return found
+    is_padding = b.reshape(b.equal(indices, padding_idx), shape=(*indices.shape, *(1,) * (weight.ndim - 1)))
+    return b.where(is_padding, b.stop_gradient(found), found)
 
 
 @declare(_SECTION)

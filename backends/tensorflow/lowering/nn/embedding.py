@@ -7,7 +7,10 @@ from typing import Any
 from ....rows import Operand
 from ..table import rows
 
-rows.table({"embedding": "tf.gather({weight}, {indices})"})
+
+@rows.row("embedding")
+def _embedding(weight: Operand, indices: Operand, *, padding_idx: int | None) -> str:
+    return f"tf.gather({weight}, {indices})" if padding_idx is None else f"padded_embedding({weight}, {indices}, {padding_idx})"
 
 
 @rows.row("one_hot")

@@ -10,8 +10,8 @@ from ..texts import call, index, unless
 
 
 @rows.row("embedding")
-def _embedding(weight: Operand, indices: Operand) -> str:
-    return f"F.embedding({indices if indices.dtype == 'int32' else index(indices)}, {weight})"
+def _embedding(weight: Operand, indices: Operand, *, padding_idx: int | None) -> str:
+    return call("F.embedding", indices if indices.dtype == "int32" else index(indices), weight, padding_idx=padding_idx)
 
 
 @rows.row("one_hot")

@@ -24,23 +24,35 @@ def functional_embedding(
     sparse: bool = False,
 ) -> Any:
     """torch.nn.functional.embedding; with ``max_norm`` the rows that are taken are scaled down first, in the weight as well."""
-    _assume_row(b, weight, padding_idx)
+    padding_idx = _padding_row(b, weight, padding_idx)
     weight = embedding_renorm(b, weight, input, max_norm, norm_type)
-    return embedding(b, weight, input, -1 if padding_idx is None else padding_idx)
+    return embedding(b, weight, input, -1 if padding_idx is None else padding_idx, scale_grad_by_freq)
 
 
-def _assume_row(b: TorchBuilder, weight: Any, place: int | None) -> None:
-    """The row that means nothing is one of the table, counted from either end."""
-    if place is not None:
-        assume(b, "ge", weight.shape[0], place + 1 if place >= 0 else -place)
+def _padding_row(b: TorchBuilder, weight: Any, place: int | None) -> int | None:
+    """The row that means nothing, which is one of the table, counted from either end; given as counted from the first."""
+    if place is None:
+        return None
+    assume(b, "ge", weight.shape[0], place + 1 if place >= 0 else -place)
+    return place if place >= 0 else place + b.fix(weight.shape[0])
 
 
 @rows.row("embedding")
 def embedding(
     b: TorchBuilder, weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
-    """aten::embedding; ``padding_idx`` concerns only gradients."""
-    return b.embedding(weight, indices)
+    """aten::embedding; all three options concern only gradients, and -1 is no row."""
+    weight = _divided_by_frequency(b, weight, indices) if scale_grad_by_freq else weight
+    return b.embedding(weight, indices, padding_idx=None if padding_idx < 0 else padding_idx)
+
+
+def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
+    """``weight``, whose rows get their gradients divided by how often ``indices`` name them."""
+    named = b.reshape(indices, shape=(product(indices.shape),))
+    counts = b.scatter_nd(b.zeros(shape=(weight.shape[0],), dtype="float32"), 1.0, named, axes=(0,), reduce="sum", include_self=True)
+    counts = b.reshape(b.cast(b.maximum(counts, 1.0), weight.dtype), shape=(weight.shape[0], *(1,) * (weight.ndim - 1)))
+    held = b.stop_gradient(weight)
+    return b.add(held, b.divide(b.subtract(weight, held), counts))
 
 
 @rows.row("embedding_renorm")
@@ -81,8 +93,9 @@ def embedding_bag(
     padding_idx: int | None = None,
 ) -> Any:
     """torch.nn.functional.embedding_bag."""
-    _assume_row(b, weight, padding_idx)
+    padding_idx = _padding_row(b, weight, padding_idx)
     weight = embedding_renorm(b, weight, input, max_norm, norm_type)
+    weight = _divided_by_frequency(b, weight, input) if scale_grad_by_freq else weight
     if input.ndim == 2 and padding_idx is None:
         return _equal_bags(b, input, weight, mode, per_sample_weights)
     if input.ndim == 2:
@@ -91,8 +104,6 @@ def embedding_bag(
         input, per_sample_weights = (x if x is None else b.reshape(x, shape=(count * length,)) for x in (input, per_sample_weights))
     else:
         _expect_bags(b, offsets)
-    if padding_idx is not None and padding_idx < 0:
-        padding_idx = padding_idx + b.fix(weight.shape[0])
     inputs = optional(weight, input, b.cast(offsets, input.dtype), per_sample_weights)
     return b.embedding_bag(*inputs, mode=mode, include_last_offset=include_last_offset, padding_idx=padding_idx)
 
