@@ -24,12 +24,12 @@ from .capture.capture import Capture
 from .capture.large_calls import LargeCalls, TakingOver
 from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
-from .numbers.asked_types import asks_for_types_unseen
 from .numbers.conversions import conversions_seen
 from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
 from .numbers.spaces import Space, spaces_of
+from .numbers.type_calls import asks_for_types_unseen, type_calls_seen
 from .numbers.typed import DTYPES, typed, with_numbers
 from .process.clocks import clocks_seen
 from .process.encoders import NestedEncoders
@@ -130,6 +130,7 @@ def _listening(
         math_seen(capture, spaces if learned.reading.symbolic else []),
         conversions_seen(capture, spaces),
         clocks_seen(capture, spaces),
+        type_calls_seen(spaces),
         compiling(learned.compiled) as claim,
     ):
         yield _Listeners(training, members, settings, attributes, read, claim)

@@ -1,4 +1,4 @@
-"""``float(x)``, ``int(x)``, ``type(x)`` and ``len(x)`` of tensors and of symbolic numbers: Python wants numbers of its very classes, symbols are none.
+"""``float(x)``, ``int(x)`` and ``len(x)`` of tensors and of symbolic numbers: Python wants numbers of its very classes, symbols are none.
 
 While recording, the modules of the user's functions find stand-ins under these names, which give symbols. Only where their code does nothing with
 the names but call them and ask ``isinstance``: what is handed on (``dtype=float``, ``return len``) is left as it is, and a conversion then guards the number.
@@ -15,7 +15,7 @@ import torch
 
 from ....sizes import apply
 from ...python_arithmetic import computed
-from .name_uses import handed_on, only_called
+from .name_uses import only_called
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
 from .spaces import Space
@@ -55,13 +55,6 @@ class _Conversion:
         return other | self.cls
 
 
-class _Asked(_Conversion):
-    """Stands for ``type``: the class of a symbol is that of the number."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return args[0].__class__ if len(args) == 1 and is_symbolic(args[0]) else self.cls(*args, **kwargs)
-
-
 class _Counted(_Conversion):
     """Stands for ``len``: that of a tensor is a size."""
 
@@ -71,7 +64,7 @@ class _Counted(_Conversion):
         return item.shape[0] if is_counted else self.cls(*args, **kwargs)
 
 
-_STAND_INS: dict[Any, type[_Conversion]] = {**dict.fromkeys(_FUNCTIONS, _Conversion), type: _Asked, len: _Counted}
+_STAND_INS: dict[Any, type[_Conversion]] = {**dict.fromkeys(_FUNCTIONS, _Conversion), len: _Counted}
 _NAMES = tuple(cls.__name__ for cls in _STAND_INS)
 
 
@@ -79,7 +72,7 @@ _NAMES = tuple(cls.__name__ for cls in _STAND_INS)
 def conversions_seen(capture: Capture, spaces: Iterable[Space]) -> Iterator[None]:
     """Inside of the block the conversions in the code of these modules give symbols, where an attempt has some, and symbols are of Python's classes."""
     classes = [cls for cls in _STAND_INS if capture.reading.symbolic or cls not in _FUNCTIONS]
-    pairs = [(space, cls) for space in spaces for cls in classes if _may_be_other(space, cls.__name__)]
+    pairs = [(space, cls) for space in spaces for cls in classes if _may_be_replaced(space, cls.__name__)]
     swapped = [(space.held, cls, space.held.get(cls.__name__)) for space, cls in pairs]
     for space, cls, _ in swapped:
         space[cls.__name__] = _STAND_INS[cls](capture, cls)
@@ -102,14 +95,7 @@ def _element(item: Any) -> Any:
         return None
 
 
-def _may_be_other(space: Space, name: str) -> bool:
+def _may_be_replaced(space: Space, name: str) -> bool:
     """Whether the functions of a module know this name as Python's own, and may find something else that can be called under it."""
-    if not space.looks_up(name) or not isinstance(space.held.get(name), (_Conversion, type(None))):
-        return False
-    file = str(space.held.get("__file__", ""))
-    return name in only_called(file, _NAMES) or name == type.__name__ and _asks_alone(space, file)
-
-
-def _asks_alone(space: Space, file: str) -> bool:
-    """Whether the functions of a recording do nothing with ``type`` but call it, whatever others of the file do: where it is handed on, sizes are plain."""
-    return not space.unread and all(function.__code__.co_firstlineno not in handed_on(file, type.__name__) for function in space.functions)
+    is_pythons = isinstance(space.held.get(name), (_Conversion, type(None)))
+    return space.looks_up(name) and is_pythons and name in only_called(space.file, _NAMES)

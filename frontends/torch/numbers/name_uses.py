@@ -16,12 +16,7 @@ _BY_KEY = frozenset({"max", "min", "sorted"})
 @functools.lru_cache(maxsize=256)
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
     """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x, int)``), to map or to sort by; none where it cannot be read."""
-    try:
-        with tokenize.open(file) as source:
-            text = source.read()
-        tree = ast.parse(text) if any(f"{name}(" in text for name in names) else ast.Module([], [])
-    except (OSError, SyntaxError, ValueError):
-        return frozenset()
+    tree = _parsed(file, tuple(f"{name}(" for name in names))
     harmless = {id(node) for node in _harmless(tree)}
     used = [node for function in ast.walk(tree) if isinstance(function, _FUNCTIONS) for node in _names_in(function)]
     called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
@@ -31,12 +26,7 @@ def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
 @functools.lru_cache(maxsize=256)
 def handed_on(file: str, name: str) -> frozenset[int]:
     """The first lines of the functions of a file that do with this name something else than to call it and to ask ``isinstance``."""
-    try:
-        with tokenize.open(file) as source:
-            text = source.read()
-        tree = ast.parse(text) if name in text else ast.Module([], [])
-    except (OSError, SyntaxError, ValueError):
-        return frozenset()
+    tree = _parsed(file, (name,))
     harmless = {id(node) for node in _harmless(tree)}
     return frozenset(
         min([function.lineno, *(one.lineno for one in getattr(function, "decorator_list", ()))])
@@ -44,6 +34,16 @@ def handed_on(file: str, name: str) -> frozenset[int]:
         if isinstance(function, _FUNCTIONS)
         and any(used == name and isinstance(node, ast.Name) and id(node) not in harmless for used, node in _names_in(function))
     )
+
+
+def _parsed(file: str, texts: tuple[str, ...]) -> ast.Module:
+    """The syntax of a file; nothing where it cannot be read, or has none of these texts and need not be."""
+    try:
+        with tokenize.open(file) as source:
+            text = source.read()
+        return ast.parse(text) if any(one in text for one in texts) else ast.Module([], [])
+    except (OSError, SyntaxError, ValueError):
+        return ast.Module([], [])
 
 
 def _names_in(function: Any) -> Iterator[tuple[str, ast.AST]]:

@@ -35,6 +35,11 @@ class Space:
     functions: list[types.FunctionType] = field(default_factory=list)
     is_own: bool = False
 
+    @property
+    def file(self) -> str:
+        """Where the module's text stands; empty where it has none."""
+        return str(self.held.get("__file__", ""))
+
     def looks_up(self, name: str) -> bool:
         """Whether code of a recording may look up this name here."""
         return self.is_own or name in self.names

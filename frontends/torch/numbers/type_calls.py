@@ -1,16 +1,24 @@
-"""Code that asks for types in ways that nothing can stand for: it would see the class of a symbol, so all sizes have to be plain numbers."""
+"""``type(x)`` in the code of a recording: where a stand-in can be called in its place, and where nothing can, so that all sizes have to be plain numbers."""
 
 from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ....tracing.code_names import globals_read, names_read
-from .name_uses import handed_on
+from ...asked_types import asked_in
+from .name_uses import handed_on, only_called
+from .sizes import is_symbolic
 from .spaces import Space
 
 _NAME = type.__name__
+
+
+def type_calls_seen(spaces: Iterable[Space]) -> AbstractContextManager[None]:
+    """Inside of the block ``type`` of a symbol is the class of the number, in the code of these modules that does nothing with the name but call it."""
+    return asked_in([(space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)], is_symbolic)
 
 
 def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> bool:
@@ -20,6 +28,14 @@ def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> boo
         or any(_hands_on(function) for space in spaces for function in space.functions)
         or any(item is type for owner in owners for item in _attributes(getattr(owner, "__self__", owner)))
     )
+
+
+def _only_calls(space: Space) -> bool:
+    """Whether the functions of a file, or at least all those of the recording, hand the name on nowhere."""
+    file = space.file
+    if _NAME in only_called(file, (_NAME,)):
+        return True
+    return not space.unread and all(function.__code__.co_firstlineno not in handed_on(file, _NAME) for function in space.functions)
 
 
 def _hands_on(function: types.FunctionType) -> bool:
