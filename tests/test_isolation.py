@@ -418,6 +418,15 @@ def adding_size(x: Any) -> Any:
     return lambda y: y + size
 
 
+def never_awaited(x: Any) -> Any:
+    async def code() -> Any:
+        return x * 2
+
+    coroutine = code()
+    coroutine.close()  # Python warns of one that is left open
+    return coroutine
+
+
 ESCAPING: dict[str, tuple[Callable[[Any], Any], str]] = {
     "closure": (lambda x: lambda y: x + y, "a function that holds"),
     "closure over a size": (adding_size, "a function that holds"),
@@ -431,6 +440,7 @@ ESCAPING: dict[str, tuple[Callable[[Any], Any], str]] = {
     "exception": (lambda x: [ValueError(x)], "a ValueError that holds"),
     "slice": (lambda x: slice(0, x.shape[0]), "a slice that holds"),
     "generator": (lambda x: (row * 2 for row in x), "a generator, whose items"),
+    "coroutine": (never_awaited, "a coroutine, whose code runs when it is awaited"),
     "map": (lambda x: map(torch.sin, x), "a map, whose items"),
     "iterator": (lambda x: {"a": iter([x])}, "a list_iterator, whose items"),
     "iterator of nothing recorded": (lambda x: iter([1, 2]), "a list_iterator, whose items"),

@@ -238,7 +238,7 @@ def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args:
         elif verification.check_call(tuple(args or ()), dict(kwargs or {}), seed):
             done.append(Verified(1, 0, (), verification.numbers))
     if not done:
-        raise GuardFailed(f"{graph.name} could not be verified: no variant holds for these inputs at the moment")
+        raise GuardFailed(f"{graph.name} could not be verified: {graph.why_missed(tuple(args or ()), dict(kwargs or {}))}")
     sizes = tuple(sorted({size for one in done for size in one.sizes}))
     return Verified(sum(one.runs for one in done), sum(one.skipped for one in done), sizes, all(one.numbers for one in done))
 

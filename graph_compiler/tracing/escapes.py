@@ -12,7 +12,13 @@ from ..trees import Branch, Static, Tree
 
 _CLOSED = (type, types.ModuleType, types.CodeType, str, bytes, int, float, complex, type(None))
 _OWN = f"{__name__.partition('.')[0]}."
-_RUNNING = (Iterator, Coroutine, AsyncGenerator)
+_ITEMS = "whose items would be computed after the recording; return a list or tuple of them"
+# what runs on after the function has returned -> what is wrong with it, and what to do
+_RUNNING: dict[type, str] = {
+    Coroutine: "whose code runs when it is awaited, after the recording; compile a plain function, and call that in the asynchronous one",
+    Iterator: _ITEMS,
+    AsyncGenerator: _ITEMS,
+}
 _MOST = 10_000  # objects looked at below one
 
 
@@ -25,10 +31,8 @@ def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callab
     for value in _statics(result):
         if id(value) in given or isinstance(value, _CLOSED):
             continue
-        if isinstance(value, _RUNNING):
-            raise TracingError(
-                f"{name} returns a {type(value).__name__}, whose items would be computed after the recording; return a list or tuple of them"
-            )
+        if (problem := next((words for cls, words in _RUNNING.items() if isinstance(value, cls)), None)) is not None:
+            raise TracingError(f"{name} returns a {type(value).__name__}, {problem}")
         if holds(value, is_recorded):
             raise TracingError(
                 f"{name} returns a {type(value).__name__} that holds arrays or sizes of this call inside ({value!r:.60}), so every later call would "
