@@ -7,6 +7,7 @@ from ..ir.graph import Graph, Value
 
 class Aliases:
     """``base_of(value)`` is the value that owns the memory; ``written`` the bases that some node writes to.
+    ``touched`` has those as well that are written to through another array from outside, which shares their memory.
 
     In a canonical graph nothing views and nothing writes.
     """
@@ -18,6 +19,7 @@ class Aliases:
             for index, viewed in node.facts.get("views", {}).items():
                 self._base[node.outputs[index]] = self.base_of(viewed)
             self.written.update(self.base_of(value) for value in node.facts.get("writes", ()))
+        self.touched = self.written.union(graph.notes.get("shared_memory", ()))
 
     def base_of(self, value: Value) -> Value:
         """The owner of the value's memory."""
@@ -25,4 +27,4 @@ class Aliases:
 
     def is_written(self, value: Value) -> bool:
         """Whether anything writes to the value's memory."""
-        return self.base_of(value) in self.written
+        return self.base_of(value) in self.touched

@@ -58,7 +58,7 @@ def _varying(graph: Graph) -> set[Node]:
     aliases = Aliases(graph)
     given = (*values_in(graph.outputs), *(effect.value for effect in graph.effects))  # whoever gets these may write to them
     tainted: set[Value] = {*graph.inputs, *graph.parameters.values(), *map(aliases.base_of, given)}
-    tainted.update(aliases.written & {value for value, _ in graph.constants.values()})
+    tainted.update(aliases.touched & {value for value, _ in graph.constants.values()})
     varying: set[Node] = set()
     before = -1
     while before != len(varying):

@@ -11,8 +11,8 @@ from .aliases import Aliases
 
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:
     """The graph with ``arrays`` in place of its parameters; those that it writes to stay parameters."""
-    written = Aliases(graph).written
-    frozen = {name: value for name, value in graph.parameters.items() if value not in written and name in arrays}
+    touched = Aliases(graph).touched
+    frozen = {name: value for name, value in graph.parameters.items() if value not in touched and name in arrays}
     constants = {**graph.constants, **{name: (value, arrays[name]) for name, value in frozen.items()}}
     rest = {name: value for name, value in graph.parameters.items() if name not in frozen}
     return graph.derive(parameters=rest, constants=constants), bool(frozen)

@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ....errors import TracingError
 from ....ir.graph import Graph, Origin, Value
 from ....ops.registry import ArraySpec
 from ....passes.aliases import Aliases
@@ -38,7 +37,7 @@ from ..memory import reshaping
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
 from ..memory.overlapping import refuse_out, refuse_overlap
-from ..memory.sharing import note_same, note_sharing
+from ..memory.sharing import note_aliases, note_same, note_sharing
 from ..memory.strides import on_owner
 from ..memory.written import Written
 from ..numbers import numbers
@@ -113,21 +112,12 @@ class Capture(TorchFunctionMode):
                 self.generators.finish()
             self.refusals.check(self.here)
             self.memory.check(self.recorder.graph.name, self.written)
-            self._check_aliases()
+            note_aliases(self)
             self.gradients.check(self.recorder.graph.name)
         finally:
             self.gradients.restore()
             self.refusals.restore()
             self.written.restore()
-
-    def _check_aliases(self) -> None:
-        """What only torch can do is an error where the graph runs elsewhere, and noted where it runs in torch, for it may be written for others later."""
-        try:
-            self.memory.refuse_aliases(self.recorder.graph.name, self.written, self.input_tensors[self.count_call_inputs :])
-        except TracingError as problem:
-            if not self.for_torch:
-                raise
-            self.recorder.graph.notes["source_only"] = str(problem)
 
     def finish(self, result: Any, input_tree: Tree, containers: Containers, state: State) -> Graph:
         """The graph, given what the function returned and what it did to containers and places."""

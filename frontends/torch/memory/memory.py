@@ -15,7 +15,7 @@ from ..basics.tensors import storage, version
 from .snapshots import Snapshot
 
 if TYPE_CHECKING:
-    from .written import Written
+    pass
 
 
 class Memory:
@@ -53,14 +53,11 @@ class Memory:
         """A parameter, a buffer or a constant was met."""
         self._outside.append(tensor)
 
-    def refuse_aliases(self, name: str, written: Written, inputs: Iterable[torch.Tensor | None]) -> None:
-        """``TracingError`` where memory is written to that two arrays from outside share: elsewhere they are two."""
+    def shared_with(self, owners: Iterable[torch.Tensor], inputs: Iterable[torch.Tensor | None]) -> list[torch.Tensor]:
+        """The arrays from outside, ``inputs`` among them, in whose memory another one of the ``owners`` lies."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
-        for owner in written.owners():
-            if any(tensor is not owner and has_memory(tensor) and _shares(tensor, owner) for tensor in held):
-                raise TracingError(
-                    f"{name} writes to memory that two of its arrays share (a weight and its .data, say), which only torch has; pass a copy (clone)"
-                )
+        owners = list(owners)
+        return [item for item in held if has_memory(item) and any(item is not owner and _shares(item, owner) for owner in owners)]
 
     def check(self, name: str, written: Container[int]) -> None:
         """``TracingError`` where other code has written to memory that was handed to it; ``written`` are the ids of what recorded calls wrote to."""

@@ -13,6 +13,20 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
 
 
+def note_aliases(capture: Capture) -> None:
+    """Which arrays from outside lie in memory that is written to through another one: elsewhere they are two, which is an error where the graph
+    runs there, and noted where it runs in torch, for it may be written for others later."""
+    graph = capture.recorder.graph
+    shared = capture.memory.shared_with(capture.written.owners(), capture.input_tensors[capture.count_call_inputs :])
+    if not shared:
+        return
+    problem = f"{graph.name} writes to memory that two of its arrays share (a weight and its .data, say), which only torch has; pass a copy (clone)"
+    if not capture.for_torch:
+        raise TracingError(problem)
+    graph.notes["source_only"] = problem
+    graph.notes["shared_memory"] = tuple(value for tensor in shared if (value := capture.recorder.find(tensor)) is not None)
+
+
 def note_sharing(capture: Capture, graph: Graph) -> None:
     """Which inputs are one object, and which are written to: these may share memory with no other."""
     given = [id(tensor) for tensor in capture.input_tensors]

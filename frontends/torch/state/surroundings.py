@@ -25,8 +25,8 @@ def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module]
     """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, the default dtype, and the grad
     mode where it matters."""
     flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
-    written = Aliases(graph).written  # by the graph itself, which reads them at each call
-    captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in written]
+    touched = Aliases(graph).touched  # by the graph itself, which reads them at each call
+    captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in touched]
     facts = [_mode(module) for module in flags]
     facts += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
     facts += _only_asked(weights, graph)
