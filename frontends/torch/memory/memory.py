@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -13,9 +13,6 @@ from ....ir.graph import Origin, Value
 from ....tracing.overlap import overlap
 from ..basics.tensors import storage, version
 from .snapshots import Snapshot
-
-if TYPE_CHECKING:
-    pass
 
 
 class Memory:
