@@ -80,7 +80,7 @@ class Encoder:
             if name in _NOTES:
                 yield name, note
             elif name not in _LOCAL and note:
-                raise InvalidFile(f"{self.graph.name} cannot be saved: a file has no place for its {name}")
+                raise InvalidFile(f"{self.graph.name} cannot be saved: a file has no place for its {name.replace('_', ' ')}")
 
     def number(self, value: Value) -> int:
         """The value's place in the table."""

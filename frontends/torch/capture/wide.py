@@ -36,7 +36,12 @@ def is_wide(tensor: torch.Tensor) -> bool:
     >>> is_wide(torch.tensor([1, 2**31 - 1])), is_wide(torch.tensor([1, -(2**40)])), is_wide(torch.tensor(1e20))
     (False, True, False)
     """
-    if tensor.dtype is not torch.int64 or not tensor.is_cpu or not 0 < tensor.numel() <= _MOST_LOOKED_AT:
+    if (
+        tensor.dtype is not torch.int64
+        or tensor.layout is not torch.strided
+        or not tensor.is_cpu
+        or not 0 < tensor.numel() <= _MOST_LOOKED_AT
+    ):
         return False
     with torch.utils._python_dispatch._disable_current_modes():  # what a look makes is none of the recording's
         least, most = tensor.aminmax()
