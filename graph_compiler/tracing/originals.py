@@ -27,6 +27,10 @@ def original_of(item: Any) -> Any:
     """
     if (name := _HELD.get((module_of(type(item)), type(item).__name__))) is not None:
         return getattr(item, name)
-    while module_of(type(item)).startswith(_OWN) and (pipeline := vars(item).get("pipeline")) is not None and pipeline.has_original:
+    while (
+        module_of(type(item)).startswith(_OWN)
+        and (pipeline := getattr(item, "__dict__", {}).get("pipeline")) is not None
+        and pipeline.has_original
+    ):
         item = pipeline.function
     return item

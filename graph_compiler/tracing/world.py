@@ -17,6 +17,9 @@ from .originals import original_of
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
+_OF_IMPORTS = frozenset(
+    {"__loader__", "__spec__", "__builtins__"}
+)  # what Python puts into the dict of a module, which may be held like any other
 ORDER = object()  # the key of a change of a dict that has the same parts in another order
 
 
@@ -111,7 +114,7 @@ class World:
         held = Held(name, item, kind, kind.pairs(item))
         self.held.append(held)
         for key, child in held.before.items():
-            if key not in closed or not isinstance(key, str):
+            if not isinstance(key, str) or key not in closed and key not in _OF_IMPORTS:
                 yield held.name_of(key), child, depth + 1
 
     def knows(self, item: Any) -> bool:
