@@ -51,7 +51,7 @@ class TestCacheConstants:
         for x in (torch.zeros(1, 2), torch.ones(4, 2), torch.ones(4, 2)):
             torch.testing.assert_close(ours(x), theirs(x))
         assert len(ours.variants) == 1
-        with pytest.raises(InvalidFile, match="shared_memory"):
+        with pytest.raises(InvalidFile, match="shared memory"):
             ours.save(tmp_path / "graph.zip")
 
 

@@ -15,6 +15,10 @@ _WHOLE_MODULE = frozenset({"dir", "getmembers", *_OWN_MODULE})
 _OWN_GLOBALS = frozenset({"globals", "eval", "exec"})
 STOOD_IN = frozenset({"int", "float", "type", "len", *_OWN_GLOBALS})  # a recording of another thread puts these there and takes them away
 
+OF_IMPORTS = frozenset(
+    {"__loader__", "__spec__", "__builtins__"}
+)  # what Python puts into the dict of a module, which may be held like any other
+
 
 def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
     """The modules that code imports when it runs; where it looks in ``sys.modules`` or imports by a text, those that its texts name, and its own.

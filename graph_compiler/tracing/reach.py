@@ -16,7 +16,7 @@ from typing import Any
 from .behind import STANDING, behind
 from .code_names import catches, fragments_read, names_read
 from .library_objects import is_asked
-from .namespaces import names_in, reads_modules_whole, taken_by_name
+from .namespaces import OF_IMPORTS, names_in, reads_modules_whole, taken_by_name
 from .originals import module_of, original_of
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
@@ -144,7 +144,9 @@ class Reach:
 
     def _container(self, items: Any) -> None:
         self.containers.append(items)
-        self._visit_all(islice(items.values() if isinstance(items, dict) else list(items), MOST_ITEMS))
+        if isinstance(items, dict):
+            items = [item for key, item in items.items() if not isinstance(key, str) or key not in OF_IMPORTS]
+        self._visit_all(islice(list(items), MOST_ITEMS))
 
     def _class(self, cls: type) -> None:
         for base in cls.__mro__:

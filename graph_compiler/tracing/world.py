@@ -12,14 +12,11 @@ from typing import Any
 from ..trees import Fixed, same_static
 from .behind import behind
 from .holders import CLASS, MISSING, OBJECT, Kind, has_attributes, is_of_user, kind_of
-from .namespaces import Names
+from .namespaces import OF_IMPORTS, Names
 from .originals import original_of
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
-_OF_IMPORTS = frozenset(
-    {"__loader__", "__spec__", "__builtins__"}
-)  # what Python puts into the dict of a module, which may be held like any other
 ORDER = object()  # the key of a change of a dict that has the same parts in another order
 
 
@@ -114,7 +111,7 @@ class World:
         held = Held(name, item, kind, kind.pairs(item))
         self.held.append(held)
         for key, child in held.before.items():
-            if not isinstance(key, str) or key not in closed and key not in _OF_IMPORTS:
+            if not isinstance(key, str) or key not in closed and key not in OF_IMPORTS:
                 yield held.name_of(key), child, depth + 1
 
     def knows(self, item: Any) -> bool:

@@ -8,5 +8,4 @@ _NO_KERNEL = "TensorFlow has no kernel for this type, and says so"
 DTYPES = {
     ("recurrent-rnn_relu-{}", "int8"): _NO_KERNEL,
     ("recurrent-rnn_relu-{}", "int16"): _NO_KERNEL,
-    ("statistical-logsumexp-dim=0", "complex64"): _NO_KERNEL,
 }

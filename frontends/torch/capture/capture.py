@@ -312,7 +312,7 @@ class Capture(TorchFunctionMode):
         facts.update(self.history.facts_of((inputs, params), written))
         if drew or key in kinds.RANDOM:
             facts["random"] = True
-        facts.update(self._quietly(facts_of_width, self, key, [*made, *(operands[:1] if written else ())]))
+        facts.update(self._quietly(facts_of_width, self, key, [*made, *(operands[:1] if written else ())], operands))
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
         outputs = [(wish, tensor, spec_of(tensor)) for wish, tensor in zip(wished_names(key, result, made), made)]
         node = self.recorder.add_call(name, inputs, params, origin, outputs, facts)

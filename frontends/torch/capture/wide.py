@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
@@ -23,11 +23,18 @@ _IN_PARTS = frozenset(
 )
 
 
-def facts_of_width(capture: Capture, key: str, made: Iterable[torch.Tensor]) -> dict[str, bool]:
-    """For the node of a call that made or filled these: ``wide`` where there are such elements, and the graph is for another framework."""
+def facts_of_width(capture: Capture, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> dict[str, bool]:
+    """For the node of a call that made or filled these: ``wide`` where such elements come up in it, and the graph is for another framework.
+
+    They come up neither where floats are cast, for what is out of range is cast as each framework does (T5 casts ``log(0)``, and takes
+    something else), nor where an operand had some.
+    """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return {}
-    return {"wide": True} if any(is_wide(tensor) for tensor in made if not tensor._is_view()) else {}
+    if not any(is_wide(tensor) for tensor in filled if not tensor._is_view()):
+        return {}
+    others = [item for item in operands if all(item is not one for one in filled)]
+    return {} if any(item.is_floating_point() or is_wide(item) for item in others) else {"wide": True}
 
 
 def is_wide(tensor: torch.Tensor) -> bool:
