@@ -26,15 +26,15 @@ _IN_PARTS = frozenset(
 def facts_of_width(capture: Capture, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> dict[str, bool]:
     """For the node of a call that made or filled these: ``wide`` where such elements come up in it, and the graph is for another framework.
 
-    They come up neither where floats are cast, for what is out of range is cast as each framework does (T5 casts ``log(0)``, and takes
-    something else), nor where an operand had some.
+    They come up neither where infinities are cast, which each framework does in its way (T5 casts ``log(0)``, and takes something else),
+    nor where an operand had some.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
         return {}
     if not any(is_wide(tensor) for tensor in filled if not tensor._is_view()):
         return {}
     others = [item for item in operands if all(item is not one for one in filled)]
-    return {} if any(item.is_floating_point() or is_wide(item) for item in others) else {"wide": True}
+    return {} if any(_is_endless(item) or is_wide(item) for item in others) else {"wide": True}
 
 
 def is_wide(tensor: torch.Tensor) -> bool:
@@ -53,3 +53,9 @@ def is_wide(tensor: torch.Tensor) -> bool:
     with torch.utils._python_dispatch._disable_current_modes():  # what a look makes is none of the recording's
         least, most = tensor.aminmax()
         return int(least) < _ENDS.min or int(most) > _ENDS.max
+
+
+def _is_endless(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of floats has infinities or NaNs."""
+    with torch.utils._python_dispatch._disable_current_modes():
+        return tensor.is_floating_point() and not bool(tensor.isfinite().all())
