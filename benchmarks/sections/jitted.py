@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from .. import cases, peers
-from ..measure import Call, Samples, interleave, interleave_once, ratio, seconds
+from ..measure import Call, Samples, interleave_anew, interleave_once, ratio, seconds
 from ..results import Results
 from ..settings import Settings
 
@@ -59,12 +59,13 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     arrays = peers.to_jax(loaded.inputs)
     expected = peers.leaves(loaded.model(**loaded.inputs, **loaded.options))
     extracted = _extract(results, case, loaded)
-    steady = results.attempt(case.name, {name: partial(_steady_call, one, arrays, expected) for name, one in extracted.items()})
+    steady = {name: partial(_steady_call, one, arrays, expected) for name, one in extracted.items()}
+    steady = {name: steady[name] for name in results.attempt(case.name, steady)}
     first = {name: partial(_first_call, extracted[name], arrays) for name in steady}
     firsts = interleave_once(first, rounds=settings.few_rounds)
     results.add_samples(case.name, "first call", firsts)
     _figure(results, case, "first", firsts)
-    steadies = interleave(steady, rounds=settings.rounds, batch=settings.batch)
+    steadies = interleave_anew(steady, goes=settings.few_rounds, rounds=settings.rounds, batch=settings.batch)
     results.add_samples(case.name, "steady call", steadies)
     _figure(results, case, "steady", steadies)
 
