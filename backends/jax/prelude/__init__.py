@@ -25,7 +25,6 @@ from .activations import soft_shrink as soft_shrink
 from .activations import softplus as softplus
 from .attention import attention_weights as attention_weights
 from .attention import grouped_query_attention as grouped_query_attention
-from .attention import masked_exponentials as masked_exponentials
 from .attention import scaled_dot_product_attention as scaled_dot_product_attention
 from .bessel import airy_ai as airy_ai
 from .bessel import airy_decay as airy_decay

