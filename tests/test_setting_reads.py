@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import abc
+import builtins
 import decimal
+import functools
 import gc
 import logging
 import os
@@ -28,6 +31,22 @@ def _set_benchmark(on: bool) -> None:
         _CUDNN.benchmark = on
 
 
+def _put(space: dict[str, Any], name: str, item: Any) -> None:
+    if item:
+        space[name] = item
+    else:
+        del space[name]
+
+
+def _found_or_none() -> Any:
+    try:
+        return tests_new  # type: ignore[name-defined]
+    except NameError:
+        return None
+
+
+builtins.tests_factor = 2  # type: ignore[attr-defined]
+_PARTIAL: Any = functools.partial(int, 4)
 _LOGGER, _DEPTH = logging.getLogger("tests.settings"), sys.getrecursionlimit()
 
 
@@ -61,6 +80,22 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], tuple[Any, An
     "collector": (lambda: gc.isenabled() is True, lambda on: (gc.enable if on else gc.disable)(), (not gc.isenabled(), gc.isenabled())),
     "arguments": (lambda: [*sys.argv], lambda items: setattr(sys, "argv", items), ([*sys.argv, "more"], [*sys.argv])),
     "warnings": (lambda: len(warnings.filters), _filter, (True, False)),
+    "root logger": (lambda: logging.root.level + 0, logging.root.setLevel, (logging.ERROR, logging.root.level)),
+    "printing of torch": (
+        lambda: torch._tensor_str.PRINT_OPTS.precision + 0,
+        lambda digits: torch.set_printoptions(precision=digits),
+        (7, 4),
+    ),
+    "modules": (lambda: "tests.no_such" in sys.modules, lambda there: _put(sys.modules, "tests.no_such", there and sys), (True, False)),
+    "digits of a quotient": (
+        lambda: float(decimal.Decimal(1) / 3),
+        lambda digits: setattr(decimal.getcontext(), "prec", digits),
+        (5, 28),
+    ),
+    "name of builtins": (lambda: tests_factor, lambda item: _put(vars(builtins), "tests_factor", item), (3, 2)),  # noqa: F821
+    "attribute of builtins": (lambda: builtins.tests_factor + 0, lambda item: _put(vars(builtins), "tests_factor", item), (3, 2)),
+    "new name of builtins": (_found_or_none, lambda item: _put(vars(builtins), "tests_new", item), (3, None)),
+    "partial": (lambda: _PARTIAL() + 0, lambda item: _PARTIAL.__setstate__((int, (item,), _PARTIAL.keywords, {})), (5, 4)),
     "folder": (lambda: os.getcwd() == "/", os.chdir, ("/", os.getcwd())),  # noqa: PTH109
 }
 
@@ -82,7 +117,21 @@ def test_a_setting_that_is_asked_for_is_the_one_of_the_call(name: str, to: str) 
 
 
 @pytest.mark.parametrize("source", ["jax", "numpy"])
-@pytest.mark.parametrize("name", ["logger", "what is logged", "numpy", "collector", "folder"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "logger",
+        "what is logged",
+        "numpy",
+        "collector",
+        "folder",
+        "root logger",
+        "modules",
+        "digits of a quotient",
+        "new name of builtins",
+        "partial",
+    ],
+)
 def test_functions_of_jax_and_numpy_ask_as_well(name: str, source: str) -> None:
     make = pytest.importorskip("jax").numpy.ones if source == "jax" else np.ones
     ask, change, values = SETTINGS[name]
@@ -105,3 +154,20 @@ def test_a_setting_that_the_function_itself_changes_is_no_setting_of_the_call() 
     compiled = graph_compiler.compile(function)
     assert compiled(torch.ones(2)).tolist() == compiled(torch.ones(2)).tolist() == [3, 3] and len(compiled.variants) == 1
     assert torch.is_grad_enabled.__name__ == "is_grad_enabled" and not hasattr(torch.is_grad_enabled, "__wrapped__")
+
+
+@pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
+def test_a_class_that_is_registered_later_passes_for_a_subclass(source: str) -> None:
+    class Scaled(abc.ABC):  # noqa: B024
+        pass
+
+    class More(Scaled): ...
+
+    class Item: ...
+
+    make = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones
+    item = Item()
+    compiled = graph_compiler.compile(lambda x: x * (3 if isinstance(item, Scaled) else 2))
+    assert float(compiled(make(3))[0]) == 2
+    More.register(Item)
+    assert float(compiled(make(4))[0]) == 3 and len(compiled.variants) == 2

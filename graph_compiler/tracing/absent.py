@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -27,6 +28,8 @@ def absent_globals(reach: Reach, free: Free) -> Iterator[Fact]:
         names = frozenset(name for name in looked_up[key] - STOOD_IN if name not in space and not free(space, name))
         if names:
             yield Fact("{}.isdisjoint({}.keys())", (names, space), "a global that was not there", space)
+        if nowhere := names - vars(builtins).keys():
+            yield Fact("{}.isdisjoint({}.keys())", (nowhere, vars(builtins)), "a name of builtins that was not there", vars(builtins))
 
 
 def absent_attributes(reach: Reach, owner: Any, own: Any, what: str, free: Free) -> Iterator[Fact]:

@@ -51,6 +51,16 @@ def globals_read(code: types.CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4096)
+def texts_of(code: types.CodeType) -> frozenset[str]:
+    """The texts in code, functions inside of it included.
+
+    >>> sorted(texts_of((lambda x: x["scale"] if "shift" in x else 0).__code__))
+    ['scale', 'shift']
+    """
+    return frozenset(item for item in code.co_consts if isinstance(item, str)).union(*map(texts_of, _inner(code)))
+
+
+@functools.lru_cache(maxsize=4096)
 def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Parts of the names of attributes that code reads by text; the empty part, which every name has, where nothing is known of them.
 

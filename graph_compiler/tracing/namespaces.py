@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 import types
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from .code_names import fragments_read, imports_of, names_read
+from .code_names import fragments_read, globals_read, imports_of, names_read
 
 _OWN_MODULE = frozenset({"f_globals", "__globals__"})
 _BY_NAME = frozenset({"modules", "import_module", "__import__", *_OWN_MODULE})
 _WHOLE_MODULE = frozenset({"dir", "getmembers", *_OWN_MODULE})
 _OWN_GLOBALS = frozenset({"globals", "eval", "exec"})
 STOOD_IN = frozenset({"int", "float", "type", "len", *_OWN_GLOBALS})  # a recording of another thread puts these there and takes them away
+
+_BUILT_IN = (type, types.BuiltinFunctionType)
 
 OF_IMPORTS = frozenset(
     {"__loader__", "__spec__", "__builtins__"}
@@ -33,6 +36,18 @@ def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
         names += [*(item for item in function.__code__.co_consts if isinstance(item, str)), str(own.get("__name__"))]
     found = (sys.modules.get(name) for name in dict.fromkeys(names))
     yield from (module for module in found if isinstance(module, types.ModuleType))
+
+
+def names_of_builtins(function: types.FunctionType) -> list[str]:
+    """Names that a function finds beside Python's own functions and classes, where somebody has put something.
+
+    >>> builtins.factor = 2
+    >>> names_of_builtins(lambda x: len(x) * factor * missing)
+    ['factor']
+    >>> del builtins.factor
+    """
+    names = globals_read(function.__code__) - function.__globals__.keys()
+    return sorted(name for name in names & vars(builtins).keys() if not isinstance(vars(builtins)[name], _BUILT_IN))
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:

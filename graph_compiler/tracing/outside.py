@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import os
-import sys
 import threading
 import types
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..trees import same_static
 from .absent import absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
+from .abstract import registered_with
 from .code_names import names_read
 from .conjunction import Fact
+from .library_data import library_facts
 from .library_objects import answers_of
+from .namespaces import names_of_builtins
 from .reach import MOST_ITEMS, Reach, attributes_of, cell_is_filled
+from .same import is_same, same_fact, same_items
 from .versions import dict_of_class
 
-_ATOMS = frozenset({bool, int, float, complex, str, bytes})
 _ENVIRONMENT = frozenset({"environ", "getenv"})
-_LISTS = ((sys, "argv"), (sys, "path"), (warnings, "filters"))  # of Python's own library, what users change
 _UNSET = object()
 _STOOD_IN = frozenset({"builtins", "math"})  # modules whose functions have stand-ins while something is recorded, in any thread
 Free = Callable[[Any, Any], bool]  # whether a part of a container (a whole one: None) is read anew at each call
@@ -52,7 +52,7 @@ def facts_outside(
         *_variables(reach, free),
         *_library_objects(reach),
         *_environment(reach, free),
-        *_lists(reach),
+        *library_facts(reach.functions, reach.follows),
         *_owners(reach, facts_of, free),
     ]
     found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
@@ -66,6 +66,8 @@ def _globals(reach: Reach, free: Free) -> Iterator[Fact]:
     for (_, name), held in used.items():
         if not _stays(held[name]) and not free(held, name):
             yield _entry(f"the global {name}", held, name)
+    for name in sorted({name for function in reach.functions for name in names_of_builtins(function)}):
+        yield _entry(f"the name {name} of builtins", vars(builtins), name)
     yield from absent_globals(reach, free)
 
 
@@ -78,15 +80,15 @@ def _stays(item: Any) -> bool:
 def _cells(reach: Reach, free: Free) -> Iterator[Fact]:
     for name, cell in reach.cells:
         if cell_is_filled(cell) and not free(cell, 0):
-            yield _same("{}.cell_contents", (cell,), cell.cell_contents, f"the variable {name} of an enclosing function")
+            yield same_fact("{}.cell_contents", (cell,), cell.cell_contents, f"the variable {name} of an enclosing function")
 
 
 def _functions(reach: Reach, free: Free) -> Iterator[Fact]:
     for function in reach.functions:
-        yield _same("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
+        yield same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
         for name in ("__defaults__", "__kwdefaults__"):
             if getattr(function, name):
-                yield _same(f"{{}}.{name}", (function,), getattr(function, name), f"the defaults of {function.__name__}")
+                yield same_fact(f"{{}}.{name}", (function,), getattr(function, name), f"the defaults of {function.__name__}")
         own, what = vars(function), function.__name__
         for name in (name for name in reach.attributes(function) if name in own and not free(own, name)):
             yield _entry(f"the attribute {name} of {what}", own, name)
@@ -101,12 +103,18 @@ def _free_in(free: Free, own: dict[str, Any], _: Any, name: Any) -> bool:
 def _variables(reach: Reach, free: Free) -> Iterator[Fact]:
     for variable in reach.variables:
         if not free(variable, 0):
-            yield _same("{}.get({})", (variable, _UNSET), variable.get(_UNSET), f"the context variable {variable.name}")
+            yield same_fact("{}.get({})", (variable, _UNSET), variable.get(_UNSET), f"the context variable {variable.name}")
 
 
 def _library_objects(reach: Reach) -> Iterator[Fact]:
     for reference in reach.references:
         yield Fact("({}() is None) is {}", (reference, reference() is None), "the target of a weak reference")
+    for partial in reach.partials:
+        for name in ("func", "keywords"):
+            yield same_fact(f"{{}}.{name}", (partial,), getattr(partial, name), f"{name} of a partial")
+        yield Fact("{}({}.args, {})", (same_items, partial, partial.args), "the arguments of a partial")
+    for cls in reach.abstract:
+        yield Fact("{}({}) == {}", (registered_with, cls, registered_with(cls)), f"the classes that are registered with {cls.__name__}")
     for item in reach.asked:
         for row in answers_of(item, reach.names):
             yield Fact("{}({}) == {}", (row.read, item, row.read(item)), row.what)
@@ -121,18 +129,6 @@ def _environment(reach: Reach, free: Free) -> Iterator[Fact]:
         return {name: text for name, text in os.environ.items() if not free(os.environ, name)}
 
     yield Fact("{}() == {}", (now, now()), "an environment variable")
-
-
-def _lists(reach: Reach) -> Iterator[Fact]:
-    """Lists of Python's own modules, where the user's own code names both."""
-    for module, name in _LISTS:
-        if any(name in names_read(function.__code__) and module in _modules_of(function) for function in reach.functions):
-            yield Fact("{}({}, {}) == {}", (getattr, module, name, list(getattr(module, name))), f"{module.__name__}.{name}")
-
-
-def _modules_of(function: types.FunctionType) -> list[Any]:
-    held = [function.__globals__.get(name) for name in names_read(function.__code__)]
-    return [*held, *(cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))]
 
 
 def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free) -> Iterator[Fact]:
@@ -164,9 +160,9 @@ def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free)
 
 def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> Fact:
     if name not in own or isinstance(owner, threading.local):  # a slot, or another dict in each thread
-        return _same("{}({}, {})", (getattr, owner, name), item, what)
+        return same_fact("{}({}, {})", (getattr, owner, name), item, what)
     of = dict_of_class(owner) if isinstance(owner, type) else own if isinstance(own, dict) else None
-    return _same("{}[{}]", (own, name), item, what, of)
+    return same_fact("{}[{}]", (own, name), item, what, of)
 
 
 def _of_class(reach: Reach, owner: Any, watched: set[int]) -> Iterator[str]:
@@ -193,7 +189,7 @@ def _containers(reach: Reach, free: Free, known_as: dict[int, str]) -> Iterator[
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
-    """That a container holds what it holds now."""
+    """That a container holds what it holds now: an expression, and what stands in its braces."""
     if not items:
         return "not {}", (items,)
     if isinstance(items, set):
@@ -201,19 +197,8 @@ def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
     if len(items) > MOST_ITEMS:
         return f"len({{}}) == {len(items)}", (items,)
     now, before = ("{}.values()", list(items.values())) if isinstance(items, dict) else ("{}", list(items))
-    return f"len({{}}) == {len(before)} and {{}}(map({{}}, {now}, {{}}))", (items, all, _is_same, items, before)
+    return f"len({{}}) == {len(before)} and {{}}(map({{}}, {now}, {{}}))", (items, all, is_same, items, before)
 
 
 def _entry(what: str, held: dict[Any, Any], key: Any) -> Fact:
-    return _same("{}[{}]", (held, key), held[key], what, held)
-
-
-def _same(access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None) -> Fact:
-    """What is read by ``access`` is what it is now: of numbers and text, the value."""
-    if type(item) in _ATOMS:
-        return Fact(f"{{}}({access}, {{}})", (_is_same, *objects, item), what, of)
-    return Fact(f"{access} is {{}}", (*objects, item), what, of)
-
-
-def _is_same(item: Any, before: Any) -> bool:
-    return item is before or type(before) in _ATOMS and same_static(item, before)
+    return same_fact("{}[{}]", (held, key), held[key], what, held)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+import builtins
 import contextvars
 import functools
 import operator
@@ -16,7 +18,7 @@ from typing import Any
 from .behind import STANDING, behind
 from .code_names import catches, fragments_read, names_read
 from .library_objects import is_asked
-from .namespaces import OF_IMPORTS, names_in, reads_modules_whole, taken_by_name
+from .namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
 from .originals import module_of, original_of
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
@@ -57,6 +59,8 @@ class Reach:
         self.owners: list[Any] = []  # objects, classes and Python modules: what has attributes
         self.variables: list[contextvars.ContextVar[Any]] = []
         self.references: list[weakref.ref[Any]] = []
+        self.partials: list[functools.partial[Any]] = []
+        self.abstract: list[abc.ABCMeta] = []  # classes of the user's that others may be registered with
         self.asked: list[Any] = []  # objects of Python's own library that answer for themselves
         self.tried: set[str] = set()  # names read by code that handles exceptions, and may go on where there is none
         self._internal, self._is_leaf, self._parts, self._hidden, self._whole = internal, is_leaf, parts, hidden, whole
@@ -95,6 +99,10 @@ class Reach:
         """Names of the globals that a function uses."""
         return [name for name in names_read(function.__code__) if name in function.__globals__]
 
+    def follows(self, module: types.ModuleType) -> bool:
+        """Whether what a module holds is looked into: not that of libraries."""
+        return not self._is_internal(module.__name__) and not _is_library(module.__name__)
+
     # ------------------------------------------------------------------------------ the walk
     def _scan(self) -> bool:
         """Visits the attributes whose names became known since; whether there were any."""
@@ -132,7 +140,8 @@ class Reach:
         self.tried |= names_read(function.__code__) if catches(function.__code__) else set()
         self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
         within = (cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))
-        globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *taken_by_name(function)]
+        put_in = (vars(builtins)[name] for name in names_of_builtins(function))
+        globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *taken_by_name(function), *put_in]
         if reads_modules_whole(function):
             self._read_whole |= {id(item) for item in globals_used if isinstance(item, types.ModuleType)}
         self._visit_all((*within, *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
@@ -159,9 +168,10 @@ class Reach:
             self._visit_all(item for name, item in own if name == "forward" or name.startswith("__") and not library)
             if not library:
                 self.owners.append(base)
+                self.abstract += [base] if isinstance(base, abc.ABCMeta) else []
 
     def _module(self, module: types.ModuleType) -> None:
-        if not self._is_internal(module.__name__) and not _is_library(module.__name__):
+        if self.follows(module):
             self.owners.append(module)
 
     def _object(self, item: Any) -> None:
@@ -181,6 +191,8 @@ class Reach:
     def _standing(self, item: Any) -> None:
         if isinstance(item, weakref.ref):
             self.references.append(item)
+        if isinstance(item, functools.partial):
+            self.partials.append(item)
         self._visit_all(behind(item))
 
     def _getter(self, getter: Any) -> None:
