@@ -7,21 +7,26 @@ from contextlib import contextmanager
 from typing import Any
 
 _BUILT_IN = {type.__name__: type}
+ClassOf = Callable[[Any], type]
+
+
+def _shown(item: Any) -> type:
+    return item.__class__
 
 
 class AskedType:
-    """Stands for ``type``, and is the class itself in all but what it gives of an item that ``stands`` for another: the class that this shows.
+    """Stands for ``type``, and is the class itself in all but what it gives of an item that ``stands`` for another: ``class_of`` it.
 
     >>> asked = AskedType(lambda item: False)
     >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__
     (<class 'int'>, True, 'Made')
     """
 
-    def __init__(self, stands: Callable[[Any], bool]) -> None:
-        self._stands = stands
+    def __init__(self, stands: Callable[[Any], bool], class_of: ClassOf = _shown) -> None:
+        self._stands, self._class_of = stands, class_of
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return args[0].__class__ if len(args) == 1 and not kwargs and self._stands(args[0]) else type(*args, **kwargs)
+        return self._class_of(args[0]) if len(args) == 1 and not kwargs and self._stands(args[0]) else type(*args, **kwargs)
 
     def __instancecheck__(self, item: Any) -> bool:
         return isinstance(item, type)
@@ -43,9 +48,9 @@ class AskedType:
 
 
 @contextmanager
-def asked_in(places: Iterable[tuple[dict[str, Any], str]], stands: Callable[[Any], bool]) -> Iterator[None]:
+def asked_in(places: Iterable[tuple[dict[str, Any], str]], stands: Callable[[Any], bool], class_of: ClassOf = _shown) -> Iterator[None]:
     """Inside of the block code finds the stand-in where it looks up ``type`` in these globals, under its own name or another; other names stay."""
-    asked = AskedType(stands)
+    asked = AskedType(stands, class_of)
     found = {(id(space), name): (space, name, name in space) for space, name in places if space.get(name, _BUILT_IN.get(name)) is type}
     for space, name, _ in found.values():
         space[name] = asked

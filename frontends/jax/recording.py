@@ -113,7 +113,7 @@ class _Attempt:
         with (
             deciding(self),
             seen(_names(), self._scopes()) as replaced,
-            asked_in(((scope, name) for scope in self._scopes() for name in (*scope, "type")), is_symbolic),
+            asked_in(((scope, name) for scope in self._scopes() for name in (*scope, "type")), self._stands, self.shown.class_of),
             custom_rules_kept() if self.for_jax else nullcontext(),
             self.shown.hidden(self._scopes()),
             self.globals,
@@ -144,6 +144,10 @@ class _Attempt:
         self.changed = [name for name, before in zip(names, parameters) if after[name] is not before]
         arrays_returned = [leaf for leaf in leaves if not is_symbolic(leaf)]
         return arrays_returned, [after[name] for name in self.changed]
+
+    def _stands(self, item: Any) -> bool:
+        """Whether something passes for what it is not: a size for a number, a tracer for an array."""
+        return is_symbolic(item) or self.shown.is_own(item)
 
     def _arrays(self, held: dict[str, Any]) -> list[Any]:
         """The operands of the program, in the types that JAX takes them in."""

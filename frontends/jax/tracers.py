@@ -1,19 +1,23 @@
 """What shows code that it is traced: a graph is of the code that runs untraced, so a recording must not be what code does of a tracer.
 
-Code that asks whether something is a tracer of the recording is told that it is none. Code that catches JAX's error about the elements of a
+Code that asks whether something is a tracer of the recording, or for its class, is told that it is an array. Code that catches JAX's error about the elements of a
 tracer goes another way than untraced: that is found, and refused.
 """
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import jax
+from jax._src import core
 from jax.core import Tracer
 
+from ...errors import TracingError
+from .dtypes import is_key
 from .equations import is_users
 
 _ERRORS = (
@@ -25,22 +29,34 @@ _ERRORS = (
 )
 
 
+_is_concrete = core.is_concrete
+
+
+@functools.cache
+def _array_class() -> type:
+    return type(jax.numpy.zeros(()))
+
+
 class Shown:
     """Inside of :meth:`hidden`, which errors about elements the user's code was given, and whose tracers are those of the recording."""
 
     def __init__(self) -> None:
         self.trace: Any = None
+        self._array_class = _array_class()
         self._errors: list[Exception] = []
 
     @contextmanager
     def hidden(self, scopes: Iterable[dict[str, Any]]) -> Iterator[None]:
         """Inside of the block, tracers of :attr:`trace` are none for the user's code, whose globals are ``scopes``; errors are noted."""
-        stand_in = _stand_in(self)
-        named = [(scope, name) for scope in (vars(jax.core), *scopes) for name, item in list(scope.items()) if item is Tracer]
+        told = {id(Tracer): _stand_in(self), id(_is_concrete): self._is_concrete}
+        named = [(scope, name, item) for scope in (vars(jax.core), *scopes) for name, item in list(scope.items()) if id(item) in told]
         with ExitStack() as undo:
-            for scope, name in named:
-                undo.callback(scope.__setitem__, name, Tracer)
-                scope[name] = stand_in
+            for scope, name, item in named:
+                undo.callback(scope.__setitem__, name, item)
+                scope[name] = told[id(item)]
+            if "is_concrete" not in vars(jax.core):  # which is on its way out, and given by __getattr__
+                undo.callback(vars(jax.core).__delitem__, "is_concrete")
+                vars(jax.core)["is_concrete"] = self._is_concrete
             for cls in _ERRORS:
                 undo.callback(setattr, cls, "__init__", cls.__init__)
                 cls.__init__ = _noting(cls.__init__, self)
@@ -50,6 +66,19 @@ class Shown:
         """The first error about elements that the user's code has caught; JAX's own code handles some as well."""
         caught = ((problem, problem.__traceback__) for problem in self._errors)
         return next((problem for problem, first in caught if first is not None and is_users(first.tb_frame.f_code.co_filename)), None)
+
+    def _is_concrete(self, item: Any) -> bool:
+        return self.is_own(item) or bool(_is_concrete(item))
+
+    def class_of(self, item: Any) -> type:
+        """The class of the array that a tracer of the recording would be; of anything else what it says itself."""
+        if not self.is_own(item):
+            return item.__class__
+        if is_key(item):
+            asker = sys._getframe(2)
+            place = f"{asker.f_code.co_filename}:{asker.f_lineno}"
+            raise TracingError(f"{place}: the class of a key of jax.random is not known while it is recorded; ask for its dtype")
+        return self._array_class
 
     def is_own(self, item: Any) -> bool:
         """Whether this is a tracer of the recording, which would be an array, and not one of a transformation of the user's."""

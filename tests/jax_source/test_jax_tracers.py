@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ from graph_compiler.errors import TracingError  # noqa: E402
 
 from ..support.compare import assert_same  # noqa: E402
 
+_ARRAY = type(jnp.ones(()))
 _ERRORS = (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.NonConcreteBooleanIndexError)
 
 
@@ -36,6 +38,18 @@ def _asks_in_a_transformation(x: Any) -> Any:
     return jax.vmap(inner)(x) + inner(x) + jax.grad(inner)(x)[:, 0]
 
 
+def _asks_for_the_class(x: Any) -> Any:
+    def inner(row: Any) -> Any:
+        return row * (5 if type(row) is type(x) else 3)
+
+    return x * len(f"{type(x).__name__} {type(x.shape[0]).__name__}") * (type(x + 1) is _ARRAY) + jax.vmap(inner)(x)
+
+
+def _asks_whether_it_is_concrete(x: Any) -> Any:
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
+        return x * (2 if jax.core.is_concrete(x) else 3) + jax.vmap(lambda row: row * (5 if jax.core.is_concrete(row) else 3))(x)
+
+
 def _catches_in_a_transformation(x: Any) -> Any:
     def inner(row: Any) -> Any:
         try:
@@ -51,12 +65,23 @@ def _counts(x: Any) -> Any:
 
 
 @pytest.mark.parametrize("to", ["jax", "numpy"])
-@pytest.mark.parametrize("function", [_asks, _asks_by_another_name, _asks_in_a_transformation, _catches_in_a_transformation, _counts])
+@pytest.mark.parametrize(
+    "function",
+    [
+        _asks,
+        _asks_by_another_name,
+        _asks_for_the_class,
+        _asks_whether_it_is_concrete,
+        _asks_in_a_transformation,
+        _catches_in_a_transformation,
+        _counts,
+    ],
+)
 def test_a_graph_is_of_the_code_that_runs_untraced(function: Callable[[Any], Any], to: str) -> None:
     compiled = graph_compiler.compile(function, to=to, args=(jnp.ones((2, 3)),))
     for x in (jnp.arange(6.0).reshape(2, 3), -jnp.ones((4, 3))):
         assert_same(np.asarray(compiled(x)), np.asarray(function(x)))
-    assert jax.core.Tracer is Tracer
+    assert jax.core.Tracer is Tracer and "is_concrete" not in vars(jax.core)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +97,8 @@ def test_code_that_handles_the_error_about_elements_is_refused(ask: Callable[[An
 
     with pytest.raises(TracingError, match=r"test_jax_tracers.py:\d+: function needs the elements of an array"):
         graph_compiler.compile(function, args=(jnp.ones((2, 3)),))
+
+
+def test_the_class_of_a_key_is_not_known() -> None:
+    with pytest.raises(TracingError, match=r"test_jax_tracers.py:\d+: the class of a key"):
+        graph_compiler.compile(lambda key: jax.random.uniform(key) * len(type(key).__name__), args=(jax.random.key(0),))
