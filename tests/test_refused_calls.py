@@ -17,6 +17,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("jax")
 
+import numpy as np  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
@@ -354,3 +355,17 @@ def test_an_error_of_the_whole_function_names_its_line(name: str) -> None:
     function = _UNPLACED[name]
     with pytest.raises(TracingError, match=re.escape(f"{__file__}:{function.__code__.co_firstlineno}")):
         graph_compiler.compile(function, args=(torch.ones(3, requires_grad=True),))
+
+
+@pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize(
+    "make", [iter, lambda rows: (row for row in rows), lambda rows: {"rows": map(abs, rows)}, lambda rows: iter(rows).__next__]
+)
+def test_an_iterator_that_is_an_argument_is_refused_and_loses_nothing(make: Callable[[Any], Any], source: str) -> None:
+    ones = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones
+    graph = graph_compiler.compile(lambda x, rows: x * len([*rows]))
+    given = make([ones(2), ones(2)])
+    with pytest.raises(TracingError, match=f"{re.escape(__file__)}.*Pass a list|Pass a list.*{re.escape(__file__)}"):
+        graph(ones(3), given)
+    rest = given["rows"] if isinstance(given, dict) else given
+    assert len([rest(), rest()] if callable(rest) else [*rest]) == 2

@@ -34,6 +34,7 @@ from ..tracing.attributes import refuse_attributed
 from ..tracing.changing import Changing
 from ..tracing.definitions import telling_place
 from ..tracing.framework import telling_framework
+from ..tracing.iterators import refuse_iterators
 from ..tracing.places import Place
 from ..tracing.roots import reach
 from ..tracing.stateful import Stateful
@@ -90,6 +91,7 @@ class Pipeline:
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         with telling_place(self.function), telling_framework(self.function, self.frontend.name):
             refuse_attributed((args, kwargs))
+            refuse_iterators((args, kwargs))
             self._refuse_traced(args, kwargs, why)
             try:
                 return self._recorded(args, kwargs, why, numbers=True)

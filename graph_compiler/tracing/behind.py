@@ -41,18 +41,3 @@ def behind(item: Any) -> tuple[Any, ...]:
     ((), ())
     """
     return next((found(item) for classes, found in _ROWS if isinstance(item, classes)), ())
-
-
-def iterators_in(items: Iterator[Any]) -> Iterator[Any]:
-    """Those of the items, and of what tuples of them hold or what is behind them, that give something else each time and do not say what: all but
-    objects of the user's own classes, whose attributes tell.
-
-    >>> row = iter([1, 2])
-    >>> [found is row for found in iterators_in(iter([3, (row, "text"), row.__next__]))]
-    [True, True]
-    """
-    for item in items:
-        if isinstance(item, Iterator):
-            yield from () if isinstance(getattr(type(item), "__next__", None), types.FunctionType) else (item,)
-        else:
-            yield from iterators_in(iter(item if type(item) is tuple else behind(item)))

@@ -27,9 +27,10 @@ MOST_ITEMS = 1000  # of larger containers only the number of items is watched
 # Of the classes of Python's own library, those whose objects only hold what the user put there.
 _PLAIN = frozenset({("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")})
 # Read by their own methods, so that the user's code does not tell by which attributes.
-_WRAPPERS = frozenset(
-    {("collections", "UserDict"), ("collections", "UserList"), ("collections", "ChainMap"), ("configparser", "RawConfigParser")}
-)
+_WRAPPERS = frozenset({
+    ("collections", "UserDict"), ("collections", "UserList"), ("collections", "ChainMap"), ("configparser", "RawConfigParser"),
+    ("weakref", "WeakKeyDictionary"), ("weakref", "WeakValueDictionary"),
+})  # fmt: skip
 _INSTALLED = ("site-packages", "dist-packages")
 
 

@@ -89,6 +89,15 @@ def behind_a_dead_reference() -> Made:
     return lambda x: x if reference() is None else x * reference()["scale"], {2: boxes.clear}
 
 
+def behind_weak_keys() -> Made:
+    class Key: ...
+
+    key, rows = Key(), [Key()]
+    scales, named = weakref.WeakKeyDictionary({key: 2.0}), weakref.WeakValueDictionary({"row": rows[0]})
+    changes = {1: lambda: scales.update({key: 3.0}), 2: rows.clear}
+    return lambda x: x * scales[key] + (5 if "row" in named else 7), changes
+
+
 def by_a_getter() -> Made:
     box = types.SimpleNamespace(inner=types.SimpleNamespace(scale=2.0))
     get = operator.attrgetter("inner.scale")
@@ -335,7 +344,7 @@ def written_behind_a_cache() -> Made:
 
 
 _FOLLOWED = (
-    behind_a_proxy, behind_a_view, behind_a_method, behind_a_method_that_writes, behind_a_weak_reference, behind_a_dead_reference, by_a_getter, beside_a_function_of_an_extension, level_of_a_logger,
+    behind_a_proxy, behind_a_view, behind_a_method, behind_a_method_that_writes, behind_a_weak_reference, behind_a_dead_reference, behind_weak_keys, by_a_getter, beside_a_function_of_an_extension, level_of_a_logger,
     settings_of_a_file, distribution, missing_in_an_object, missing_in_a_class, missing_in_a_module, missing_in_a_function, all_of_an_object, all_of_a_function,
     all_of_a_parameter_dict, all_of_a_cache, all_of_a_class, rebound_function, rebound_class, rebound_in_a_class, rebound_in_a_module, of_another_class, turns_into_another_class, other_operators, iterator_of_the_users,
 )  # fmt: skip

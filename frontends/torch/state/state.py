@@ -17,8 +17,8 @@ from ....errors import TracingError
 from ....ir.graph import Effect
 from ....passes.aliases import Aliases
 from ....sizes import Size, Symbol
-from ....tracing.behind import iterators_in
 from ....tracing.holders import COMPILED, MISSING, is_whole
+from ....tracing.iterators import iterators_in
 from ....tracing.namespaces import Names
 from ....tracing.outside import Free
 from ....tracing.places import Place, Replaced
