@@ -39,6 +39,7 @@ from .state.attribute_reads import AttributeReads
 from .state.known_places import note_changes
 from .state.member_reads import MemberReads
 from .state.outside import outside_of
+from .state.parameter_reads import hold_to_parameters
 from .state.parameters import Weights
 from .state.state import State, enter
 from .state.surroundings import surroundings_of
@@ -174,6 +175,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
                 result = function(*call[0], **call[1])
                 seen = Seen(capture._quietly(kept, result) if claim.asked else [], capture.large)
             refuse_attributed(result)
+            hold_to_parameters(capture, spaces)
             found = state.finish(capture, containers)
             graph = capture.finish(result, tree, containers, state)
             graph.notes["matmul_precision"] = _PRECISIONS[torch.get_float32_matmul_precision()]

@@ -24,6 +24,7 @@ _FACTS = {
     "is_contiguous": "is contiguous, or is not, other than while recording",
     "requires_grad": "requires a gradient, or does not, other than while recording",
     "is_leaf": "was computed from arrays that require gradients, or was not, other than while recording",
+    "is_parameter": "is a parameter of a module, or is none, other than while recording",
     "has_grad": "has a gradient, or has none, other than while recording",
     "storage_offset": "begins at another place of its memory than while recording",
     "weak_type": "is of a weak type, or is not, other than while recording",

@@ -13,10 +13,12 @@ _WITHOUT_FRAMEWORK = ("is_contiguous", "is_leaf")  # what an array is of which t
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """``requires_grad``, ``is_leaf``, ``has_grad``, ``is_contiguous`` or ``layout`` of a tensor or numpy array; what has no such fact needs no gradient
-    and is contiguous."""
+    """``requires_grad``, ``is_leaf``, ``has_grad``, ``is_contiguous``, ``is_parameter`` or ``layout`` of a tensor or numpy array; what has no such fact needs
+    no gradient and is contiguous."""
     if fact == "layout":
         return _layout(array)
+    if fact == "is_parameter":
+        return any(base.__name__ == "Parameter" for base in type(array).__mro__)
     if fact == "has_grad":  # torch warns of a question for that of an array that was computed
         return fact_of(array, "is_leaf") is True and getattr(array, "grad", None) is not None
     if fact == "is_contiguous" and hasattr(array, "flags"):

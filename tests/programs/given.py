@@ -218,3 +218,14 @@ def sums(rows: Any) -> Any:
 PROGRAMS.append(
     Program("list_with_attribute", lambda: sums, (_rows, lambda: _rows(factor=3.0)), dict.fromkeys(EVERYWHERE, "has attributes"))
 )
+
+
+# ---------------------------------------------------------------------------------------------- parameters
+def _asks_for_parameters(x: Any) -> Any:
+    return x.detach() * 2 if isinstance(x, nn.Parameter) else x * 3
+
+
+_PARAMETERS = tuple(lambda make=make, rows=rows: (make(_x(rows)),) for rows in (2, 4) for make in (nn.Parameter, torch.clone))
+PROGRAMS += [
+    Program(f"parameters{name}", lambda: _asks_for_parameters, calls) for name, calls in (("", _PARAMETERS), ("_later", _PARAMETERS[::-1]))
+]
