@@ -167,6 +167,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
         state = _state(request, learned, weights, capture)
+        capture.generators.refuse_seeds_read(function for space in spaces for function in space.functions)
         try:
             containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))
             with _listening(request, learned, capture, state, tensors, spaces) as heard:

@@ -178,6 +178,22 @@ def reads_seed(x: Any) -> Any:
     return x + torch.initial_seed() % 10
 
 
+def reads_seed_of_generator(x: Any) -> Any:
+    return x + torch.default_generator.initial_seed() % 10
+
+
+def reads_seed_of_given(x: Any, generator: Any) -> Any:
+    return x + generator.initial_seed() % 10
+
+
+def reads_state(x: Any) -> Any:
+    return x + torch.get_rng_state()[:8].sum()
+
+
+def reads_state_as_text(x: Any) -> Any:
+    return x * len(f"{torch.get_rng_state().tolist()}")
+
+
 def checked_sample(p: Any) -> Any:
     """The distribution looks at the sample only to refuse it."""
     distribution = torch.distributions.Categorical(probs=p)
@@ -230,7 +246,9 @@ PROGRAMS = [
     _module(LayerDrop, _ROWS, _PYTHON),
     *map(_function, (python_random, python_branch, python_sample, python_seeded, python_unused, own_random, numpy_random, numpy_index)),
     *(_function(f, **_HOST) for f in (python_shuffle, numpy_array, numpy_fresh_generator, python_imported, system_seed)),
-    _function(reads_seed, torch="would become a constant", elsewhere="would become a constant"),
+    *(_function(f, torch="would become a constant", elsewhere="would become a constant") for f in (reads_seed, reads_seed_of_generator)),
+    _function(reads_seed_of_given, _WITH_GENERATOR, torch="would become a constant"),
+    *(_function(f, torch="is another at each call", elsewhere="is another at each call") for f in (reads_state, reads_state_as_text)),
     _call("rand_like", torch.rand_like),
     _call("multinomial", lambda x: torch.multinomial(x, 2)),
     _call("normal", lambda x: torch.normal(x, x)),

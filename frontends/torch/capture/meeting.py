@@ -36,6 +36,11 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
             f"{capture.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded has made of it "
             "(torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
         )
+    if capture.generators.has_state(tensor):
+        raise TracingError(
+            f"{capture.here()}: the state of a generator of random numbers is read, which is another at each call. A graph can keep it "
+            "(get_rng_state) and put it back (set_rng_state); pass it as an argument where its elements matter"
+        )
     if is_shared(tensor):
         capture.memory.share(tensor, capture.here())
     capture.memory.comes_from_outside(tensor)

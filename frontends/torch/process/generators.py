@@ -11,6 +11,7 @@ import ctypes
 import functools
 import secrets
 import threading
+import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,7 @@ from ....errors import TracingError
 from ....ops.registry import ArraySpec
 from ....passes import GeneratorState
 from ....tracing import active
+from ....tracing.code_names import names_read
 from ....trees import iterate_structure
 from ..basics.refusals import UnseenDraw
 
@@ -67,6 +69,16 @@ class Generators:
         self.state_before: Any = None  # of the default generator
         self._reachable = [torch.default_generator, *filter(is_generator, reachable)]
         self._lock = threading.RLock()  # another thread may seed the default generator
+
+    def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
+        """``TracingError`` for code that asks a generator within reach for its seed (a method that nothing can stand in for): it would get the mark."""
+        for code in (function.__code__ for function in functions):
+            names = names_read(code)
+            if "initial_seed" in names and ("default_generator" in names or len(self._reachable) > 1):
+                raise TracingError(
+                    f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} reads initial_seed() of a generator, which would become a constant. "
+                    "Pass it as an argument"
+                )
 
     @contextmanager
     def following(self) -> Iterator[None]:
@@ -152,6 +164,13 @@ class Generators:
             self._record_return(followed, state)
         followed.points.append((state, self._count()))
         return followed
+
+    def has_state(self, tensor: torch.Tensor) -> bool:
+        """Whether these are the elements of the state of a generator, with the mark in the place of its seed."""
+        if tensor.dtype != torch.uint8 or tensor.ndim != 1 or tensor.nbytes <= _SEED_BYTES or tensor.device.type != "cpu":
+            return False
+        first = int.from_bytes(ctypes.string_at(tensor.data_ptr(), _SEED_BYTES), "little")
+        return any(first == followed.mark for followed in self._followed.values())
 
     def is_made(self, item: Any) -> bool:
         """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where the graph does not run in torch."""
