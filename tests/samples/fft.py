@@ -46,6 +46,7 @@ def _several_axes() -> list[Sample]:
             samples.append(Sample(getattr(_FFT, f"{name}2"), (x,), given, other=(other,)))
         for options in ({}, {"dim": (1, 0)}, {"s": (4, 5), "dim": (0, 2)}, {"norm": "forward"}):
             samples.append(Sample(getattr(_FFT, f"{name}n"), (x,), options, other=(other,)))
+    samples += [Sample(function, (x,), {"dim": ()}) for function in (_FFT.fftn, _FFT.ifft2) for x in (_REAL, array(dtype="complex64"))]
     return samples + [Sample(_FFT.fft2, (_REAL,)), Sample(_FFT.fftn, (array(2, 3, 2, 3, 2),)), Sample(_FFT.irfft2, (_REAL,))]
 
 

@@ -11,6 +11,7 @@ from ..support.samples import ErrorSample, Sample, array
 
 _IMAGE, _OTHER = array(2, 4, 5, 6), array(3, 4, 7, 3)
 _VECTOR, _POSITIVE = array(4), array(4, kind="positive")
+SMALL = torch.tensor([[0.01, -0.002, 0.003], [0.1, 0.02, -0.03]])  # whose squares are no larger than the precision of half precision
 
 
 def _trained(x: Any, mean: Any, variance: Any) -> Any:
@@ -60,6 +61,9 @@ SAMPLES = [
     Sample(F.rms_norm, (array(2, 5, 6), (5, 6)), {"eps": 1e-2}),
     Sample(F.rms_norm, (array(2, 6, dtype="float16"), (6,), array(6, dtype="float16")), name="rms_norm-float16"),
     Sample(F.rms_norm, (array(2, 6, dtype="float64"), (6,)), name="rms_norm-float64"),
+    Sample(F.rms_norm, (SMALL.half(), (3,)), name="rms_norm-float16-small"),
+    Sample(F.rms_norm, (SMALL.bfloat16(), (3,)), name="rms_norm-bfloat16-small"),
+    Sample(torch.ops.aten._fused_rms_norm, (SMALL.bfloat16(), (3,), None, None), name="_fused_rms_norm-small"),
     Sample(F.group_norm, (_IMAGE, 2, _VECTOR, _VECTOR), other=(_OTHER, 2, _VECTOR, _VECTOR)),
     Sample(F.group_norm, (array(3, 4), 4)),
     Sample(F.group_norm, (array(0, 4, 3), 2), name="group_norm-empty"),

@@ -13,6 +13,7 @@ UNIT, POSITIVE = array(2, 3, kind="unit"), array(2, 3, kind="positive")
 SPECIAL = torch.tensor([0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 0.5, -7.3, 12.0, 40.0, math.nan])
 RIGHT = torch.tensor([0.0, 1e-5, 0.3, 1.0, 2.0, 2.5, 3.0, 8.0, 8.5, 30.0, 70.0])  # where functions are defined for positive numbers only
 LEFT = -RIGHT
+DEGREES = torch.tensor([-math.inf, math.nan, math.inf])
 # Parameters and arguments of incomplete gamma functions that are large and near each other.
 LARGE = torch.tensor([2e2, 1e3, 1e3, 1e4, 1e5, 1e6, 1e6, 3e2, 1e3])
 BESIDE = torch.tensor([1.9e2, 1e3, 1.05e3, 0.99e4, 1.001e5, 1e6, 1.0005e6, 4.7e2, 1.9e3])
@@ -148,6 +149,10 @@ def _binary() -> list[Sample]:
         Sample(torch.isclose, (ints(5, low=0, high=3), ints(5, low=0, high=3))),
         *(Sample(getattr(torch.special, name), (UNIT, ints(3, low=0, high=9)), name=name) for name in _POLYNOMIALS),
         *(Sample(getattr(torch.special, name), (UNIT, 3), other=(array(4, 3, kind="unit"), 3), name=name) for name in _POLYNOMIALS),
+        *(
+            Sample(getattr(torch.special, name), (UNIT, DEGREES), name=f"{name} not finite")
+            for name in ("legendre_polynomial_p", "laguerre_polynomial_l")
+        ),
     ]
 
 

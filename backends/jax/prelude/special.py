@@ -78,7 +78,7 @@ def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
 
 
 def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
-    """The polynomial of degree ``n``, by the recurrence of its family; 0 for negative degrees."""
+    """The polynomial of degree ``n``, by the recurrence of its family; 0 for degrees that are negative or not finite."""
     x, n = jnp.broadcast_arrays(x, jnp.trunc(n))
     first = {
         "chebyshev_t": x, "chebyshev_u": 2 * x, "chebyshev_v": 2 * x - 1, "chebyshev_w": 2 * x + 1,
@@ -103,7 +103,7 @@ def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
 
     start = jnp.where(n == 0, jnp.ones_like(x), jnp.where(n == 1, first, jnp.zeros_like(x)))
     k = jnp.array(2, x.dtype)
-    return lax.while_loop(lambda state: jnp.any(state[0] <= n), step, (k, first, jnp.ones_like(x), start))[-1]
+    return lax.while_loop(lambda state: jnp.any((state[0] <= n) & jnp.isfinite(n)), step, (k, first, jnp.ones_like(x), start))[-1]
 
 
 def polygamma(x: jax.Array, n: int) -> jax.Array:

@@ -172,7 +172,7 @@ def nan_to_num(x: tf.Tensor, nan: float = 0.0, posinf: float | None = None, negi
 
 
 def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
-    """The polynomial of degree ``n``, by the recurrence of its family; 0 for negative degrees."""
+    """The polynomial of degree ``n``, by the recurrence of its family; 0 for degrees that are negative or not finite."""
     dtype = x.dtype if tf.is_tensor(x) else n.dtype
     x, n = tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(n, dtype)
     shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(n))
@@ -199,7 +199,7 @@ def orthogonal_polynomial(x: Any, n: Any, kind: str) -> tf.Tensor:
 
     ones = tf.ones_like(x)
     start = tf.where(n == 0, ones, tf.where(n == 1, first, tf.zeros_like(x)))
-    return tf.while_loop(lambda k, *_: tf.reduce_any(k <= n), step, (like(2, x), first, ones, start))[-1]
+    return tf.while_loop(lambda k, *_: tf.reduce_any((k <= n) & tf.math.is_finite(n)), step, (like(2, x), first, ones, start))[-1]
 
 
 def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zero: float) -> tf.Tensor:

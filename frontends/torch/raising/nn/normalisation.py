@@ -243,20 +243,23 @@ def native_layer_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight
     return _as_recorded(b, output, mean, b.divide(1.0, b.sqrt(b.add(variance, eps))))
 
 
+def _epsilon(eps: float | None, dtype: str) -> float:
+    """``eps``, or the precision of the type that torch computes in: float32 for half precision."""
+    return torch.finfo(torch.promote_types(torch_dtype(dtype), torch.float32)).eps if eps is None else eps
+
+
 @rows.row("rms_norm")
 def rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """torch.nn.functional.rms_norm; ``eps`` is the precision of the dtype unless given."""
-    epsilon = torch.finfo(torch_dtype(input.dtype)).eps if eps is None else eps
-    return b.cast(
-        b.rms_norm(*optional(input, weight), axis=_last(b, input, normalized_shape, weight), epsilon=epsilon), b.recorded[0].dtype
-    )
+    """torch.nn.functional.rms_norm."""
+    over = _last(b, input, normalized_shape, weight)
+    return b.cast(b.rms_norm(*optional(input, weight), axis=over, epsilon=_epsilon(eps, input.dtype)), b.recorded[0].dtype)
 
 
 @rows.row("_fused_rms_norm")
 def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
     """aten::_fused_rms_norm: output and 1 / sqrt(mean of squares + eps)."""
     over, x = _last(b, input, normalized_shape), wide(b, input)
-    epsilon = torch.finfo(torch_dtype(input.dtype)).eps if eps is None else eps
+    epsilon = _epsilon(eps, input.dtype)
     square = b.mean(b.multiply(x, x), axis=over, keepdims=True)
     output = b.rms_norm(*optional(input, weight), axis=over, epsilon=epsilon)
     return _as_recorded(b, output, b.divide(1.0, b.sqrt(b.add(square, epsilon))))
