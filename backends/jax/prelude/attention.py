@@ -27,9 +27,9 @@ def attention_weights(
     """``softmax(query @ key.T * scale + mask)``, in float32 at least; 0 in rows without any kept score.
 
     The scores see nothing but arithmetic: XLA puts product, sum, peak and exponential into one loop then, which it does not do around
-    a choice. Where all scores are -inf, the peak is a finite number and the total is not zero; elsewhere the total is 1 at least, and
-    neither changes a bit. What is divided are the weights, not their product with the values: with 1,500 keys the other takes 1.2 times
-    as long on a CPU.
+    a choice. Where all scores are -inf, the peak is a finite number and the total 1, as small as it is elsewhere: gradients are
+    divided by it, and what grows beyond the type there would meet the weights of 0. What is divided are the weights, not their
+    product with the values: with 1,500 keys the other takes 1.2 times as long on a CPU.
     """
     wide = jnp.promote_types(query.dtype, jnp.float32)
     scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
@@ -41,7 +41,8 @@ def attention_weights(
         scores = scores + (jnp.where(mask, 0, -jnp.inf).astype(wide) if mask.dtype == bool else mask)
     peaks = lax.reduce(lax.stop_gradient(scores), jnp.finfo(scores.dtype).min, lax.max, (scores.ndim - 1,))
     weights = jnp.exp(scores - peaks[..., None])
-    return weights / (jnp.sum(weights, -1, keepdims=True) + 1e-18)
+    totals = jnp.sum(weights, -1, keepdims=True)
+    return weights / (totals + (totals == 0))
 
 
 def grouped_query_attention(
