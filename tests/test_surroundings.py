@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler.frontends.torch.memory import words  # noqa: E402
 from graph_compiler.frontends.torch.state.versions import versions_of  # noqa: E402
+from graph_compiler.tracing import Reach  # noqa: E402
 from graph_compiler.tracing.conjunction import Fact, conjunction  # noqa: E402
 from graph_compiler.tracing.versions import VersionsOf, counted, gathered, is_readable, tell, tells, told  # noqa: E402
 
@@ -279,3 +280,42 @@ def test_recording_asks_no_property_of_an_object() -> None:
 
     graph_compiler.compile(Lazy(), args=(torch.ones(2),))
     assert asked == []
+
+
+class _Linked:
+    def __init__(self, scale: float, after: Any) -> None:
+        self.scale, self.after = scale, after
+
+
+def _linked(count: int) -> Any:
+    first: Any = None
+    for _ in range(count):
+        first = _Linked(1.0, first)
+    return first
+
+
+def test_what_lies_deeper_than_python_calls_go_is_reached() -> None:
+    count, first, nested = 100_000, _linked(100_000), [1.0]
+    for _ in range(count):
+        nested = [nested]  # type: ignore[list-item]
+    reach = Reach([lambda x: x * first.after.scale + len(nested)])
+    assert len(reach.owners) == count + 1 and len(reach.containers) == count + 1
+
+
+@pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
+def test_a_linked_list_of_a_function_is_watched_to_its_end(source: str) -> None:
+    ones = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones
+    first = _linked(2000)
+
+    def function(x: Any) -> Any:
+        one, total = first, 0.0
+        while one is not None:
+            one, total = one.after, total + one.scale
+        return x * total
+
+    graph = graph_compiler.compile(function, args=(ones(3),))
+    assert float(graph(ones(2))[0]) == 2000
+    first.after.after.scale = 51.0
+    assert float(graph(ones(2))[0]) == 2050
+    first.after = None
+    assert float(graph(ones(2))[0]) == 1 and len(graph.variants) == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import os
+import reprlib
 import threading
 import types
 from collections import OrderedDict
@@ -177,7 +178,9 @@ def _containers(reach: Reach, free: Free, known_as: dict[int, str]) -> Iterator[
     for items in reach.containers:
         if isinstance(items, (tuple, frozenset)) or free(items, None):
             continue
-        which = known_as.get(id(items)) or f"the {type(items).__name__} {str(items)[:60] if len(items) < MOST_ITEMS else ''}".rstrip()
+        which = (
+            known_as.get(id(items)) or f"the {type(items).__name__} {reprlib.repr(items)[:60] if len(items) < MOST_ITEMS else ''}".rstrip()
+        )
         what = f"an item of {which}" if len(items) < MOST_ITEMS else f"the length of {which}"
         if isinstance(items, dict) and any(free(items, key) for key in items):
             yield from (_entry(what, items, key) for key in items if not free(items, key))

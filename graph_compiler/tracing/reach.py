@@ -67,11 +67,9 @@ class Reach:
         self._internal, self._is_leaf, self._parts, self._hidden, self._whole = internal, is_leaf, parts, hidden, whole
         self._seen: dict[int, Any] = {}
         self._read_whole: set[int] = set()  # identities of modules whose dict is read
-        self._scanned: dict[int, int] = {}  # id of an owner -> how many names were known when it was scanned
-        for root in roots:
-            self._visit(root)
-        while self._scan():
-            pass
+        self._waiting = deque(roots)  # a list, for what leads to each other may be as long as a linked list of the user's
+        self._scanned = 0  # how many of the owners were gone through with the names that are known
+        self._walk()
 
     def attributes(self, owner: Any) -> list[str]:
         """Names of the attributes of an owner that its code may read."""
@@ -105,16 +103,20 @@ class Reach:
         return not self._is_internal(module.__name__) and not _is_library(module.__name__)
 
     # ------------------------------------------------------------------------------ the walk
-    def _scan(self) -> bool:
-        """Visits the attributes whose names became known since; whether there were any."""
-        before = len(self.names) + len(self.fragments)
-        stale = [owner for owner in self.owners if self._scanned.get(id(owner)) != before]
-        for owner in stale:
-            self._scanned[id(owner)] = before
-            held = attributes_of(owner)
-            for name in self.attributes(owner):
-                self._visit(held[name])
-        return bool(stale)
+    def _walk(self) -> None:
+        """Visits what is waiting, and the attributes of each owner: again of all of them where more names have become known."""
+        known = 0
+        while self._waiting or self._scanned < len(self.owners) or known < len(self.names) + len(self.fragments):
+            if self._waiting:
+                self._visit(self._waiting.popleft())
+                continue
+            if known < len(self.names) + len(self.fragments):
+                known, self._scanned = len(self.names) + len(self.fragments), 0
+            while not self._waiting and self._scanned < len(self.owners):
+                owner = self.owners[self._scanned]
+                self._scanned += 1
+                held = attributes_of(owner)
+                self._wait(held[name] for name in self.attributes(owner))
 
     def _visit(self, item: Any) -> None:
         item = original_of(item)
@@ -136,7 +138,7 @@ class Reach:
             return None
         if _is_installed(function.__code__.co_filename):
             used = (function.__globals__.get(name) for name in names_read(function.__code__))
-            return self._visit_all(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
+            return self._wait(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
         self.functions.append(function)
         self.tried |= names_read(function.__code__) if catches(function.__code__) else set()
         self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
@@ -145,18 +147,17 @@ class Reach:
         globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *taken_by_name(function), *put_in]
         if reads_modules_whole(function):
             self._read_whole |= {id(item) for item in globals_used if isinstance(item, types.ModuleType)}
-        self._visit_all((*within, *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
+        self._wait((*within, *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
         return None
 
-    def _visit_all(self, items: Iterable[Any]) -> None:
-        for item in items:
-            self._visit(item)
+    def _wait(self, items: Iterable[Any]) -> None:
+        self._waiting.extendleft([*items][::-1])  # what is found first is gone into first
 
     def _container(self, items: Any) -> None:
         self.containers.append(items)
         if isinstance(items, dict):
             items = [item for key, item in items.items() if not isinstance(key, str) or key not in OF_IMPORTS]
-        self._visit_all(islice(list(items), MOST_ITEMS))
+        self._wait(islice(list(items), MOST_ITEMS))
 
     def _class(self, cls: type) -> None:
         for base in cls.__mro__:
@@ -166,7 +167,7 @@ class Reach:
                 self._seen[id(base)] = base
             library = self._is_internal(base.__module__) or _is_library(base.__module__)
             own = list(vars(base).items())
-            self._visit_all(item for name, item in own if name == "forward" or name.startswith("__") and not library)
+            self._wait(item for name, item in own if name == "forward" or name.startswith("__") and not library)
             if not library:
                 self.owners.append(base)
                 self.abstract += [base] if isinstance(base, abc.ABCMeta) else []
@@ -184,17 +185,19 @@ class Reach:
             return None
         if not parts and self._is_internal(cls.__module__) and (cls.__module__, cls.__name__) not in _PLAIN and not self._wraps(cls):
             wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
-            return self._visit(wrapped) if isinstance(wrapped, types.FunctionType) else None
-        self._class(cls)
+            return self._wait([wrapped] if isinstance(wrapped, types.FunctionType) else [])
+        if id(cls) not in self._seen:
+            self._seen[id(cls)] = cls
+            self._class(cls)
         self.owners.append(item)
-        return self._visit_all(parts)
+        return self._wait(parts)
 
     def _standing(self, item: Any) -> None:
         if isinstance(item, weakref.ref):
             self.references.append(item)
         if isinstance(item, functools.partial):
             self.partials.append(item)
-        self._visit_all(behind(item))
+        self._wait(behind(item))
 
     def _getter(self, getter: Any) -> None:
         """Of ``operator.attrgetter("a.b")`` and ``methodcaller("a")``: the names that they read."""
@@ -206,7 +209,7 @@ class Reach:
 
     def _variable(self, variable: contextvars.ContextVar[Any]) -> None:
         self.variables.append(variable)
-        self._visit(variable.get(None))
+        self._wait([variable.get(None)])
 
     def _is_internal(self, module: str | None) -> bool:
         package = module.partition(".")[0] if isinstance(module, str) else ""
@@ -215,8 +218,7 @@ class Reach:
 
 def _each(*getters: str) -> Callable[[Reach, Any], None]:
     def visit(reach: Reach, item: Any) -> None:
-        for getter in getters:
-            reach._visit(getattr(item, getter))
+        reach._wait(getattr(item, getter) for getter in getters)
 
     return visit
 
