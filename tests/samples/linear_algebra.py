@@ -418,6 +418,7 @@ def _of_nothing() -> list[Sample]:
         Sample(_LINALG.inv_ex, (square,), other=(nothing,)),
         Sample(_LINALG.cholesky_ex, (nothing,), other=(array(1, 1, kind="positive"),)),
         *(Sample(_LINALG.cond, (square,), {"p": order}, other=(nothing,), name=f"cond of nothing {order}") for order in orders),
+        *(Sample(_LINALG.cond, (_SINGULAR,), {"p": order}, name=f"cond of singular {order}") for order in (-2, 1, math.inf, "fro")),
         *(
             Sample(_LINALG.matrix_norm, (array(3, 2),), {"ord": order}, other=(array(0, 2),), name=f"norm of nothing {order}")
             for order in (2, 1)
@@ -425,6 +426,8 @@ def _of_nothing() -> list[Sample]:
         Sample(_LINALG.matrix_norm, (array(3, 2),), {"ord": math.inf}, other=(array(3, 0),), name="norm of nothing inf"),
     ]
 
+
+_SINGULAR = torch.tensor([[[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]])
 
 SAMPLES: list[Sample] = [*_of_nothing(), *_products(), *_sums_with_products(), *_einsum(), *_functions(), *_solutions(), *_decompositions()]
 

@@ -82,6 +82,15 @@ def _places() -> list[Sample]:
         Sample(in_sorted, (x, array(4)), other=(other, array(2))),
         Sample(in_sorted, (array(2, 3, 6), array(2, 3, 4)), {"right": True}, other=(array(4, 2, 5), array(4, 2, 3))),
         Sample(in_sorted, (array(0), array(3))),
+        *(
+            Sample(
+                in_sorted,
+                (array(2, 3, 4), array(2, 3, 2)),
+                other=tuple(array(*shape) for shape in shapes),
+                name=f"in_sorted of nothing {shapes}",
+            )
+            for shapes in (((2, 0, 4), (2, 0, 2)), ((2, 3, 0), (2, 3, 2)), ((2, 3, 4), (2, 3, 0)))
+        ),
         Sample(by_sorter, (x, ints(5)), other=(other, ints(4))),
         Sample(by_sorter, (array(2, 6), array(2, 4)), other=(array(3, 5), array(3, 2))),
         Sample(in_buckets, (array(3, 4),), other=(array(2, 6),)),

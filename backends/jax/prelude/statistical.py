@@ -137,9 +137,9 @@ def searchsorted_rows(sequences: jax.Array, x: jax.Array, sorter: jax.Array | No
     """Where to insert the last axis of ``x`` into the sorted last axis of ``sequences``, row by row."""
     if sorter is not None:
         sequences = jnp.take_along_axis(sequences, sorter, axis=-1)
-    rows = sequences.reshape(-1, sequences.shape[-1])
-    found = jax.vmap(lambda row, wanted: jnp.searchsorted(row, wanted, side=side))(rows, x.reshape(len(rows), -1))
-    return found.reshape(x.shape)
+    count = math.prod(x.shape[:-1])
+    rows, wanted = sequences.reshape(count, sequences.shape[-1]), x.reshape(count, x.shape[-1])
+    return jax.vmap(lambda row, values: jnp.searchsorted(row, values, side=side))(rows, wanted).reshape(x.shape)
 
 
 def unique_consecutive(x: jax.Array, *, axis: int | None = None) -> tuple[jax.Array, jax.Array, jax.Array]:

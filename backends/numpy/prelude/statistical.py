@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -181,8 +182,8 @@ def searchsorted_rows(sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray |
     """Where to insert the last axis of ``x`` into the sorted last axis of ``sequences``, row by row."""
     if sorter is not None:
         sequences = np.take_along_axis(sequences, sorter, axis=-1)
-    rows = sequences.reshape(-1, sequences.shape[-1])
-    wanted = x.reshape(len(rows), -1)
+    count = math.prod(x.shape[:-1])
+    rows, wanted = sequences.reshape(count, sequences.shape[-1]), x.reshape(count, x.shape[-1])
     found = [np.searchsorted(row, values, side=side) for row, values in zip(rows, wanted)]
     return np.array(found, np.int64).reshape(x.shape)
 

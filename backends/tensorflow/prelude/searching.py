@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -98,9 +99,9 @@ def searchsorted(x1: tf.Tensor, x2: tf.Tensor, sorter: tf.Tensor | None = None, 
         x1 = take_along_axis(x1, sorter, -1)
     x1, x2 = order_key(x1), order_key(x2)
     x1, x2 = (tf.cast(x, tf.int64) if x.dtype.size < 4 else x for x in (x1, x2))
-    rows = [1, -1] if len(x1.shape) == 1 else [-1, size(x1, -1)]
-    wanted = tf.reshape(x2, [1, -1] if len(x1.shape) == 1 else [-1, size(x2, -1)])
-    found = tf.searchsorted(tf.reshape(x1, rows), wanted, side=side, out_type=tf.int64)
+    rows = math.prod(sizes(x1)[:-1])
+    wanted = tf.reshape(x2, [1, -1] if len(x1.shape) == 1 else [rows, size(x2, -1)])
+    found = tf.searchsorted(tf.reshape(x1, [rows, size(x1, -1)]), wanted, side=side, out_type=tf.int64)
     return tf.reshape(found, sizes(x2))
 
 

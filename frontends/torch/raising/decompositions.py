@@ -104,8 +104,17 @@ def linalg_matrix_rank(b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool
 
 @rows.row("linalg_cond")
 def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
-    """torch.linalg.cond."""
-    return b.cond(A, ord=2 if p is None else p if isinstance(p, str) or math.isinf(p) else int(p))
+    """torch.linalg.cond: infinite for a matrix without an inverse; by singular values such a matrix needs no care, or torch refuses it."""
+    order = 2 if p is None else p if isinstance(p, str) or math.isinf(p) else int(p)
+    if order in (2, -2, "nuc"):
+        return b.cond(A, ord=order)
+    regular, status, fails = _regular(b, A)
+    number = b.cond(regular, ord=order)
+    return b.where(
+        b.reshape(fails, shape=number.shape),
+        b.where(b.equal(status, 0), math.nan, b.full(shape=(), fill_value=math.inf, dtype=number.dtype)),
+        number,
+    )
 
 
 # ---------------------------------------------------------------------------------------------- solutions

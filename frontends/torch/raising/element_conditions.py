@@ -65,6 +65,10 @@ def _inverse_exists(b: TorchBuilder, node: Node) -> Any:
     return b.logical_or(is_finite, b.logical_not(given[0] if len(given) == 1 else b.logical_and(*given)))
 
 
+def _condition_number(b: TorchBuilder, node: Node) -> Any:
+    return _inverse_exists(b, node) if node.params["ord"] == "nuc" else None
+
+
 def _power(b: TorchBuilder, node: Node) -> Any:
     return _inverse_exists(b, node) if node.params["n"] < 0 else None
 
@@ -100,6 +104,7 @@ CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
     "cholesky_inverse": _has_no_zero_on_diagonal,
     **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), _inverse_exists),
     "matrix_power": _power,
+    "cond": _condition_number,
     "cholesky": _is_positive_definite,
     **dict.fromkeys(("svd", "svdvals", "pinv", "matrix_rank", "lstsq"), _converges),
     **dict.fromkeys(("floor_divide", "trunc_divide", "remainder", "fmod"), _divisor),
