@@ -9,10 +9,10 @@ from typing import Any
 
 from ...ops import ArraySpec
 from ...ops.text import Text
+from ..half_numbers import HALF, held
 from ..rows import Operand, Rows, operand
 from .dialect import dtype_text
 
-HALF = ("float16", "bfloat16")
 _HALF_TEXTS = tuple(map(dtype_text, HALF))
 
 # Operations that move elements or make them, or that look at the precision itself: half precision stays as it is.
@@ -22,7 +22,7 @@ _AS_THEY_ARE = frozenset({
     "channel_shuffle", "random_uniform", "repeat", "reshape", "roll", "setitem", "sliding_window", "split", "stack", "stop_gradient",
     "take", "take_along_axis", "tile", "tril", "triu", "unstack", "zeros", "as_strided", "embedding", "with_gradient", "refuse_gradient",
 })  # fmt: skip
-# Operators that round once: as they are too, unless a number stands beside the array, which would be rounded beforehand.
+# Operators that round once: as they are too, unless a number stands beside the array, with which bfloat16 would be float32.
 _ROUNDED_ONCE = frozenset({
     "abs", "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "multiply", "negative",
     "not_equal", "subtract", "where", "isnan", "isinf", "isfinite",
@@ -36,17 +36,21 @@ class NumpyRows(Rows):
         """The expression that computes operation ``name``."""
         if not _is_widened(name, operands, out):
             return super().expression(name, operands, params, out)
-        wide = tuple(map(_widened, operands))
+        half = next(spec.dtype for spec in (*_specs(operands), *out) if spec.dtype in HALF)
+        wide = tuple(_widened(held(item, name, half)) for item in operands)
         params = {key: Text("np.float32") if str(value) in _HALF_TEXTS else value for key, value in params.items()}
         text = super().expression(name, wide, params, tuple(_wide_spec(spec) for spec in out))
         return _narrowed(text, out)
 
 
 def _is_widened(name: str, operands: tuple[Any, ...], out: tuple[ArraySpec, ...]) -> bool:
-    specs = [item.spec for item in operands if isinstance(item, Operand)]
-    if name in _AS_THEY_ARE or not any(spec is not None and spec.dtype in HALF for spec in (*specs, *out)):
+    if name in _AS_THEY_ARE or not any(spec.dtype in HALF for spec in (*_specs(operands), *out)):
         return False
-    return name not in _ROUNDED_ONCE or None in specs
+    return name not in _ROUNDED_ONCE or any(isinstance(item, Operand) and item.spec is None for item in operands)
+
+
+def _specs(operands: tuple[Any, ...]) -> list[ArraySpec]:
+    return [item.spec for item in operands if isinstance(item, Operand) and item.spec is not None]
 
 
 def _wide_spec(spec: ArraySpec) -> ArraySpec:

@@ -13,6 +13,7 @@ from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating
 from ...ops.text import Text
 from ...sizes import Size, Symbol
 from ..dialect import CanonicalDialect
+from ..half_numbers import HALF, held
 from ..rows import Operand, Rows, operand
 from .stand_ins import stand_in
 
@@ -64,6 +65,7 @@ class TensorFlowDialect(CanonicalDialect):
                     None,
                 )
             elif item is not None and not isinstance(item, Value):
+                written = held(written, node.op, cast.have) if cast.have in HALF else written
                 written = _number(item, written, "bool" if isinstance(item, bool) and not cast.to else beside, typed=not seen)
             seen = seen or (isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value))
             found.append(written)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ....ops.dtypes import is_complex, is_integer
+from ...half_numbers import HALF
 from ...rows import Operand
-from ..half import HALF
 from .elementwise import quotient
 from .table import rows
 

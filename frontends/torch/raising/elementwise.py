@@ -6,6 +6,7 @@ from typing import Any
 
 from ....ops.dtypes import is_complex, is_floating, is_inexact
 from ..basics.dtypes import dtype_name, result_type
+from .one_number import HALF, computed, keeps
 from .table import TorchBuilder, rows
 
 # torch's names -> operation, of functions that compute on floats: integers and bools become the default float type.
@@ -21,14 +22,13 @@ _KEEPING: dict[tuple[str, ...], str] = {("neg", "negative", "__neg__"): "negativ
 _PREDICATES: dict[tuple[str, ...], str] = {("isfinite",): "isfinite", ("isinf",): "isinf", ("isnan",): "isnan", ("signbit",): "signbit"}
 # Functions of two operands of one type.
 _BINARY: dict[tuple[str, ...], str] = {
-    ("mul", "multiply", "__mul__", "__rmul__"): "multiply",
     ("eq", "__eq__"): "equal", ("ne", "not_equal", "__ne__"): "not_equal",
     ("lt", "less", "__lt__"): "less", ("le", "less_equal", "__le__"): "less_equal",
     ("gt", "greater", "__gt__"): "greater", ("ge", "greater_equal", "__ge__"): "greater_equal",
     ("bitwise_and", "__and__", "__rand__"): "bitwise_and", ("bitwise_or", "__or__", "__ror__"): "bitwise_or",
     ("bitwise_xor", "__xor__", "__rxor__"): "bitwise_xor",
     ("bitwise_left_shift", "__lshift__"): "bitwise_left_shift", ("bitwise_right_shift", "__rshift__"): "bitwise_right_shift",
-    ("floor_divide", "__floordiv__"): "floor_divide", ("remainder", "__mod__"): "remainder", ("pow", "__pow__"): "pow",
+    ("remainder", "__mod__"): "remainder", ("pow", "__pow__"): "pow",
     ("maximum",): "maximum", ("minimum",): "minimum", ("hypot",): "hypot", ("nextafter",): "nextafter",
 }  # fmt: skip
 _FLOAT_BINARY: dict[tuple[str, ...], str] = {("atan2", "arctan2"): "atan2", ("copysign",): "copysign"}
@@ -41,8 +41,12 @@ _LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_x
 
 def floats(b: TorchBuilder, *operands: Any) -> tuple[Any, ...]:
     """The operands in the type that torch computes in, or in the default float type where that is none of numbers with fractions."""
+    return b.promote(*operands, dtype=_float_type(*operands))
+
+
+def _float_type(*operands: Any) -> str:
     kind = result_type(*operands)
-    return b.promote(*operands, dtype=kind if is_inexact(kind) else dtype_name(None))
+    return kind if is_inexact(kind) else dtype_name(None)
 
 
 def _register_unary(names: tuple[str, ...], op: str) -> None:
@@ -140,18 +144,32 @@ def scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
     return b.multiply(x, b.promote(x, factor, dtype=x.dtype)[1]) if hasattr(x, "spec") else x * factor
 
 
+@rows.row("mul", "multiply", "__mul__", "__rmul__")
+def mul(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.mul."""
+    return computed(b, b.multiply, input, other, result_type(input, other))
+
+
 @rows.row("div", "divide", "true_divide", "__div__", "__truediv__")
 def div(b: TorchBuilder, input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     """torch.div: true division of integers gives floats, a rounded one integers."""
     if rounding_mode is None:
-        return b.divide(*floats(b, input, other))
-    x, y = b.promote(input, other)
-    return (b.trunc_divide if rounding_mode == "trunc" else b.floor_divide)(x, y)
+        return computed(b, b.divide, input, other, _float_type(input, other))
+    operation = b.trunc_divide if rounding_mode == "trunc" else b.floor_divide
+    return computed(b, operation, input, other, result_type(input, other), exactly=True)
+
+
+@rows.row("floor_divide", "__floordiv__")
+def floor_divide(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.floor_divide."""
+    return div(b, input, other, rounding_mode="floor")
 
 
 @rows.row("__rdiv__", "__rtruediv__")
 def rdiv(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.Tensor.__rdiv__: ``other / input``."""
+    """torch.Tensor.__rdiv__: ``other / input``, which torch computes as a product."""
+    if input.dtype in HALF and keeps(other, input.dtype):
+        return mul(b, b.reciprocal(input), other)
     return b.divide(*floats(b, other, input))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..manipulation import reshaped
+from ..one_number import HALF, held, widened
 from ..table import TorchBuilder, axis, rows
 
 # torch's names without parameters -> the vocabulary's
@@ -99,13 +100,13 @@ def softplus(b: TorchBuilder, input: Any, beta: float = 1.0, threshold: float = 
 @rows.row("softshrink")
 def softshrink(b: TorchBuilder, input: Any, lambd: float = 0.5) -> Any:
     """torch.nn.functional.softshrink."""
-    return b.soft_shrink(input, threshold=lambd)
+    return widened(b, b.soft_shrink, input, threshold=lambd)
 
 
 @rows.row("hardshrink")
 def hardshrink(b: TorchBuilder, input: Any, lambd: float = 0.5) -> Any:
     """torch.nn.functional.hardshrink."""
-    return b.hard_shrink(input, threshold=lambd)
+    return b.hard_shrink(input, threshold=held(lambd, input.dtype) if input.dtype in HALF else lambd)
 
 
 @rows.row("hardtanh")
@@ -119,7 +120,7 @@ def hardtanh(b: TorchBuilder, input: Any, min_val: float = -1.0, max_val: float 
 def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
     """torch.nn.functional.threshold."""
     kind = float if "float" in input.dtype else int
-    return b.threshold(input, threshold=kind(threshold), value=kind(value))
+    return widened(b, b.threshold, input, threshold=kind(threshold), value=kind(value))
 
 
 @rows.row("glu")

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from ..demands import assume
+from ..distances import pairwise_distance
 from ..manipulation import reshaped
 from ..table import TorchBuilder, rows
 from .losses import _ATEN, reduced, reduction_of
@@ -169,19 +170,6 @@ def aten_cosine_embedding_loss(b: TorchBuilder, input1: Any, input2: Any, target
 
 
 # ---------------------------------------------------------------------------------------------- triplets
-def _distance(b: TorchBuilder, x: Any, y: Any, p: float, eps: float) -> Any:
-    """torch.pairwise_distance: the p-norm of ``x - y + eps`` over the last axis."""
-    apart = b.combined("add", b.combined("subtract", x, y), eps)
-    apart = b.abs(apart) if "complex" in apart.dtype else apart
-    axis = apart.ndim - 1
-    if p == 2:
-        return b.sqrt(b.sum(b.square(apart), axis=axis))
-    apart = b.abs(apart)
-    if p == float("inf"):
-        return b.max(apart, axis=axis)
-    return b.sum(apart, axis=axis) if p == 1 else b.pow(b.sum(b.pow(apart, float(p)), axis=axis), 1.0 / p)
-
-
 @rows.row("nn.functional.triplet_margin_loss")
 def triplet_margin_loss(
     b: TorchBuilder,
@@ -197,9 +185,9 @@ def triplet_margin_loss(
     reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.triplet_margin_loss: ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
-    near, far = _distance(b, anchor, positive, p, eps), _distance(b, anchor, negative, p, eps)
+    near, far = pairwise_distance(b, anchor, positive, p, eps), pairwise_distance(b, anchor, negative, p, eps)
     if swap:
-        far = b.minimum(far, _distance(b, positive, negative, p, eps))
+        far = b.minimum(far, pairwise_distance(b, positive, negative, p, eps))
     return reduced(b, _above(b, b.add(b.subtract(near, far), float(margin))), reduction_of(size_average, reduce, reduction))
 
 
