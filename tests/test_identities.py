@@ -32,6 +32,11 @@ SAMPLES: dict[str, tuple[Function, torch.Tensor, int]] = {
     "a quotient of integers": (lambda x: x / 1, INTEGERS, 1),
     "integers of truth values": (lambda x: x * 1, TRUTHS, 1),
     "complex infinity": (lambda x: x * 1.0, COMPLEX, 1),
+    "all of which": (lambda x: x.new_ones(()) & x, TRUTHS, 0),
+    "or none": (lambda x: torch.logical_or(x, x.new_zeros(())), TRUTHS, 0),
+    "none of which": (lambda x: x & x.new_zeros(()), TRUTHS, 2),
+    "bits of integers": (lambda x: x & x.new_ones(()), INTEGERS, 2),
+    "truth values of another shape": (lambda x: (x & x.new_ones(3, 1))[0], TRUTHS, 3),
 }
 
 

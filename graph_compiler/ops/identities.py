@@ -49,7 +49,22 @@ _IDENTITIES: dict[str, Callable[..., bool]] = {
 }
 
 
+# op -> what makes the truth value that changes no other: masks are often put together from one that keeps all
+_NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "zeros", "bitwise_or": "zeros"}
+
+
 def identity_of(name: str, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """The first input where the operation would give it back unchanged, otherwise None."""
+    """The input that the operation would give back unchanged (the first, or either of two truth values), otherwise None."""
+    if name in _NEUTRAL_TRUTHS:
+        return _beside(_NEUTRAL_TRUTHS[name], *inputs)
     unchanged = _IDENTITIES.get(name)
     return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None
+
+
+def _beside(op: str, x: Any, y: Any) -> Any:
+    """The array of truth values that stands beside a single one made by ``op``, which any shape takes as it is."""
+    for array, other in ((x, y), (y, x)):
+        made = getattr(getattr(other, "node", None), "op", None) == op
+        if made and other.ndim == 0 and other.dtype == "bool" == getattr(array, "dtype", None):
+            return array
+    return None
