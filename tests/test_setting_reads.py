@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,9 @@ _CUDNN = torch.backends.cudnn
 def _set_benchmark(on: bool) -> None:
     with torch.backends.__allow_nonbracketed_mutation():  # torch's own tests forbid it for good
         _CUDNN.benchmark = on
+
+
+_open_file = open
 
 
 def _put(space: dict[str, Any], name: str, item: Any) -> None:
@@ -171,3 +175,55 @@ def test_a_class_that_is_registered_later_passes_for_a_subclass(source: str) -> 
     assert float(compiled(make(3))[0]) == 2
     More.register(Item)
     assert float(compiled(make(4))[0]) == 3 and len(compiled.variants) == 2
+
+
+def _read_by(opened: Any, folder: Path) -> float:
+    with opened(folder / "number.txt") as lines:
+        return float(lines.read())
+
+
+def _read_by_own_name(folder: Path) -> float:
+    with _open_file(folder / "number.txt", "rb") as lines:
+        return float(lines.read())
+
+
+# how a function reads from a folder with a file of numbers, and of lines
+READERS: dict[str, Callable[[Path], Any]] = {
+    "open": lambda folder: _read_by(open, folder),
+    "a name for open": _read_by_own_name,
+    "pathlib": lambda folder: float((folder / "number.txt").read_text()),
+    "numpy": lambda folder: float(np.load(folder / "number.npy")),
+    "numpy by name": lambda folder: float(np.loadtxt(fname=folder / "number.txt")),
+    "folder": lambda folder: len(os.listdir(folder)),  # noqa: PTH208
+    "time of writing": lambda folder: (folder / "number.txt").stat().st_size,
+    "whether there is one": lambda folder: (folder / "9.txt").exists(),
+}
+
+
+def _write(folder: Path, number: float) -> None:
+    (folder / "number.txt").write_text(str(number))
+    (folder / f"{number:g}.txt").touch()
+    np.save(folder / "number.npy", np.float32(number))
+
+
+@pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize("name", READERS)
+def test_a_file_that_is_read_is_the_one_of_the_call(name: str, source: str, tmp_path: Path) -> None:
+    make = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones
+    read, opened = READERS[name], builtins.open
+    graph = graph_compiler.compile(lambda x: x * read(tmp_path))
+    _write(tmp_path, 2.0)
+    for number in (2.0, 2.0, 3.5, 9.0):
+        _write(tmp_path, number)
+        assert float(graph(make(3))[0]) == read(tmp_path)
+    assert len(graph.variants) in (2, 3) and builtins.open is opened
+
+
+def test_a_file_that_is_written_to_ties_a_graph_to_nothing(tmp_path: Path) -> None:
+    def function(x: Any) -> Any:
+        with open(tmp_path / "log.txt", "a") as log:  # noqa: PTH123
+            log.write("a line")
+        return x * 2
+
+    graph = graph_compiler.compile(function)
+    assert [graph(torch.ones(2)).tolist() for _ in range(3)] == [[2, 2]] * 3 and len(graph.variants) == 1
