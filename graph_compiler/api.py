@@ -194,6 +194,10 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     check_options({**options, "args": args, "kwargs": kwargs})
 
     def one(obj: Any) -> UnifiedGraph:
+        if isinstance(obj, (ModuleType, type)):
+            raise NotCompilable(
+                f"{obj.__name__} is a {'module' if isinstance(obj, ModuleType) else 'class'}: unify its functions, or objects, one by one"
+            )
         obj = _plain(obj)
         written_in = _source_of(obj, source, args or (), kwargs or {})
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import importlib
+import re
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,22 @@ def test_no_key_is_drawn_while_the_target_traces(to: str) -> None:
         compiled(np.ones(100, np.float32))
     first, second = (to_numpy(graph(torch.ones(100))) for _ in range(2))
     assert (first != second).any() and set(first.tolist()) == {0, 2}  # the sequence of keys took no harm
+
+
+@pytest.mark.parametrize("to", ["jax", "tensorflow", "numpy"])
+def test_the_message_says_how_a_key_is_made(to: str) -> None:
+    pytest.importorskip(to)
+    graph = graph_compiler.transpile(dropped, to=to, args=(torch.ones(4),))
+    with pytest.raises(CallMismatch) as problem:
+        graph.functional({}, np.ones(100, np.float32))
+    text = re.search(r"rng=(.*), another", str(problem.value))
+    assert text is not None
+    modules = {
+        name: importlib.import_module(whole)
+        for name, whole in (("np", "numpy"), ("jax", "jax"), ("tf", "tensorflow"))
+        if whole in {to, "numpy"}
+    }
+    assert set(to_numpy(graph.functional({}, np.ones(100, np.float32), rng=eval(text[1], modules))).tolist()) == {0, 2}
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -142,6 +142,9 @@ def test_unify_runs_where_its_arrays_are() -> None:
         graph_compiler.unify(scaled, to="jax")
     with pytest.raises(InvalidOption, match="on_miss="):
         graph_compiler.unify(scaled, on_miss="never")
+    for whole, kind in ((ModuleType("settings"), "module"), (torch.nn.Linear, "class")):
+        with pytest.raises(NotCompilable, match=f"is a {kind}: unify"):
+            graph_compiler.unify(whole)
 
 
 @pytest.mark.parametrize("function", [graph_compiler.transpile, graph_compiler.unify])

@@ -43,6 +43,7 @@ class JaxTarget:
     """See :class:`graph_compiler.runtime.target.Target`."""
 
     name = "jax"
+    a_key = "jax.random.key(0)"
     array_types: tuple[type, ...] = (type(jnp.zeros(())),)
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = (_UNDECIDED,)
@@ -172,7 +173,7 @@ class JaxTarget:
         following, key = jax.random.split(self._key)
         if isinstance(key, jax.core.Tracer):  # to keep the following one would leave a tracer behind
             raise CallMismatch(
-                "this graph draws random numbers, and JAX traces a function that calls it: pass a key as rng= to graph.functional"
+                f"this graph draws random numbers, and JAX traces a function that calls it: call graph.functional(parameters, ..., rng={self.a_key}), with another key at each call"
             )
         self._key = following
         return key

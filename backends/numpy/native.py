@@ -17,6 +17,7 @@ class NumpyTarget:
     """See :class:`graph_compiler.runtime.target.Target`."""
 
     name = "numpy"
+    a_key = "np.random.default_rng(0)"
     array_types: tuple[type, ...] = (np.ndarray,)
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()

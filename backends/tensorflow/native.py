@@ -26,6 +26,7 @@ class TensorFlowTarget:
     """See :class:`graph_compiler.runtime.target.Target`."""
 
     name = "tensorflow"
+    a_key = "tf.constant([0, 0], tf.int32)"
     array_types: tuple[type, ...] = (type(tf.zeros([])),)
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()
@@ -135,7 +136,9 @@ class TensorFlowTarget:
     def next_key(self) -> Any:
         """A fresh key: the sequence's key is split at each call."""
         if not tf.executing_eagerly():
-            raise CallMismatch("this graph draws random numbers, and a tf.function calls it: pass a key as rng= to graph.functional")
+            raise CallMismatch(
+                f"this graph draws random numbers, and a tf.function calls it: call graph.functional(parameters, ..., rng={self.a_key}), with another key at each call"
+            )
         if self._key is None:
             self.seed(0)
         self._key, key = tf.unstack(tf.random.split(self._key, 2))

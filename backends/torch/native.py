@@ -19,6 +19,7 @@ class TorchTarget:
     """See :class:`graph_compiler.runtime.target.Target`."""
 
     name = "torch"
+    a_key = "torch.Generator().manual_seed(0)"
     array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
     signals: tuple[type[Exception], ...] = (_StopRecomputationError,)  # of a checkpoint that has what it needs for the backward pass
     undecided: tuple[type[Exception], ...] = ()

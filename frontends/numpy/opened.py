@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -91,7 +91,14 @@ def polydiv(recorded: Recorded, u: Any, v: Any) -> Any:
     return quotient, rest
 
 
+def ndenumerate(recorded: Recorded, arr: Any) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """np.ndenumerate: indices and elements, in row-major order."""
+    array = recorded("asarray")(arr)
+    return ((place, array[place]) for place in itertools.product(*(range(operator.index(size)) for size in array.shape)))
+
+
 OPENED: dict[str, Callable[..., Any]] = {
+    "ndenumerate": ndenumerate,
     "piecewise": piecewise,
     "apply_along_axis": apply_along_axis,
     "apply_over_axes": apply_over_axes,

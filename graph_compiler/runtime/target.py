@@ -10,6 +10,7 @@ class Target(Protocol):
     """One framework as a place to run: its arrays and its compiler. Implemented by each backend's ``native.py``."""
 
     name: str
+    a_key: str  # how a user makes a key for random numbers
     array_types: tuple[type, ...]
     signals: tuple[type[Exception], ...]  # by which the framework ends a function that it runs for its own ends: no failure of the function
     undecided: tuple[type[Exception], ...]  # what comparisons of sizes raise that are unknown while the framework traces a function

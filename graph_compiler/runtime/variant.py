@@ -352,7 +352,7 @@ class Variant:
         """``(result, state)`` as a pure function: effects are returned, not applied."""
         if self.is_random:
             if rng is None:
-                raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key as rng=")
+                raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another at each call")
             leaves = (*leaves, rng)
         self._require_shapes(parameters)
         outcome = self._traced(self._leading(parameters), leaves)

@@ -47,6 +47,14 @@ def _vectorised_with_signatures(x: Any, y: Any) -> Any:
 
 _TABLE = np.arange(4.0)
 
+
+def _enumerated(x: Any) -> Any:
+    result = np.zeros_like(x)
+    for (row, column), element in np.ndenumerate(x):
+        result[row, 2 - column] = element * 2 + row
+    return result
+
+
 SAMPLES: list[Sample] = [
     sample("vectorize", _vectorised, d(6), i(4, low=0, high=4), again=True),
     sample("vectorize with signatures", _vectorised_with_signatures, d(3, 4), d(4, 2), again=True),
@@ -54,6 +62,7 @@ SAMPLES: list[Sample] = [
     sample("piecewise of one condition", lambda x: np.piecewise(x, x > 0, [np.sqrt, 0.0]), d(6)),
     sample("apply_along_axis", lambda x: np.apply_along_axis(_mean_of, 1, x, 2.0), d(3, 4), again=True),
     sample("apply_along_axis of vectors", lambda x: np.apply_along_axis(lambda line: line[::-1] * 2, 0, x), d(3, 4, 2), again=True),
+    sample("ndenumerate", _enumerated, d(2, 3), again=True),
     sample("fromfunction", lambda x: x + np.fromfunction(lambda row, column: row * 10 - column, (3, 4)), d(3, 4), grows=False),
     sample("polyfit", lambda x, y: np.polyfit(x, y, 2), d(8, kind="unit"), d(8)),
     sample("polyfit weighted", lambda x, y, w: np.polyfit(x, y, 1, w=w), d(8, kind="unit"), d(8, 2), d(8, kind="positive")),
