@@ -148,3 +148,21 @@ def test_sizes_that_a_call_says_are_neither_read_nor_guarded() -> None:
     x = torch.randn(3, 5, 3)
     assert_same(graph(x), function(x))
     assert len(graph.variants) == 1
+
+
+def _gathered(x: torch.Tensor, kept: torch.Tensor) -> Any:
+    rows, columns = torch.where(kept)
+    values, counts = torch.unique(columns, return_counts=True)
+    return (
+        x[rows] * columns[:, None] + x[rows, columns, None],
+        values * counts,
+        torch.unique_consecutive(rows, return_counts=True)[1] * columns.shape[0],
+    )
+
+
+def test_arrays_that_one_call_counts_are_not_guarded_to_be_equally_long() -> None:
+    graph = graph_compiler.transpile(_gathered, to="numpy", args=(torch.rand(3, 4), torch.rand(3, 4) > 0.3))
+    x, kept = torch.rand(6, 5), torch.rand(6, 5) > 0.5
+    assert_same(graph(x, kept), _gathered(x, kept))
+    assert len(graph.variants) == 1
+    assert "GuardFailed" not in graph.source

@@ -51,7 +51,8 @@ class Builder:
         """A new node whose output specs are known."""
         node = Node(name, inputs, params, self.origin)
         several = isinstance(specs, tuple)
-        node.outputs = tuple(_output(node, name, i, self.settled(spec)) for i, spec in enumerate(specs if several else (specs,)))
+        shared: dict[int, Size] = {}
+        node.outputs = tuple(_output(node, name, i, self.settled(spec), shared) for i, spec in enumerate(specs if several else (specs,)))
         self.graph.nodes.append(node)
         return node.outputs if several else node.outputs[0]
 
@@ -80,15 +81,19 @@ class Builder:
         return value
 
 
-def symbolic(value: Value, axes: Any) -> None:
-    """Replaces the ``Unknown`` sizes of ``value``, and all of ``axes``, by symbols read from the value itself."""
-    value.spec = ArraySpec(
-        tuple(
-            Size.of(Symbol(value, axis, dim.hint if isinstance(dim, Unknown) else dim)) if isinstance(dim, Unknown) or axis in axes else dim
-            for axis, dim in enumerate(value.spec.shape)
-        ),
-        value.spec.dtype,
-    )
+def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> None:
+    """Replaces the ``Unknown`` sizes of ``value``, and all of ``axes``, by symbols read from the value itself.
+
+    One ``Unknown`` in several outputs of a node is one size: ``shared`` holds those that were met before, by identity.
+    """
+    known = {} if shared is None else shared
+
+    def settled(axis: int, dim: Any) -> Any:
+        if isinstance(dim, Unknown):
+            return known.setdefault(id(dim), Size.of(Symbol(value, axis, dim.hint)))
+        return Size.of(Symbol(value, axis, dim)) if axis in axes else dim
+
+    value.spec = ArraySpec(tuple(settled(axis, dim) for axis, dim in enumerate(value.spec.shape)), value.spec.dtype)
 
 
 def _source(name: str, spec: ArraySpec) -> Value:
@@ -101,8 +106,8 @@ def _spec(operand: Any) -> Any:
     return operand.spec if isinstance(operand, Value) else operand
 
 
-def _output(node: Node, name: str, index: int, spec: ArraySpec) -> Value:
+def _output(node: Node, name: str, index: int, spec: ArraySpec, shared: dict[int, Size]) -> Value:
     value = Value(name, spec, node, index)
     if any(isinstance(dim, Unknown) for dim in spec.shape):
-        symbolic(value, ())
+        symbolic(value, (), shared)
     return value

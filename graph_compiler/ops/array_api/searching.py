@@ -34,7 +34,8 @@ def count_nonzero(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False)
 @declare(_SECTION)
 def nonzero(x: ArraySpec, /, *, hint: int = 0) -> tuple[ArraySpec, ...]:
     """The indices of the elements that are not zero, in row-major order: one array an axis."""
-    return tuple(ArraySpec((Unknown(hint),), "int64") for _ in x.shape)
+    count = Unknown(hint)  # one object: the arrays are equally long
+    return (ArraySpec((count,), "int64"),) * x.ndim
 
 
 @declare(_SECTION)

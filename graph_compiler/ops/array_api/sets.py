@@ -14,7 +14,7 @@ _SECTION = "sets"
 def unique_all(x: ArraySpec, /, *, axis: int | None = None, hint: int = 0) -> tuple[ArraySpec, ...]:
     """The sorted unique elements (or slices along ``axis``), where each comes first, where it is in the result, and how often it comes."""
     values, inverse, counts = _unique(x, axis, hint)
-    return values, ArraySpec((Unknown(hint),), "int64"), inverse, counts
+    return values, counts, inverse, counts  # as many first places as counts
 
 
 @declare(_SECTION)
@@ -30,8 +30,9 @@ def unique_consecutive(x: ArraySpec, /, *, axis: int | None = None, hint: int = 
 
 
 def _unique(x: ArraySpec, axis: int | None, hint: int) -> tuple[ArraySpec, ArraySpec, ArraySpec]:
+    count = Unknown(hint)  # one object: as many values as counts
     if axis is None:
-        shape, inverse = (Unknown(hint),), x.shape
+        shape, inverse = (count,), x.shape
     else:
-        shape, inverse = (*x.shape[:axis], Unknown(hint), *x.shape[axis + 1 :]), (x.shape[axis],)
-    return ArraySpec(shape, x.dtype), ArraySpec(inverse, "int64"), ArraySpec((Unknown(hint),), "int64")
+        shape, inverse = (*x.shape[:axis], count, *x.shape[axis + 1 :]), (x.shape[axis],)
+    return ArraySpec(shape, x.dtype), ArraySpec(inverse, "int64"), ArraySpec((count,), "int64")
