@@ -189,3 +189,80 @@ def numpy_array_taken_twice() -> Any:
         return x * tensor, torch.from_numpy(numbers).sum()
 
     return function
+
+
+def _refused_for(words: str) -> dict[str, str]:
+    return dict.fromkeys(("torch", ELSEWHERE), words)
+
+
+@_program(_RANKS)
+def numpy_arrays_written_between_calls() -> Any:
+    """A recorded call holds what an array was when it was called."""
+
+    def function(x: Any) -> Any:
+        numbers, places, buffer = np.ones(3, np.float32), np.array([0, 1]), torch.from_numpy(np.zeros(3, np.float32))
+        first = x * torch.tensor(numbers), x.new_tensor(numbers), x[..., places], torch.as_tensor(np.ones(2)), buffer
+        numbers += 4
+        places[0] = 2
+        return first, x + torch.tensor(numbers), x[..., places]
+
+    return function
+
+
+@_program(_RANKS, _refused_for("code outside of torch"))
+def numpy_writes_after_torch() -> Any:
+    def function(x: Any) -> Any:
+        made = torch.zeros(3)
+        numbers = made.numpy()
+        made[0] = 5
+        numbers[1] = 2
+        return x + made
+
+    return function
+
+
+@_program(_RANKS, _refused_for("code outside of torch"))
+def numpy_writes_and_puts_back() -> Any:
+    def function(x: Any) -> Any:
+        numbers = np.ones(3, np.float32)
+        tensor = torch.as_tensor(numbers)
+        first = x * tensor
+        numbers[0] = 3
+        second = x * tensor
+        numbers[0] = 1
+        return first + second
+
+    return function
+
+
+@_program(_RANKS, _refused_for("writes to memory of a tensor that torch.as_tensor"))
+def numpy_writes_to_what_is_returned() -> Any:
+    def function(x: Any) -> Any:
+        numbers = np.ones(3, np.float32)
+        tensor = torch.as_tensor(numbers)
+        numbers[0] = 3
+        return x, tensor
+
+    return function
+
+
+@_program(_RANKS, _refused_for("has handed to code that cannot be recorded"))
+def numpy_reads_what_torch_writes() -> Any:
+    def function(x: Any) -> Any:
+        made = torch.zeros(3)
+        numbers = made.numpy()
+        made += x.sum()
+        return x * float(numbers.sum())
+
+    return function
+
+
+@_program(_RANKS)
+def numpy_array_written_before_it_is_used() -> Any:
+    def function(x: Any) -> Any:
+        numbers = np.ones(3, np.float32)
+        tensor = torch.from_numpy(numbers)
+        numbers[1] = 7
+        return x * tensor
+
+    return function

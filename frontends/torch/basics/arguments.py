@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import enum
+from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +15,8 @@ from ....errors import TracingError
 from ....trees import Tree, classes, static_paths
 from ... import signatures
 from ..numbers.sizes import is_symbolic
+
+_WRITABLE = (np.ndarray, array, bytearray)
 
 
 def is_array(item: Any) -> bool:
@@ -53,6 +58,20 @@ def _dense(tensor: torch.Tensor) -> torch.Tensor:
             f"an argument is a quantised tensor ({tensor.dtype}), and a graph takes plain numbers; pass tensor.dequantize(), or its int_repr(), scale and zero point"
         )
     return tensor
+
+
+def as_recorded(item: Any) -> Any:
+    """What a recorded call holds of an argument that is no tensor: numbers of numpy and of enums as Python's, and a copy of what the function may write to later.
+
+    >>> numbers = np.ones(2)
+    >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers
+    (3, False)
+    """
+    if isinstance(item, np.generic):
+        return item.item()
+    if isinstance(item, (int, float)) and isinstance(item, enum.Enum):
+        return item.value
+    return copy.copy(item) if isinstance(item, _WRITABLE) else item
 
 
 def input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from numbers import Number
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import numpy as np
 import torch
 
 from ....errors import TracingError
@@ -14,8 +15,10 @@ from ....sizes import Size, product
 from ....trees import iterate_structure, map_structure
 from ..basics import reads
 from ..basics.captured import is_captured
+from ..basics.names import row_key
 from ..gradients import gradient_reads
 from ..memory import reshaping, strides
+from ..memory.memory import is_shared
 from ..numbers.numbers import read_numbers, refuse_random
 from ..numbers.of_sizes import numbers_of_sizes
 from ..numbers.sizes import expression_of, own, plain
@@ -150,8 +153,19 @@ def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
             f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to code that cannot be recorded, "
             "so its result would be baked in. Compute it with torch, or move this line out of the compiled function"
         )
-    capture.memory.share(args[0], capture.here())
+    capture.handed.share(args[0], capture.here(), is_read=capture.call.rpartition(".")[2] != "data_ptr")
     return capture.run(function, args, kwargs)
+
+
+def _of_memory(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+    """``torch.as_tensor(array)`` takes the memory of an array of numpy where it can, which both may write to from then on. A graph has a copy at each call."""
+    given = args[0] if args else next(iter(kwargs.values()))
+    copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}
+    name = "torch.tensor" if copies else capture.call
+    made = capture.record_call(function, name, row_key(name), args, kwargs)
+    if not isinstance(given, torch.Tensor) and is_shared(made):
+        capture.handed.share(made, capture.here(), is_read=True)
+    return made
 
 
 def _contiguous(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
@@ -272,6 +286,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **dict.fromkeys(reads.SYMBOLIC, _arithmetic),
     **dict.fromkeys(reads.QUESTIONS, _question),
     **dict.fromkeys(reads.FOREIGN, _foreign),
+    **dict.fromkeys(("as_tensor", "asarray"), _of_memory),
     **OPERATORS,
     **dict.fromkeys(NAMES, foreach),
 }

@@ -7,12 +7,10 @@ put back afterwards, also when it raises.
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
@@ -24,7 +22,7 @@ from ....tracing import Locator, Recorder, refuse_escapes
 from ....tracing.updates import Containers
 from ....trees import Tree, flatten, iterate_structure, map_structure
 from ..basics import kinds, reads
-from ..basics.arguments import opens
+from ..basics.arguments import as_recorded, opens
 from ..basics.names import is_in_place, name_by_module, name_of, row_key, wished_names
 from ..basics.refusals import Refusals, check_classes
 from ..basics.tensors import fills_memory, hints, spec_of, storage, version
@@ -34,6 +32,7 @@ from ..gradients.history import History
 from ..gradients.kernel_by_kernel import KernelByKernel, in_kernels
 from ..gradients.rules import Rules
 from ..memory import reshaping
+from ..memory.handed import Handed
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
 from ..memory.overlapping import refuse_out, refuse_overlap
@@ -92,7 +91,7 @@ class Capture(TorchFunctionMode):
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(("torch", "copy", "copyreg", "pickle"), torch.nn.Module._call_impl.__code__, weights.path_of)
         self.unseen, self.threads = Unseen(self), StartedThreads()
-        self.memory, self.refusals, self.gradients = Memory(), Refusals(), Gradients(weights)
+        self.memory, self.handed, self.refusals, self.gradients = Memory(), Handed(), Refusals(), Gradients(weights)
         self.call = ""
         self.history, self.large = History(self), LargeCalls()
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
@@ -111,7 +110,7 @@ class Capture(TorchFunctionMode):
                     yield
                 self.generators.finish()
             self.refusals.check(self.here)
-            self.memory.check(self.recorder.graph.name, self.written)
+            self.handed.check(self.recorder.graph.name, self.written)
             note_aliases(self)
             self.gradients.check(self.recorder.graph.name)
         finally:
@@ -248,6 +247,7 @@ class Capture(TorchFunctionMode):
         if device := device_under_autocast(operands):
             return record_cast(self, function, name, key, args, kwargs, device)
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
+        self.handed.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
         versions = versions_before(key, operands, args, kwargs)
         result = self._attempt(function, key, operands, args, kwargs)
@@ -263,6 +263,9 @@ class Capture(TorchFunctionMode):
         drew = self._quietly(self.generators.drew, generators)
         if made or written or drew:
             self._add_node(name, key, inputs, params, operands, result, made, written, drew)
+            self.handed.written(
+                self.here, [item for item in operands if self.value(item) in written], any(map(self.recorder.varies, written))
+            )
         else:
             hand_over(self, result, operands, (args, kwargs))
         if key in STRUCTURE:
@@ -330,13 +333,9 @@ class Capture(TorchFunctionMode):
         return met(self, tensor) if value is None else value
 
     def _recorded(self, item: Any) -> Any:
-        if isinstance(item, np.generic):  # numpy's numbers count as Python's
-            return item.item()
         if is_generator(item):
             return self.recorder.find(item) or item
-        if isinstance(item, (int, float)) and isinstance(item, enum.Enum):
-            return item.value
-        return self.value(item) if isinstance(item, torch.Tensor) else expression_of(item)
+        return self.value(item) if isinstance(item, torch.Tensor) else expression_of(as_recorded(item))
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """The sizes of a tensor as the user's code may hold them: those of weights and constants are plain ints."""

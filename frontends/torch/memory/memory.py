@@ -1,50 +1,42 @@
-"""Whose memory a tensor uses: aliases that no call was seen to make, and memory that other code may write to."""
+"""Whose memory a tensor uses: aliases that no call was seen to make."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from ....errors import TracingError
-from ....ir.graph import Origin, Value
+from ....ir.graph import Value
 from ....tracing.overlap import overlap
-from ..basics.tensors import storage, version
-from .snapshots import Snapshot
+from ..basics.tensors import storage
 
 
 class Memory:
-    """The memory of recorded values, and of tensors that share theirs with code that cannot be seen."""
+    """The memory of recorded values, and of tensors that come from outside."""
 
     def __init__(self) -> None:
         self._values: dict[int, tuple[StorageWeakRef, dict[Any, Value]]] = {}
         self._outside: list[torch.Tensor] = []
         self.has_subclasses = False  # whether tensors of other classes were met
-        self._shared: list[tuple[torch.Tensor, int, Snapshot, Origin]] = []
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
         """``value`` stands for ``tensor``."""
         if has_memory(tensor):
-            memory = tensor.untyped_storage()
+            memory = _storage_of(tensor)
             if memory._cdata not in self._values:  # no other memory takes its identity while the weak reference lives
                 self._values[memory._cdata] = (StorageWeakRef(memory), {})
             self._values[memory._cdata][1].setdefault(_geometry(tensor), value)
 
     def values_in(self, tensor: torch.Tensor) -> dict[Any, Value]:
         """The values that were made in this tensor's memory."""
-        entry = self._values.get(tensor.untyped_storage()._cdata) if has_memory(tensor) else None
+        entry = self._values.get(_storage_of(tensor)._cdata) if has_memory(tensor) else None
         return entry[1] if entry is not None else {}
 
     def same(self, tensor: torch.Tensor) -> Value | None:
         """The value that looks at the same memory in the same way."""
         return self.values_in(tensor).get(_geometry(tensor))
-
-    def share(self, tensor: torch.Tensor, origin: Origin) -> None:
-        """From now on other code may write to the tensor's memory, which torch does not count."""
-        if has_memory(tensor):
-            self._shared.append((tensor, version(tensor), Snapshot(tensor), origin))
 
     def comes_from_outside(self, tensor: torch.Tensor) -> None:
         """A parameter, a buffer or a constant was met."""
@@ -54,19 +46,10 @@ class Memory:
         """The arrays from outside, ``inputs`` among them, in whose memory another one of the ``owners`` lies."""
         held = [*self._outside, *(tensor for tensor in inputs if tensor is not None)]
         owners = list(owners)
-        return [item for item in held if has_memory(item) and any(item is not owner and _shares(item, owner) for owner in owners)]
-
-    def check(self, name: str, written: Container[int]) -> None:
-        """``TracingError`` where other code has written to memory that was handed to it; ``written`` are the ids of what recorded calls wrote to."""
-        for tensor, number, before, origin in self._shared:
-            if id(tensor) not in written and version(tensor) == number and not before.is_of(tensor):
-                raise TracingError(
-                    f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that {origin} shares with it, "
-                    "which cannot be recorded. Write to the tensor with torch, or pass on a copy (torch.tensor, clone)"
-                )
+        return [item for item in held if has_memory(item) and any(item is not owner and shares(item, owner) for owner in owners)]
 
 
-def _shares(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
+def shares(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
     """Whether two tensors have one memory; of numpy's each call that takes it for a tensor makes a storage of its own."""
     return storage(tensor) == storage(owner) or is_shared(tensor) and is_shared(owner) and overlap([tensor, owner], [0])
 
@@ -84,5 +67,13 @@ def has_memory(tensor: torch.Tensor) -> bool:
         return plain and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
+def _storage_of(tensor: torch.Tensor) -> torch.UntypedStorage:
+    with (
+        torch._C.DisableTorchFunction()
+    ):  # kernels come here with the mode above them still on, to which this would be a read of the user's
+        return tensor.untyped_storage()
+
+
 def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
-    return (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+    with torch._C.DisableTorchFunction():
+        return (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
