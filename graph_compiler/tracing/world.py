@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from .originals import original_of
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
-ORDER = object()  # the key of a change of a dict that has the same parts in another order
+ORDER = object()  # the key of a change of a dict whose parts stand in another order than single changes give
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +126,8 @@ class World:
                 old, new = held.before.get(key, MISSING), now.get(key, MISSING)
                 if not _same(old, new):
                     yield Change(held, key, old, new)
-            if isinstance(held.item, dict) and list(now) != (order := list(held.before)) and set(now) == set(order):
-                yield Change(held, ORDER, order, list(now))
+            if isinstance(held.item, dict) and list(now) != _order(held.before, now):
+                yield Change(held, ORDER, list(held.before), list(now))
 
     def restore(self) -> None:
         """Puts everything back as it was."""
@@ -135,6 +135,11 @@ class World:
             now = held.kind.pairs(held.item)
             if (now or held.before) and list(map(_identity, now.items())) != list(map(_identity, held.before.items())):
                 held.kind.refill(held.item, held.before)
+
+
+def _order(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:
+    """The keys of a dict as they stand where no part was taken out and put in again: what was there, then what is new."""
+    return [*(key for key in before if key in now), *(key for key in now if key not in before)]
 
 
 def _same(before: Any, now: Any) -> bool:

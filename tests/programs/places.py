@@ -253,6 +253,22 @@ def order_of_dict() -> Any:
 
 
 @_program
+def order_of_dict_with_other_keys() -> Any:
+    numbers = {"first": 1.0, "second": 2.0, "third": 3.0}
+
+    def function(x: Any) -> Any:
+        first = next(iter(numbers))
+        numbers[first] = numbers.pop(first)
+        if "new" in numbers:
+            del numbers["new"]
+        else:
+            numbers["new"] = 4.0
+        return x * next(iter(numbers.values())), list(numbers)
+
+    return function
+
+
+@_program
 def chain_of_dicts() -> Any:
     numbers = collections.ChainMap[str, float]({}, {"scale": 2.0})
 
