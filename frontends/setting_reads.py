@@ -11,16 +11,16 @@ import locale
 import logging
 import os
 import random
-import stat
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from ..tracing.conjunction import Fact
+from .askers import user_of
+from .file_reads import FILES
+from .fleeting import FLEETING
 
 Rows = dict[Any, tuple[str, ...]]  # what holds functions that only tell a setting, and their names
 StandIn = tuple[Any, str, Any]
@@ -45,44 +45,12 @@ def _of_logger(logger: logging.Logger) -> Any:
     return logger.level, logger.getEffectiveLevel(), logger.disabled, [*logger.handlers]
 
 
-def _of_file(file: Any, *_: Any, **__: Any) -> Any:
-    """What stands in a file, of a large one when it was written last; None where there is none, and for what is no name of a file."""
-    try:
-        told = _stat(file)
-        is_short = stat.S_ISREG(told.st_mode) and told.st_size <= _SHORT and not isinstance(file, int)
-        return Path(file).read_bytes() if is_short else (told.st_mtime_ns, told.st_size, told.st_ino)
-    except (OSError, TypeError, ValueError):
-        return None
-
-
-def _of_opened(file: Any, mode: str = "r", *_: Any, **__: Any) -> Any:
-    """As :func:`_of_file`, where it is not written to."""
-    return None if set(mode) & set("wax+") else _of_file(file)
-
-
-def _of_loaded(file: Any = None, *_: Any, fname: Any = None, **__: Any) -> Any:
-    return _of_file(fname if file is None else file)
-
-
-# Of functions that read a file, what is compared is the file.
-_FILES: dict[tuple[Any, str], Callable[..., Any]] = {
-    (os, "stat"): _of_file,
-    (builtins, "open"): _of_opened,
-    (io, "open"): _of_opened,
-    **{(np, name): _of_loaded for name in ("load", "loadtxt", "genfromtxt", "fromfile")},
-}
 # What is compared of an answer that does not tell by itself whether it is another.
 _TOLD: dict[tuple[Any, str], Callable[[Any], Any]] = {
     (decimal, "getcontext"): repr,
     (logging, "getLogger"): _of_logger,
     (np.random, "get_state"): lambda state: [str(part) if not isinstance(part, np.ndarray) else part.tobytes() for part in state],
 }
-# Code that asks for its own ends: what it computes is the same.
-_LIBRARIES = frozenset({
-    "torch", "numpy", "jax", "jaxlib", "flax", __name__.partition(".")[0], "logging", "warnings", "linecache", "inspect", "importlib", "tempfile",
-})  # fmt: skip
-_SHORT = 1 << 16  # bytes: two writes may bear one time, and be of one length
-_stat = os.stat  # which has a stand-in while something is recorded
 _open: list[SettingReads] = []
 
 
@@ -134,23 +102,14 @@ class SettingReads:
 
 def note(name: str, key: Any, ask: Callable[[], Any]) -> None:
     """Notes a question of the caller's caller's, where that is the user's code, or Python's own on its behalf: ``ask()`` puts it again."""
-    if _is_of_user(sys._getframe(2)):
+    if user_of(sys._getframe(2)) is not None:
         for reads in tuple(_open):
             reads.note(name, key, ask)
 
 
-def _is_of_user(frame: FrameType | None) -> bool:
-    while frame is not None:
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package in _LIBRARIES or package not in sys.stdlib_module_names:
-            return package not in _LIBRARIES
-        frame = frame.f_back
-    return False
-
-
 def _noting(owner: Any, name: str) -> Any:
     original, told = vars(owner)[name], _TOLD.get((owner, name))
-    of_file = _FILES.get((owner, name))
+    of_file = FILES.get((owner, name))
 
     @functools.wraps(original)
     def asked(*args: Any, **kwargs: Any) -> Any:
@@ -170,4 +129,4 @@ def stand_ins(rows: Rows) -> tuple[StandIn, ...]:
     return tuple((owner, name, _noting(owner, name)) for owner, names in rows.items() for name in names)
 
 
-SettingReads.stand_ins = stand_ins(_ROWS)
+SettingReads.stand_ins = (*stand_ins(_ROWS), *FLEETING)

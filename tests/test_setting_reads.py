@@ -9,7 +9,10 @@ import functools
 import gc
 import logging
 import os
+import re
+import secrets
 import sys
+import uuid
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +26,7 @@ torch = pytest.importorskip("torch")
 from torch import is_grad_enabled  # noqa: E402
 
 import graph_compiler  # noqa: E402
+from graph_compiler.errors import TracingError  # noqa: E402
 
 _CUDNN = torch.backends.cudnn
 
@@ -227,3 +231,21 @@ def test_a_file_that_is_written_to_ties_a_graph_to_nothing(tmp_path: Path) -> No
 
     graph = graph_compiler.compile(function)
     assert [graph(torch.ones(2)).tolist() for _ in range(3)] == [[2, 2]] * 3 and len(graph.variants) == 1
+
+
+FLEETING: dict[str, Callable[[], Any]] = {
+    "uuid": lambda: uuid.uuid4().int % 7,
+    "a name for it": lambda: _new_name().int % 7,
+    "secrets": lambda: secrets.randbelow(7),
+    "bytes": lambda: os.urandom(1)[0],
+}
+_new_name = uuid.uuid4
+
+
+@pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize("name", FLEETING)
+def test_what_is_another_at_each_call_is_refused(name: str, source: str) -> None:
+    make, ask = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones, FLEETING[name]
+    with pytest.raises(TracingError, match=rf"{re.escape(__file__)}:{ask.__code__.co_firstlineno} gives something else at each call"):
+        graph_compiler.compile(lambda x: x * ask())(make(3))
+    assert ask() in range(256)
