@@ -247,7 +247,7 @@ PROGRAMS = [
     *map(_function, (python_random, python_branch, python_sample, python_seeded, python_unused, own_random, numpy_random, numpy_index)),
     *(_function(f, **_HOST) for f in (python_shuffle, numpy_array, numpy_fresh_generator, python_imported, system_seed)),
     *(_function(f, torch="would become a constant", elsewhere="would become a constant") for f in (reads_seed, reads_seed_of_generator)),
-    _function(reads_seed_of_given, _WITH_GENERATOR, torch="would become a constant"),
+    _function(reads_seed_of_given, _WITH_GENERATOR, torch="would become a constant", elsewhere="would become a constant"),
     *(_function(f, torch="is another at each call", elsewhere="is another at each call") for f in (reads_state, reads_state_as_text)),
     _call("rand_like", torch.rand_like),
     _call("multinomial", lambda x: torch.multinomial(x, 2)),
