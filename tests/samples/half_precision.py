@@ -56,6 +56,11 @@ def shrunk(x: Any) -> Any:
     return F.threshold(x, 0.1, 0.5), F.softshrink(x, 0.1), F.hardshrink(x, 0.1), F.hardtanh(x, -0.1, 0.1)
 
 
+def of_a_unit(x: Any) -> Any:
+    """The least norm of float16 is 0, so a row of zeros is NaN."""
+    return F.normalize(x), F.normalize(x, p=1.0, dim=0), F.cosine_similarity(x, -x), F.cosine_similarity(x, x + 1, dim=0)
+
+
 def _of(function: Callable[..., Any], *more: Any) -> list[Sample]:
     samples = []
     for dtype in (torch.float16, torch.bfloat16):
@@ -71,6 +76,10 @@ _FAR = array(2, 3, dtype="float16", low=200, high=400, kind="integers")  # whose
 SAMPLES = [
     *(sample for function in (compared, chosen, left_over, divided, scaled, shrunk) for sample in _of(function)),
     *(sample for function in (scaled_by_array, scaled_by_read) for sample in _of(function, torch.tensor(MANY))),
+    *(
+        Sample(of_a_unit, (torch.tensor([[0.0, 0.0, 0.0], [0.5, 0.0, 1.0]]).to(dtype),), name=f"of_a_unit {dtype}")
+        for dtype in (torch.float16, torch.bfloat16)
+    ),
     Sample(
         F.triplet_margin_loss, (_FAR, array(2, 3, dtype="float16"), array(2, 3, dtype="float16")), name="triplet_margin_loss of far ones"
     ),

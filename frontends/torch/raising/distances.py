@@ -8,6 +8,7 @@ from typing import Any
 from ....ir.graph import Value
 from ....sizes import hint_of
 from .demands import assume
+from .one_number import held
 from .reductions import over
 from .table import TorchBuilder, axes, axis, rows
 
@@ -107,7 +108,8 @@ def cosine_similarity(b: TorchBuilder, x1: Any, x2: Any, dim: int = 1, eps: floa
     """torch.nn.functional.cosine_similarity."""
     if x1.ndim == x2.ndim == 0:
         x1, x2 = b.reshape(x1, shape=(1,)), b.reshape(x2, shape=(1,))
-    return b.cosine_similarity(*b.promote(x1, x2), axis=axis(dim, max(x1.ndim, x2.ndim)), epsilon=eps)
+    x, y = b.promote(x1, x2)
+    return b.cosine_similarity(x, y, axis=axis(dim, max(x1.ndim, x2.ndim)), epsilon=held(eps, x.dtype))
 
 
 @rows.row("pairwise_distance")

@@ -42,8 +42,8 @@ def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
 
 
 def held(number: float, dtype: str) -> float:
-    """What a type makes of a number: 0.1 is 0.0999755859375 in float16."""
-    return float(torch.tensor(number, dtype=torch.float64).to(torch_dtype(dtype)))
+    """What half precision makes of a number: 0.1 is 0.0999755859375 in float16, 1e-12 is 0. In other types it is itself."""
+    return float(torch.tensor(number, dtype=torch.float64).to(torch_dtype(dtype))) if dtype in HALF else number
 
 
 def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: Any) -> Any:

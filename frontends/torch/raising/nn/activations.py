@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..manipulation import reshaped
-from ..one_number import HALF, held, widened
+from ..one_number import held, widened
 from ..table import TorchBuilder, axis, rows
 
 # torch's names without parameters -> the vocabulary's
@@ -106,7 +106,7 @@ def softshrink(b: TorchBuilder, input: Any, lambd: float = 0.5) -> Any:
 @rows.row("hardshrink")
 def hardshrink(b: TorchBuilder, input: Any, lambd: float = 0.5) -> Any:
     """torch.nn.functional.hardshrink."""
-    return b.hard_shrink(input, threshold=held(lambd, input.dtype) if input.dtype in HALF else lambd)
+    return b.hard_shrink(input, threshold=held(lambd, input.dtype))
 
 
 @rows.row("hardtanh")

@@ -13,6 +13,7 @@ import torch
 from .....ops.nn.normalisation import pooled_response_norm, wide
 from .....sizes import apply, hint_of, product
 from ...basics.dtypes import torch_dtype
+from ..one_number import held
 from ..table import TorchBuilder, axes, axis, rows
 from .linear import optional
 
@@ -314,8 +315,8 @@ def normalize(b: TorchBuilder, input: Any, p: float = 2.0, dim: Any = 1, eps: fl
     """torch.nn.functional.normalize."""
     over = axes(dim, input.ndim)
     if input.ndim == 0:
-        return b.reshape(b.normalize(b.reshape(input, shape=(1,)), ord=p, axis=(0,), epsilon=eps), shape=())
-    return b.normalize(input, ord=p, axis=tuple(range(input.ndim)) if over is None else over, epsilon=eps)
+        return b.reshape(b.normalize(b.reshape(input, shape=(1,)), ord=p, axis=(0,), epsilon=held(eps, input.dtype)), shape=())
+    return b.normalize(input, ord=p, axis=tuple(range(input.ndim)) if over is None else over, epsilon=held(eps, input.dtype))
 
 
 @rows.row("norm_except_dim")
