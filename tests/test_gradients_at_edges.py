@@ -32,6 +32,14 @@ def _aligned(scores: Any, zero_infinity: bool, lengths: tuple[int, ...]) -> Any:
     )
 
 
+def _rebuilt(x: Any, triangle: str) -> Any:
+    """What the eigenvalues and eigenvectors of one triangle make, whose phases are free."""
+    values, vectors = torch.linalg.eigh(x, triangle)
+    return vectors @ torch.diag(values**2) @ vectors.mT
+
+
+# Not symmetric: one triangle is looked at, and the gradient is that of the matrix which it tells.
+TRIANGLES = torch.tensor([[4.0, 1.0, 0.5], [-0.5, 3.0, 0.2], [0.3, -1.0, 1.0]])
 TWICE = torch.tensor([[0, 2], [2, 1]])
 ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "ctc_loss": (lambda x: _aligned(x, False, (4, 4, 4)), _scores(4, 3, 5)),
@@ -49,6 +57,11 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "embedding-scaled-down": (lambda x: F.embedding(TWICE, x.clone(), max_norm=1.5) ** 2, _scores(4, 3)),
     "embedding_bag-by-frequency": (lambda x: F.embedding_bag(TWICE, x, scale_grad_by_freq=True) ** 2, _scores(4, 3)),
     "embedding_bag-padding": (lambda x: F.embedding_bag(TWICE, x, mode="sum", padding_idx=2) ** 2, _scores(4, 3)),
+    **{
+        f"{function.__name__}-{triangle}": (lambda x, function=function, triangle=triangle: function(x, triangle), TRIANGLES)
+        for function in (_rebuilt, torch.linalg.eigvalsh)
+        for triangle in "LU"
+    },
     "power-of-0": (lambda x: x**0 + x, torch.tensor([0.0, 2.0])),
 }
 

@@ -61,8 +61,8 @@ def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
 
 @rows.row("eigh")
 def _eigh(x: Operand, *, upper: bool) -> str:
-    """Only one triangle is read, as LAPACK and torch do."""
-    return f"jnp.linalg.eigh({x}, UPLO={'U' if upper else 'L'!r}, symmetrize_input=False)"
+    """Only one triangle is read, as LAPACK and torch do; JAX would take the gradient at the mean of both."""
+    return f"jnp.linalg.eigh(hermitian({x}{', upper=True' if upper else ''}), symmetrize_input=False)"
 
 
 @rows.row("eigvalsh")

@@ -98,15 +98,20 @@ def tensor_solve(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 # ---------------------------------------------------------------------------------------------- decompositions
-def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """The Cholesky factor of the Hermitian matrix of which ``x`` holds the triangle that the factor has; what the other one holds is not looked at.
+def hermitian(x: jax.Array, *, upper: bool = False) -> jax.Array:
+    """The Hermitian matrix of which ``x`` holds one triangle; what the other one holds is not looked at.
 
     JAX takes the mean of both. Its gradient, which is Hermitian as torch's, is kept.
     """
     lower = conjugate_transpose(x) if upper else x
     mean = (lower + conjugate_transpose(lower)) / 2
     told = jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1))
-    factor = lax.linalg.cholesky(mean + lax.stop_gradient(told - mean), symmetrize_input=False)
+    return mean + lax.stop_gradient(told - mean)
+
+
+def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
+    """The Cholesky factor of the Hermitian matrix of which ``x`` holds the triangle that the factor has."""
+    factor = lax.linalg.cholesky(hermitian(x, upper=upper), symmetrize_input=False)
     return conjugate_transpose(factor) if upper else factor
 
 

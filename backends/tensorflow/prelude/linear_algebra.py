@@ -198,8 +198,10 @@ def svd(x: tf.Tensor, *, full_matrices: bool = True) -> tuple[tf.Tensor, tf.Tens
 
 
 def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """Eigenvalues, ascending, and eigenvectors, of one triangle."""
-    values, vectors = tf.linalg.eigh(tf.linalg.adjoint(x) if upper else x)
+    """Eigenvalues, ascending, and eigenvectors, of one triangle. The gradient, which TensorFlow gives to this triangle, is Hermitian as torch's."""
+    lower = tf.linalg.adjoint(x) if upper else x
+    mean = (lower + tf.linalg.adjoint(lower)) / 2
+    values, vectors = tf.linalg.eigh(tf.stop_gradient(lower) + (mean - tf.stop_gradient(mean)))
     return tf.math.real(values), vectors
 
 
