@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..sizes import hint_of
+from ..sizes import Apply, Size, hint_of, product
 from .keys import WHOLE, key_text
 from .rows import Operand
 
@@ -32,7 +32,7 @@ def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
         return f"{x}.squeeze({gone[0] if len(gone) == 1 else gone})"
     if len(shape) == 1:
         return f"{x}.reshape(-1)"
-    return f"{x}.reshape({', '.join(map(repr, _with_free_size(shape))) or '()'})"
+    return f"{x}.reshape({', '.join(map(repr, _with_free_size(shape, out[0].shape))) or '()'})"
 
 
 def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
@@ -51,11 +51,29 @@ def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = 
     return tuple(added) if place == len(small) else ()
 
 
-def _with_free_size(shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    """-1 for the only size that is an expression, if no other one can be 0."""
+def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """-1 for the only size that is an expression, if no other one can be 0, or for what is left of the elements."""
     if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
         return tuple(-1 if not isinstance(dim, int) and " " in str(dim) else dim for dim in shape)
+    return with_what_is_left(shape, sizes)
+
+
+def with_what_is_left(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``shape``, the texts of ``sizes``, with -1 for a size that is a quotient by all the others, which cannot be 0 then."""
+    for axis, dim in enumerate(sizes):
+        divisor = _divisor(dim)
+        if divisor is not None and isinstance(product((*sizes[:axis], *sizes[axis + 1 :])) // divisor, int):
+            return (*shape[:axis], -1, *shape[axis + 1 :])
     return shape
+
+
+def _divisor(dim: Any) -> Size | None:
+    """What a size that is nothing but a quotient is divided by, where that is an expression."""
+    atom = next(dim.atoms(), None) if isinstance(dim, Size) else None
+    if not isinstance(atom, Apply) or atom.function != "floordiv" or dim != Size.of(atom):
+        return None
+    divisor = atom.arguments[1]
+    return divisor if isinstance(divisor, Size) else None
 
 
 def unstack_texts(x: Operand, axis: int, count: int) -> list[str]:

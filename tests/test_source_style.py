@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import re
 from typing import Any
 
 import pytest
@@ -166,3 +167,24 @@ def test_arrays_that_one_call_counts_are_not_guarded_to_be_equally_long() -> Non
     assert_same(graph(x, kept), _gathered(x, kept))
     assert len(graph.variants) == 1
     assert "GuardFailed" not in graph.source
+
+
+def _windows(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """As models of vision take images apart and put them together: the first size is what the others leave."""
+    b, h, w, c = x.shape
+    padded = F.pad(x, (0, 0, 0, -w % 4, 0, -h % 4))
+    high, wide = padded.shape[1:3]
+    parts = padded.view(b, high // 4, 4, wide // 4, 4, c).transpose(2, 3) * 2
+    return parts.reshape(-1, high, wide, c), x.reshape(-1, w, c).sum(1)
+
+
+@pytest.mark.parametrize("to", ["jax", "numpy", "tensorflow"])
+def test_a_size_that_the_others_leave_is_not_spelled_out(to: str) -> None:
+    if to == "tensorflow":
+        pytest.importorskip("tensorflow")
+    graph = graph_compiler.transpile(_windows, to=to, args=(torch.rand(2, 6, 7, 3),))
+    for shape in ((3, 9, 5, 2), (0, 9, 5, 2)):
+        x = torch.rand(*shape)
+        assert_same(graph(x), _windows(x))
+    assert len(graph.variants) == 1
+    assert not re.search(r"\)\s*//\s*\(", graph.source)

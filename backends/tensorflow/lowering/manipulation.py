@@ -6,7 +6,7 @@ from typing import Any
 
 from ....sizes import hint_of
 from ...rows import Operand
-from ...shapes import added_axes
+from ...shapes import added_axes, with_what_is_left
 from .table import rows
 
 rows.table(
@@ -42,14 +42,14 @@ def reshape(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
         return f"tf.squeeze({x}, {list(gone)})"
     if len(shape) == 1:
         return f"tf.reshape({x}, [-1])"
-    return f"tf.reshape({x}, {_with_free_size(shape)})"
+    return f"tf.reshape({x}, {_with_free_size(shape, out[0].shape)})"
 
 
-def _with_free_size(shape: tuple[Any, ...]) -> list[Any]:
-    """-1 for the only size that is an expression, if no other one can be 0."""
+def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
+    """-1 for the only size that is an expression, if no other one can be 0, or for what is left of the elements."""
     if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
         return [-1 if not isinstance(dim, int) else dim for dim in shape]
-    return list(shape)
+    return list(with_what_is_left(shape, sizes))
 
 
 @rows.row("split")
