@@ -81,6 +81,35 @@ def out_resized(x: Any) -> Any:
     return made
 
 
+def out_without_elements(x: Any) -> Any:
+    """Written to and viewed as any array that the function has made, and the very object is given back."""
+    largest, places, total = torch.empty(0), torch.empty(0, dtype=torch.long), x.new_empty(0)
+    pair = torch.max(x, 1, out=(largest, places))
+    given = torch.sum(x, 1, out=total)
+    part = total[:1]
+    torch.add(total, 1, out=total)
+    part.mul_(3)
+    return pair.values is largest, given is total, total, part, largest, places
+
+
+def out_without_elements_and_gradients(x: Any, asks: bool) -> Any:
+    """torch refuses ``out=`` where a gradient is asked for."""
+    made = torch.empty(0)
+    try:
+        torch.mul(x.clone().requires_grad_(asks), 2, out=made)
+    except RuntimeError:
+        return x - 1
+    return made
+
+
+def out_of_another_type(x: Any) -> Any:
+    return torch.add(x, 1, out=torch.empty(0, dtype=torch.float64))
+
+
+def out_without_elements_at_this_size(x: Any) -> Any:
+    return torch.mul(x, 2, out=torch.zeros(x.shape[0] - x.shape[0] % 7))
+
+
 def out_beside_operand(x: Any) -> Any:
     """One memory, two parts of it: the one passed as ``out=`` is written to."""
     made = x * 1.0
@@ -340,7 +369,20 @@ PROGRAMS = [
         dict.fromkeys(_EVERYWHERE, "changes the shape of an array"),
     ),
     Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "puts other memory under a tensor")),
-    Program("out_resized", lambda: out_resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "passed as out= has another shape")),
+    Program("out_resized", lambda: out_resized, _TWO_AXES),
+    Program("out_without_elements", lambda: out_without_elements, _TWO_AXES),
+    Program(
+        "out_without_elements_and_gradients",
+        lambda: out_without_elements_and_gradients,
+        tuple(lambda asks=asks: (torch.ones(3), asks) for asks in (False, True, False)),
+    ),
+    Program("out_of_another_type", lambda: out_of_another_type, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "passed as out= has no elements")),
+    Program(
+        "out_without_elements_at_this_size",
+        lambda: out_without_elements_at_this_size,
+        _TWO_AXES,
+        dict.fromkeys(_EVERYWHERE, "passed as out= has another shape"),
+    ),
     Program("halves_of_sizes", lambda: halves_of_sizes, _calls((4,), (5,), (2,))),
     Program("wrapped_numbers", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.uint8)),
     Program("wrapped_numbers_signed", lambda: wrapped_numbers, _calls((2, 3), (4,), dtype=torch.int8)),

@@ -32,6 +32,7 @@ from ..gradients.history import History
 from ..gradients.kernel_by_kernel import KernelByKernel, in_kernels
 from ..gradients.rules import Rules
 from ..memory import reshaping
+from ..memory.empty_out import filled, is_empty_out
 from ..memory.handed import Handed
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
@@ -239,6 +240,8 @@ class Capture(TorchFunctionMode):
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
         self.refusals.check(self.here)
+        if "out" in kwargs and is_empty_out(self, args, kwargs):
+            return filled(self, function, args, kwargs)
         generators = self._quietly(self.generators.before, (args, kwargs))
         args, kwargs = with_numbers(self, key, args, kwargs)
         if key == "as_strided" and not self.for_torch:

@@ -21,7 +21,7 @@ _UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot mat
 
 
 def refuse_out(capture: Capture, out: Any, operands: list[torch.Tensor]) -> None:
-    """``out=`` without elements, to which torch gives the shape of the result; and one that overlaps an operand, which torch reads while it writes.
+    """``out=`` to which torch gives the shape of the result, but for what :mod:`.empty_out` records; and one that overlaps an operand, which torch reads while it writes.
 
     An operand that is the same array may be written to, as in place; in another shape it is one of a reduction, which torch sets to 0 before it reads.
     """
