@@ -4,20 +4,36 @@ from __future__ import annotations
 
 import functools
 import os
+import random
 import secrets
 import sys
 import uuid
 from typing import Any
 
+import numpy as np
+
 from ..errors import TracingError
 from ..tracing import active
 from .askers import user_of
 
-_ROWS: dict[Any, tuple[str, ...]] = {
+Rows = dict[Any, tuple[str, ...]]  # what holds functions, and their names
+FLEETING: Rows = {
     os: ("urandom",),
     uuid: ("uuid1", "uuid4"),
     secrets: ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"),
 }
+
+# Those that frontends have rows for, or stand-ins of their own.
+DRAWS: Rows = {
+    random: (
+        "random", "uniform", "triangular", "randint", "randrange", "getrandbits", "betavariate", "expovariate", "gammavariate", "gauss", "lognormvariate",
+        "normalvariate", "vonmisesvariate", "paretovariate", "weibullvariate", "choice", "choices", "sample", "shuffle", "randbytes",
+    ),
+    np.random: (
+        "rand", "randn", "random", "random_sample", "uniform", "normal", "standard_normal", "randint", "choice", "permutation", "shuffle", "beta", "binomial",
+        "exponential", "gamma", "geometric", "laplace", "logistic", "lognormal", "poisson", "multinomial", "multivariate_normal", "dirichlet", "bytes",
+    ),
+}  # fmt: skip
 
 
 def _refusing(owner: Any, name: str) -> Any:
@@ -36,4 +52,6 @@ def _refusing(owner: Any, name: str) -> Any:
     return refused
 
 
-FLEETING = tuple((owner, name, _refusing(owner, name)) for owner, names in _ROWS.items() for name in names)
+def refusals(rows: Rows) -> tuple[tuple[Any, str, Any], ...]:
+    """For each row what stands in its place while recording: ``TracingError`` with the line of the user's code that calls it."""
+    return tuple((owner, name, _refusing(owner, name)) for owner, names in rows.items() for name in names)

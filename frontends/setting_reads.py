@@ -20,7 +20,7 @@ import numpy as np
 from ..tracing.conjunction import Fact
 from .askers import user_of
 from .file_reads import FILES
-from .fleeting import FLEETING
+from .fleeting import FLEETING, refusals
 
 Rows = dict[Any, tuple[str, ...]]  # what holds functions that only tell a setting, and their names
 StandIn = tuple[Any, str, Any]
@@ -129,4 +129,4 @@ def stand_ins(rows: Rows) -> tuple[StandIn, ...]:
     return tuple((owner, name, _noting(owner, name)) for owner, names in rows.items() for name in names)
 
 
-SettingReads.stand_ins = (*stand_ins(_ROWS), *FLEETING)
+SettingReads.stand_ins = (*stand_ins(_ROWS), *refusals(FLEETING))

@@ -9,6 +9,7 @@ import functools
 import gc
 import logging
 import os
+import random
 import re
 import secrets
 import sys
@@ -249,3 +250,12 @@ def test_what_is_another_at_each_call_is_refused(name: str, source: str) -> None
     with pytest.raises(TracingError, match=rf"{re.escape(__file__)}:{ask.__code__.co_firstlineno} gives something else at each call"):
         graph_compiler.compile(lambda x: x * ask())(make(3))
     assert ask() in range(256)
+
+
+@pytest.mark.parametrize("draw", [lambda: random.random() + 0, lambda: float(np.random.rand()), lambda: random.choice([1, 2])])
+def test_random_numbers_of_python_and_numpy_are_refused_in_functions_of_jax(draw: Callable[[], Any]) -> None:
+    ones = pytest.importorskip("jax").numpy.ones
+    with pytest.raises(TracingError, match=rf"{re.escape(__file__)}:{draw.__code__.co_firstlineno} gives something else at each call"):
+        graph_compiler.compile(lambda x: x * draw())(ones(3))
+    own = graph_compiler.compile(lambda x: x * random.Random(3).random())
+    assert float(own(ones(3))[0]) == pytest.approx(random.Random(3).random())

@@ -24,6 +24,7 @@ from ...tracing.escapes import refuse_escapes
 from ...tracing.overlap import NO_ARRAY
 from ...trees import Tree, call_of, flatten, referred
 from ..asked_types import asked_in
+from ..fleeting import DRAWS, refusals
 from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
 from ..signatures import input_names
@@ -74,6 +75,12 @@ def record(request: Request) -> Recording:
     raise TracingError(f"{request.name} could not be traced with symbolic sizes, nor with those of the call")
 
 
+class _Settings(SettingReads):
+    """Beside settings, JAX's code must not ask for random numbers of Python and numpy, which it would take for constants."""
+
+    stand_ins = (*SettingReads.stand_ins, *refusals(DRAWS))
+
+
 @dataclass(frozen=True)
 class Assumed:
     """What a tracing assumes of sizes, under guards: that those which are equal now always are, and the sizes of ``fixed`` axes (input, axis)."""
@@ -95,7 +102,7 @@ class _Attempt:
         functions = reach_of(self._referred()).functions
         names_looked_up = ((function.__globals__, name) for function in functions for name in names_read(function.__code__))
         self.globals = GlobalReads(names_looked_up)
-        self.settings = SettingReads(function.__globals__ for function in functions)
+        self.settings = _Settings(function.__globals__ for function in functions)
         self.shown = Shown()
         self.before = self._surroundings([], all_of(functions))
         self.types: list[Any] = []
