@@ -25,7 +25,8 @@ def held(item: Any, op: str, dtype: str) -> Any:
     except ValueError:  # a size
         return item
     rounded = in_half(number, dtype)
-    return item if rounded == number or not math.isfinite(rounded) else operand(f"({rounded!r})" if rounded < 0 else repr(rounded), None)
+    written = repr(abs(rounded)) if math.isfinite(rounded) else "math.inf"
+    return item if rounded == number else operand(f"(-{written})" if rounded < 0 else written, None)
 
 
 def in_half(number: float, dtype: str) -> float:

@@ -134,10 +134,10 @@ def number_as(item: Any, dtype: str) -> Any:
     """A number as an element of this type: 2 is 2.0 among floats, 1.5 is 1 among integers, and -1 is 255 in ``uint8``."""
     if isinstance(item, Size):
         return apply("ne", item, 0) if dtype == "bool" and item.type is not bool else item
-    if isinstance(item, complex):
-        return item
     if dtype == "bool":
         return bool(item)
+    if isinstance(item, complex):
+        return item
     if dtype in INTEGERS:
         return wrapped(int(item), dtype)
     return float(item) if "float" in dtype or isinstance(item, bool) else item

@@ -254,6 +254,7 @@ def _numbers() -> list[Sample]:
     found += [
         Sample(torch.pow, (2, X)),
         Sample(torch.pow, (2.5, ints(3))),
+        *(Sample(torch.pow, (bools(9), exponent), name=f"pow of bools {exponent}") for exponent in (True, False)),
         Sample(torch.pow, (ints(2, 3), 3)),
         Sample(torch.pow, (2, ints(3, low=0))),
         Sample(

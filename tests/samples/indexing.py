@@ -277,6 +277,7 @@ def _masked_and_diagonal() -> list[Sample]:
     samples = [
         Sample(torch.masked_fill, (x, bools(4, 5), -1e9), other=(array(2, 3), bools(2, 3), -1e9)),
         Sample(torch.masked_fill, (x, bools(5), float("-inf"))),
+        Sample(torch.masked_fill, (bools(5), bools(5), 2j), name="masked_fill of bools"),
         Sample(torch.masked_fill, (array(5), bools(4, 1), 2)),
         Sample(torch.masked_fill, (x, bools(4, 5), array())),
         Sample(torch.masked_fill, (ints(4, 5), bools(4, 5), 2)),

@@ -28,12 +28,12 @@ _BINARY: dict[tuple[str, ...], str] = {
     ("bitwise_and", "__and__", "__rand__"): "bitwise_and", ("bitwise_or", "__or__", "__ror__"): "bitwise_or",
     ("bitwise_xor", "__xor__", "__rxor__"): "bitwise_xor",
     ("bitwise_left_shift", "__lshift__"): "bitwise_left_shift", ("bitwise_right_shift", "__rshift__"): "bitwise_right_shift",
-    ("remainder", "__mod__"): "remainder", ("pow", "__pow__"): "pow",
+    ("remainder", "__mod__"): "remainder",
     ("maximum",): "maximum", ("minimum",): "minimum", ("hypot",): "hypot", ("nextafter",): "nextafter",
 }  # fmt: skip
 _FLOAT_BINARY: dict[tuple[str, ...], str] = {("atan2", "arctan2"): "atan2", ("copysign",): "copysign"}
 _REFLECTED = {
-    "__rfloordiv__": "floor_divide", "__rmod__": "remainder", "__rpow__": "pow", "__rlshift__": "bitwise_left_shift",
+    "__rfloordiv__": "floor_divide", "__rmod__": "remainder", "__rlshift__": "bitwise_left_shift",
     "__rrshift__": "bitwise_right_shift",
 }  # fmt: skip
 _LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor"}
@@ -171,6 +171,21 @@ def rdiv(b: TorchBuilder, input: Any, other: Any) -> Any:
     if input.dtype in HALF and keeps(other, input.dtype):
         return mul(b, b.reciprocal(input), other)
     return b.divide(*floats(b, other, input))
+
+
+@rows.row("pow", "__pow__")
+def power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
+    """torch.pow; among truth values whatever is raised to false is true."""
+    x, y = b.promote(input, exponent)
+    if (x if hasattr(x, "spec") else y).dtype == "bool":
+        return b.logical_or(b.array(x, "bool"), b.logical_not(b.array(y, "bool")))
+    return b.pow(x, y)
+
+
+@rows.row("__rpow__")
+def rpow(b: TorchBuilder, input: Any, other: Any) -> Any:
+    """torch.Tensor.__rpow__: ``other ** input``."""
+    return power(b, other, input)
 
 
 @rows.row("abs", "absolute", "__abs__")
