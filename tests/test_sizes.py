@@ -64,3 +64,19 @@ def test_a_product_of_many_sums_is_not_multiplied_out() -> None:
     elsewhere = {f"x{number}": number % 3 for number in range(60)}
     assert len(list(product.terms())) <= 32 and product.hint == 2**60
     assert substitute(product, lambda symbol: elsewhere[symbol.source]) == 6**20
+
+
+A, B, C = SYMBOLS
+PRODUCTS = {
+    "(a.shape[0] + 1) * (b.shape[0] - 2)": (A + 1) * (B - 2),
+    "(a.shape[0] + b.shape[0]) * (c.shape[0] + (b.shape[0] // 2))": (A + B) * (C + B // 2),
+    "(b.shape[0] + 3) * (a.shape[0] * 2 + 1)": (A * 2 + 1) * (B + 3),
+    "a.shape[0] * b.shape[0] + a.shape[0] + b.shape[0] + 2": (A + 1) * (B + 1) + 1,
+    "a.shape[0] * b.shape[0] + a.shape[0] + b.shape[0] * 2 + 1": (A + 1) * (B + 1) + B,
+    "a.shape[0] * a.shape[0] + a.shape[0] * 2 + 1": (A + 1) * (A + 1),
+}
+
+
+@pytest.mark.parametrize("text", PRODUCTS)
+def test_products_of_two_sums_are_written_as_such(text: str) -> None:
+    assert repr(PRODUCTS[text]) == text

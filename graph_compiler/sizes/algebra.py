@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Union
 
+from .factors import two_sums, without
 from .functions import FUNCTIONS, NEGATED, ORDER_MATTERS_NOT
 
 Dim = Union[int, "Size"]
@@ -241,7 +242,12 @@ class Size:
         >>> n = Size.of(Symbol("n", 0, hint=5))
         >>> -(-n // 2), -(n // 2) + 1
         (-((-n.shape[0]) // 2), 1 - (n.shape[0] // 2))
+        >>> m = Size.of(Symbol("m", 0, hint=7))
+        >>> (n + 1) * (m - 2), (n + 1) * m
+        ((n.shape[0] + 1) * (m.shape[0] - 2), n.shape[0] * m.shape[0] + m.shape[0])
         """
+        if (factors := two_sums(list(self.terms()))) is not None:
+            return " * ".join(f"({sum(_term(*term) for term in factor).text(symbol_text)})" for factor in factors)  # type: ignore[union-attr]
         parts: list[str] = []
         for monomial, coefficient in sorted(self._terms.values(), key=lambda term: term[1] < 0):
             text = _product_text(monomial, abs(coefficient), symbol_text, alone=len(self._terms) == 1 and coefficient > 0)
@@ -278,22 +284,13 @@ def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
     whole: Any = 0
     rest: Any = 0
     for monomial, coefficient in dividend._terms.values():
-        left = _without(monomial, by)
+        left = without(monomial, by)
         term = _term(monomial, coefficient)
         if left is None or coefficient % factor:
             rest = rest + term
         else:
             whole = whole + _term(left, coefficient // factor)
     return whole, rest
-
-
-def _without(monomial: Monomial, factors: Monomial) -> Monomial | None:
-    left = list(monomial)
-    for atom in factors:
-        if atom not in left:
-            return None
-        left.remove(atom)
-    return tuple(left)
 
 
 def _term(monomial: Monomial, coefficient: int) -> Dim:
