@@ -12,6 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("jax")
 
+import jax  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
@@ -188,3 +189,18 @@ def test_a_size_that_the_others_leave_is_not_spelled_out(to: str) -> None:
         assert_same(graph(x), _windows(x))
     assert len(graph.variants) == 1
     assert not re.search(r"\)\s*//\s*\(", graph.source)
+
+
+def _teacher(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    with torch.no_grad():
+        target = torch.tanh(x @ weight * 2 + 1)
+        target /= target.norm()
+    return ((x - target) ** 2).sum() * weight.sum()
+
+
+def test_what_is_made_without_gradients_is_cut_off_once() -> None:
+    graph = graph_compiler.transpile(_teacher, to="jax", args=(torch.rand(3, 3), torch.rand(3, 3)))
+    x, weight = torch.rand(4, 4, requires_grad=True), torch.rand(4, 4, requires_grad=True)
+    found = jax.grad(lambda *given: graph.functional({}, *given), (0, 1))(x.detach().numpy(), weight.detach().numpy())
+    assert_same(list(found), list(torch.autograd.grad(_teacher(x, weight), (x, weight))))
+    assert graph.source.count("lax.stop_gradient(") == 2  # of x and weight, and of nothing made of these

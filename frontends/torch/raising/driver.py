@@ -40,6 +40,10 @@ def raise_graph(graph: Graph) -> Graph:
 class _TorchRaiser(Raiser):
     framework = "torch"
 
+    def __init__(self, recorded: Graph) -> None:
+        super().__init__(recorded)
+        self.cut_off: set[Value] = set()  # made without gradients, of nothing but values that were cut off themselves
+
     def builder(self, graph: Graph) -> TorchBuilder:
         return TorchBuilder(graph, has_floats(self.recorded))
 
@@ -53,7 +57,9 @@ class _TorchRaiser(Raiser):
         return args, kwargs
 
     def _without_gradient(self, item: Any) -> Any:
-        return self.b.stop_gradient(item) if isinstance(item, Value) and is_inexact(item.dtype) else item
+        if not isinstance(item, Value) or not is_inexact(item.dtype) or item in self.cut_off:
+            return item
+        return self.b.stop_gradient(item)
 
     def row(self, node: Node) -> Callable[..., Any] | None:
         key = row_key(node.op)
@@ -81,6 +87,8 @@ class _TorchRaiser(Raiser):
         key, before = pure_key(row_key(node.op)), len(self.result.nodes)
         result = open_call(self.b, node, args, kwargs) if row is None else self._by_row(key, row, args, kwargs)
         made = self.result.nodes[before:]
+        if node.facts.get("no_grad"):
+            self.cut_off.update(value for each in made for value in each.outputs)
         assume_demands(self.b, made)
         expect_elements(self.b, made)
         note_bounds(self.b, key, made)
