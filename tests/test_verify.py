@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -158,9 +159,9 @@ def test_a_recorded_call_that_is_written_wrongly_is_found(monkeypatch: pytest.Mo
 
 def test_a_value_that_was_baked_is_found(tmp_path: pathlib.Path) -> None:
     scale = tmp_path / "scale"
-    scale.write_text("2.0")
-    graph = graph_compiler.transpile(lambda x: x * float(scale.read_text()), args=(torch.randn(3),))
+    np.float32(2).tofile(scale)
+    graph = graph_compiler.transpile(lambda x: x * float(np.fromfile(scale, np.float32)[0]), args=(torch.randn(3),))
     graph.verify()
-    scale.write_text("2.01")
+    np.float32(2.01).tofile(scale)
     with pytest.raises(VerificationFailed, match="differ"):
         graph.verify()
