@@ -42,7 +42,7 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
             "(get_rng_state) and put it back (set_rng_state); pass it as an argument where its elements matter"
         )
     if is_shared(tensor):
-        capture.handed.share(tensor, capture.here())
+        capture.handed.share(tensor, capture.here(), is_weight=name is not None)
     capture.memory.comes_from_outside(tensor)
     capture.gradients.add(tensor)
     if name is None or not capture.weights.is_persistent(name):

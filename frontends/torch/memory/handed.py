@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,8 +13,9 @@ import torch
 from ....errors import TracingError
 from ....ir.graph import Origin
 from ..basics.tensors import version
-from .memory import has_memory, shares
+from .memory import has_memory, reach
 from .snapshots import Snapshot
+from .watching import pieces_of
 
 _OF_CONSTRUCTORS = "lift_fresh"  # by which torch.from_numpy hands on the tensor that it has made
 
@@ -21,35 +24,44 @@ _OF_CONSTRUCTORS = "lift_fresh"  # by which torch.from_numpy hands on the tensor
 class _Shared:
     """One tensor, with what its memory held when torch has last looked at it or written to it.
 
-    ``is_read``: whether other code got it from the recording; ``is_used``: whether a call has computed with what it held.
+    ``is_read``: whether other code got it from the recording; ``is_weight``: whether pieces are compared, as they are between two calls
+    (all weights that were loaded from a file are here); ``is_used``: whether a call has computed with what it held.
     """
 
     tensor: torch.Tensor
+    start: int  # addresses
+    end: int
     origin: Origin
     is_read: bool
+    is_weight: bool
     is_used: bool
     number: int = 0
-    before: Snapshot | None = None
+    same: Callable[[], bool] = bool
 
     def refresh(self) -> None:
-        self.number, self.before = version(self.tensor), Snapshot(self.tensor)
+        pieces = pieces_of(self.tensor) if self.is_weight else None
+        self.number, self.same = version(self.tensor), pieces.same if pieces else partial(Snapshot(self.tensor).is_of, self.tensor)
 
     def changed(self) -> bool:
         """Whether it holds something else although torch has not written to it."""
-        return self.before is not None and version(self.tensor) == self.number and not self.before.is_of(self.tensor)
+        return version(self.tensor) == self.number and not self.same()
 
 
 class Handed:
     """The tensors of a recording whose memory other code may read and write, of which torch counts nothing."""
 
     def __init__(self) -> None:
-        self._shared: list[_Shared] = []
+        self._shared: list[_Shared] = []  # by address: they may be thousands
+        self._longest = 0  # bytes
 
-    def share(self, tensor: torch.Tensor, origin: Origin, is_read: bool = False) -> None:
+    def share(self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False) -> None:
         """From now on other code may write to the tensor's memory, and read it where the recording has handed it out."""
         if has_memory(tensor):
-            self._shared.append(_Shared(tensor, origin, is_read, is_used=is_read))
-            self._shared[-1].refresh()
+            start, end = _place(tensor)
+            one = _Shared(tensor, start, end, origin, is_read, is_weight, is_used=is_read)
+            one.refresh()
+            insort(self._shared, one, key=_start)
+            self._longest = max(self._longest, end - start)
 
     def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
         """Before a call: ``TracingError`` where other code has written to memory of one of its operands since another call took it."""
@@ -77,11 +89,25 @@ class Handed:
                 _refuse_changed(name, one)
 
     def _in(self, tensors: Sequence[torch.Tensor]) -> Iterable[_Shared]:
-        """Those that lie in the memory of one of the tensors."""
+        """Those in whose memory one of the tensors may lie."""
         if not self._shared:
             return ()
-        with torch._C.DisableTorchFunction():  # to compare places is no read of the user's
-            return [one for one in self._shared if any(has_memory(item) and shares(one.tensor, item) for item in tensors)]
+        return {id(one): one for tensor in tensors if has_memory(tensor) for one in self._around(*_place(tensor))}.values()
+
+    def _around(self, start: int, end: int) -> Iterable[_Shared]:
+        first, last = bisect_right(self._shared, start - self._longest, key=_start), bisect_left(self._shared, end, key=_start)
+        return (one for one in self._shared[first:last] if start < one.end)
+
+
+def _start(one: _Shared) -> int:
+    return one.start
+
+
+def _place(tensor: torch.Tensor) -> tuple[int, int]:
+    """The addresses where a tensor's elements begin and end."""
+    with torch._C.DisableTorchFunction():  # to compare places is no read of the user's
+        start = tensor.data_ptr()
+        return start, start + reach(tensor) * tensor.itemsize
 
 
 def _refuse_changed(name: str, one: _Shared) -> None:

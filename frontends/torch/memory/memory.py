@@ -67,6 +67,17 @@ def has_memory(tensor: torch.Tensor) -> bool:
         return plain and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
+def reach(tensor: torch.Tensor) -> int:
+    """How many elements lie from a tensor's first to its last, those of others in between included.
+
+    >>> reach(torch.zeros(3, 4)[:, 0])
+    9
+    """
+    if tensor.numel() == 0:
+        return 0
+    return sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1
+
+
 def _storage_of(tensor: torch.Tensor) -> torch.UntypedStorage:
     with (
         torch._C.DisableTorchFunction()

@@ -10,7 +10,7 @@ import torch
 from ....tracing.pieces import Pieces
 from ....tracing.versions import gathered
 from ..basics.tensors import version
-from .memory import has_memory
+from .memory import has_memory, reach
 from .words import words_of
 
 
@@ -76,6 +76,6 @@ def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
     with torch._C.DisableTorchFunction():
-        reached = sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1
+        reached = reach(tensor)
         storage = tensor.untyped_storage()
         return Pieces(storage, tensor.data_ptr(), reached * tensor.itemsize, whole) if reached <= tensor.numel() else None

@@ -1,0 +1,60 @@
+"""Memory that torch shares with other code: which tensors lie in it, and what a look at it costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graph_compiler
+from graph_compiler.frontends.torch.memory import handed
+from graph_compiler.frontends.torch.memory.handed import Handed
+
+_PLACES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), min_size=1, max_size=12)
+
+
+@given(_PLACES, st.tuples(st.integers(0, 40), st.integers(0, 9)))
+def test_those_are_found_whose_elements_overlap(places: list[tuple[int, int]], asked: tuple[int, int]) -> None:
+    memory = torch.from_numpy(np.zeros(50, np.float32))
+    shared = Handed()
+    for start, length in places:
+        shared.share(memory[start : start + length], "here")
+    start, length = asked
+    found = {(one.tensor.storage_offset(), len(one.tensor)) for one in shared._in([memory[start : start + length]])}
+    assert found == {place for place in places if length and place[1] and place[0] < start + length and start < sum(place)}
+
+
+class _FromFile(torch.nn.Linear):
+    """With weights that numpy holds as well, as those that safetensors has loaded."""
+
+    def __init__(self) -> None:
+        super().__init__(200, 100)
+        self.held = np.ones((100, 200), np.float32)
+        self.weight = torch.nn.Parameter(torch.from_numpy(self.held))
+
+
+def _refuse(tensor: torch.Tensor) -> Any:
+    raise AssertionError(f"a copy of {tensor.numel()} elements was made")
+
+
+def test_weights_from_a_file_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, x = _FromFile(), torch.randn(3, 200)
+    monkeypatch.setattr(handed, "Snapshot", _refuse)
+    graph = graph_compiler.compile(model, args=(x,))
+    torch.testing.assert_close(graph(x), model(x))
+
+
+def test_weights_that_numpy_writes_are_refused() -> None:
+    model = _FromFile()
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        first = model(x)
+        model.held[0, 0] += 1
+        return first + model(x)
+
+    with pytest.raises(graph_compiler.errors.TracingError, match="code outside of torch"):
+        graph_compiler.compile(function, args=(torch.randn(3, 200),))
