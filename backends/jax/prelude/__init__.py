@@ -26,6 +26,7 @@ from .activations import softplus as softplus
 from .attention import attention_weights as attention_weights
 from .attention import grouped_query_attention as grouped_query_attention
 from .attention import scaled_dot_product_attention as scaled_dot_product_attention
+from .attention import softmax_or_zero as softmax_or_zero
 from .bessel import airy_ai as airy_ai
 from .bessel import airy_decay as airy_decay
 from .bessel import airy_waves as airy_waves
