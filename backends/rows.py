@@ -66,11 +66,14 @@ class Rows:
     """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error.
 
     ``unsupported`` says why the framework cannot have some operations: name -> reason. ``channels_last`` names the operations that it
-    computes faster, or at all, with the channels in the last axis; the layout pass brings their arrays there.
+    computes faster, or at all, with the channels in the last axis; the layout pass brings their arrays there. ``bounded``: its compiler has to
+    know all sizes, so those that depend on elements get a bound where they can.
     """
 
-    def __init__(self, framework: str, unsupported: Mapping[str, str] | None = None, channels_last: Container[str] = ()) -> None:
-        self.framework, self.unsupported, self.channels_last = framework, unsupported or {}, channels_last
+    def __init__(
+        self, framework: str, unsupported: Mapping[str, str] | None = None, channels_last: Container[str] = (), bounded: bool = False
+    ) -> None:
+        self.framework, self.unsupported, self.channels_last, self.bounded = framework, unsupported or {}, channels_last, bounded
         self._rows: dict[str, Row] = {}
 
     def table(self, templates: Mapping[str, str]) -> None:

@@ -1,5 +1,6 @@
 """Passes over graphs: each takes a graph and gives ``(graph, changed)``; the graph it was given stays as it is."""
 
+from .bounded import bounded as bounded
 from .cache_constants import cache_constants as cache_constants
 from .decompose import decompose as decompose
 from .freeze import freeze as freeze

@@ -17,6 +17,7 @@ from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..passes import (
     bake_generators,
+    bounded,
     cache_constants,
     decompose,
     drop_implied,
@@ -248,6 +249,8 @@ class Pipeline:
         """The canonical graph with repeated operations shared."""
         graph = _checked(prune(_checked(graph))[0])
         graph = _checked(decompose(graph, self.target.rows)[0])
+        if self.target.rows.bounded:
+            graph = _checked(bounded(graph)[0])
         graph = _checked(layout(graph, self.target.rows.channels_last)[0])
         graph = _checked(pointwise(graph)[0])
         graph = _checked(share(graph)[0])

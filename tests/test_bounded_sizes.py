@@ -1,0 +1,146 @@
+"""Masks and places under ``jax.jit``: as many rows are computed as there can be, and what is left out where they meet is what was not found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+jax = pytest.importorskip("jax")
+
+import jax.numpy as jnp  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+import graph_compiler  # noqa: E402
+
+from .support.compare import assert_same, to_numpy  # noqa: E402
+
+Program = Callable[[Any, Any], Any]
+PROGRAMS: dict[str, Program] = {}
+UNKNOWN: dict[str, Program] = {}
+
+
+def _into(table: dict[str, Program]) -> Callable[[Program], Program]:
+    def add(program: Program) -> Program:
+        table[program.__name__] = program
+        return program
+
+    return add
+
+
+@_into(PROGRAMS)
+def sums(x: Any, y: Any) -> Any:
+    return x[x > 0].sum() + x[y > 1].sum(0) * x[y > 1].prod(0) + torch.masked_select(x, x > 0).pow(2).sum()
+
+
+@_into(PROGRAMS)
+def means(x: Any, y: Any) -> Any:
+    return x[y < 2].mean(0) + x[x > 0].mean() + F.mse_loss(x[x > 0], x[x > 0] * 2)
+
+
+@_into(PROGRAMS)
+def counts(x: Any, y: Any) -> Any:
+    kept = x[y > 1]
+    return kept.sum() / kept.shape[0] + kept.numel() + (kept > 0).any() + (kept > -9).all() + (kept > 0).sum()
+
+
+@_into(PROGRAMS)
+def losses(x: Any, y: Any) -> Any:
+    kept = y != 3
+    return F.cross_entropy(x[kept], y[kept]) + F.cross_entropy(x[kept.nonzero()[:, 0]], y[kept], reduction="sum", label_smoothing=0.1)
+
+
+@_into(PROGRAMS)
+def elements_written(x: Any, y: Any) -> Any:
+    out, kept = torch.zeros_like(x), x > 0
+    out[kept] = torch.log(x[kept])
+    return out
+
+
+@_into(PROGRAMS)
+def rows_written(x: Any, y: Any) -> Any:
+    out, rows = x * 2, (y == 1).nonzero()[:, 0]
+    out[rows] = torch.tanh(x[rows]) @ x.new_ones(x.shape[1], x.shape[1])
+    return out.index_copy(0, rows, out[rows].softmax(-1))
+
+
+@_into(PROGRAMS)
+def rows_added(x: Any, y: Any) -> Any:
+    rows = torch.where(y == 0)[0]
+    out = torch.zeros_like(x).index_add_(0, rows, F.layer_norm(x[rows], (x.shape[1],)))
+    out[y > 1] += x[y > 1].sum(-1, keepdim=True)
+    return out.index_put_((rows,), x[rows] + 1, accumulate=True)
+
+
+@_into(PROGRAMS)
+def experts(x: Any, y: Any) -> Any:
+    scores = x.softmax(-1)
+    weights, chosen = scores.topk(2)
+    out = torch.zeros_like(x)
+    for expert in range(x.shape[1]):
+        rows, which = torch.where(chosen == expert)
+        out.index_add_(0, rows, F.gelu(x[rows].unsqueeze(1).flatten(1) * (expert + 1)) * weights[rows, which, None])
+    return out
+
+
+@_into(UNKNOWN)
+def returned(x: Any, y: Any) -> Any:
+    return x[y > 1]
+
+
+@_into(UNKNOWN)
+def largest(x: Any, y: Any) -> Any:
+    """Of nothing there is none: torch raises."""
+    return x[y > 1].max()
+
+
+@_into(UNKNOWN)
+def accumulated(x: Any, y: Any) -> Any:
+    return x[y > 1].cumsum(0).sum()
+
+
+@_into(UNKNOWN)
+def paired(x: Any, y: Any) -> Any:
+    """Rows of two masks in one array, and twice those of one."""
+    return (x[y > 1] @ x[y < 2].T).sum() + (x[y > 1] @ x[y > 1].T).sum()
+
+
+def batch(rows: int, kind: str = "some") -> list[Any]:
+    """Rows of four numbers, and a class of each; ``kind`` says how many the masks find."""
+    random = torch.Generator().manual_seed(rows)
+    x, y = torch.randn(rows, 4, generator=random), torch.randint(0, 4, (rows,), generator=random)
+    return [x, y] if kind == "some" else [-x.abs(), torch.full_like(y, 3)] if kind == "none" else [x.abs(), torch.ones_like(y)]
+
+
+def arrays(given: list[Any]) -> list[Any]:
+    return [jnp.asarray(to_numpy(item)) for item in given]
+
+
+GIVEN = [batch(5), batch(9), batch(6, "none"), batch(7, "all"), batch(1)]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_are_compiled(name: str) -> None:
+    program = PROGRAMS[name]
+    graph = graph_compiler.compile(program, args=batch(6), to="jax")
+    pure = jax.jit(lambda *args: graph.functional({}, *args))
+    slopes = jax.jit(jax.grad(lambda x, y: graph.functional({}, x, y).sum()))
+    for given in GIVEN:
+        assert_same(pure(*arrays(given)), program(*given))
+        x = given[0].clone().requires_grad_()
+        program(x, given[1]).sum().backward()
+        assert_same(slopes(*arrays(given)), x.grad)
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_needs_the_size_keeps_it(name: str) -> None:
+    program = UNKNOWN[name]
+    graph = graph_compiler.compile(program, args=batch(6), to="jax")
+    assert any(node.op in ("boolean_mask", "nonzero") for node in graph.variants[0].graph.nodes)
+    for given in GIVEN[:2]:
+        assert_same(graph(*arrays(given)), program(*given))
+    with pytest.raises((jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError)):
+        jax.jit(lambda *args: graph.functional({}, *args))(*arrays(batch(6)))
