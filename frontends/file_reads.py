@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 _SHORT = 1 << 16  # bytes: two writes may bear one time, and be of one length
+_NAMES = ("file", "path", "fname")  # under which functions take the name of a file
 _stat = os.stat  # which has a stand-in while something is recorded
 
 
-def _of_file(file: Any, *_: Any, **__: Any) -> Any:
+def _of_file(*args: Any, **kwargs: Any) -> Any:
     """What stands in a file, of a large one when it was written last; None where there is none, and for what is no name of a file."""
+    file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
     try:
         told = _stat(file)
         is_short = stat.S_ISREG(told.st_mode) and told.st_size <= _SHORT and not isinstance(file, int)
@@ -26,13 +28,10 @@ def _of_file(file: Any, *_: Any, **__: Any) -> Any:
         return None
 
 
-def _of_opened(file: Any, mode: str = "r", *_: Any, **__: Any) -> Any:
+def _of_opened(*args: Any, **kwargs: Any) -> Any:
     """As :func:`_of_file`, where it is not written to."""
-    return None if set(mode) & set("wax+") else _of_file(file)
-
-
-def _of_loaded(file: Any = None, *_: Any, fname: Any = None, **__: Any) -> Any:
-    return _of_file(fname if file is None else file)
+    mode = args[1] if len(args) > 1 else kwargs.get("mode", "r")
+    return None if set(mode) & set("wax+") else _of_file(*args, **kwargs)
 
 
 # Of functions that read a file, or look for one, what is compared is the file.
@@ -40,5 +39,5 @@ FILES: dict[tuple[Any, str], Callable[..., Any]] = {
     (os, "stat"): _of_file,
     (builtins, "open"): _of_opened,
     (io, "open"): _of_opened,
-    **{(np, name): _of_loaded for name in ("load", "loadtxt", "genfromtxt", "fromfile")},
+    **{(np, name): _of_file for name in ("load", "loadtxt", "genfromtxt", "fromfile")},
 }

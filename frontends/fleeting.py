@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import random
 import secrets
 import sys
 import uuid
@@ -23,26 +22,18 @@ FLEETING: Rows = {
     secrets: ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"),
 }
 
-# Those that frontends have rows for, or stand-ins of their own.
-DRAWS: Rows = {
-    random: (
-        "random", "uniform", "triangular", "randint", "randrange", "getrandbits", "betavariate", "expovariate", "gammavariate", "gauss", "lognormvariate",
-        "normalvariate", "vonmisesvariate", "paretovariate", "weibullvariate", "choice", "choices", "sample", "shuffle", "randbytes",
-    ),
-    np.random: (
-        "rand", "randn", "random", "random_sample", "uniform", "normal", "standard_normal", "randint", "choice", "permutation", "shuffle", "beta", "binomial",
-        "exponential", "gamma", "geometric", "laplace", "logistic", "lognormal", "poisson", "multinomial", "multivariate_normal", "dirichlet", "bytes",
-    ),
-}  # fmt: skip
+# Those that are seeded by the operating system unless they are given a seed.
+UNSEEDED: Rows = {np.random: ("default_rng",)}
 
 
-def _refusing(owner: Any, name: str) -> Any:
+def _refusing(owner: Any, name: str, unless_given: bool) -> Any:
     original = vars(owner)[name]
 
     @functools.wraps(original)
     def refused(*args: Any, **kwargs: Any) -> Any:
         frame = user_of(sys._getframe(1)) if active.recording else None
-        if frame is None:
+        is_seeded = unless_given and any(item is not None for item in (*args, *kwargs.values()))
+        if frame is None or is_seeded:
             return original(*args, **kwargs)
         raise TracingError(
             f"{owner.__name__}.{name} at {frame.f_code.co_filename}:{frame.f_lineno} gives something else at each call, and would become a constant. "
@@ -52,6 +43,6 @@ def _refusing(owner: Any, name: str) -> Any:
     return refused
 
 
-def refusals(rows: Rows) -> tuple[tuple[Any, str, Any], ...]:
-    """For each row what stands in its place while recording: ``TracingError`` with the line of the user's code that calls it."""
-    return tuple((owner, name, _refusing(owner, name)) for owner, names in rows.items() for name in names)
+def refusals(rows: Rows, unless_given: bool = False) -> tuple[tuple[Any, str, Any], ...]:
+    """For each row what stands in its place while recording: ``TracingError`` with the line of the user's code that calls it (without an argument)."""
+    return tuple((owner, name, _refusing(owner, name, unless_given)) for owner, names in rows.items() for name in names)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 import decimal
 import functools
 import gc
-import io
 import locale
 import logging
 import os
@@ -20,18 +18,16 @@ import numpy as np
 from ..tracing.conjunction import Fact
 from .askers import user_of
 from .file_reads import FILES
-from .fleeting import FLEETING, refusals
+from .fleeting import FLEETING, UNSEEDED, refusals
 
 Rows = dict[Any, tuple[str, ...]]  # what holds functions that only tell a setting, and their names
 StandIn = tuple[Any, str, Any]
 _ROWS: Rows = {
+    np: ("geterr", "get_printoptions"),
     np.random: ("get_state",),
     random: ("getstate",),
-    os: ("getcwd", "listdir", "stat"),
+    os: ("getcwd", "listdir"),
     os.path: ("exists", "isfile", "isdir", "getmtime", "getsize"),
-    builtins: ("open",),
-    io: ("open",),
-    np: ("geterr", "get_printoptions", "load", "loadtxt", "genfromtxt", "fromfile"),
     sys: ("getrecursionlimit", "gettrace", "getprofile", "getswitchinterval"),
     gc: ("isenabled", "get_threshold", "get_debug"),
     locale: ("getlocale", "localeconv"),
@@ -46,7 +42,7 @@ def _of_logger(logger: logging.Logger) -> Any:
 
 
 # What is compared of an answer that does not tell by itself whether it is another.
-_TOLD: dict[tuple[Any, str], Callable[[Any], Any]] = {
+_COMPARED: dict[tuple[Any, str], Callable[[Any], Any]] = {
     (decimal, "getcontext"): repr,
     (logging, "getLogger"): _of_logger,
     (np.random, "get_state"): lambda state: [str(part) if not isinstance(part, np.ndarray) else part.tobytes() for part in state],
@@ -107,26 +103,40 @@ def note(name: str, key: Any, ask: Callable[[], Any]) -> None:
             reads.note(name, key, ask)
 
 
-def _noting(owner: Any, name: str) -> Any:
-    original, told = vars(owner)[name], _TOLD.get((owner, name))
-    of_file = FILES.get((owner, name))
+def _noting(owner: Any, name: str, again: Callable[..., Any]) -> Any:
+    original = vars(owner)[name]
 
     @functools.wraps(original)
-    def asked(*args: Any, **kwargs: Any) -> Any:
-        key = (name, *map(id, args), *kwargs)
-        if of_file is not None:  # where there is none, that is an answer as well
-            note(name, key, functools.partial(of_file, *args, **kwargs))
-            return original(*args, **kwargs)
-        answer, again = original(*args, **kwargs), functools.partial(original, *args, **kwargs)
-        note(name, key, (lambda: told(again())) if told else again)
-        return answer
+    def asked(*args: Any, **kwargs: Any) -> Any:  # noted first: that it fails is an answer as well
+        note(name, (name, *map(id, args), *kwargs, *map(id, kwargs.values())), functools.partial(again, *args, **kwargs))
+        return original(*args, **kwargs)
 
     return asked
 
 
+def _again(original: Callable[..., Any], compared: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Puts a question again: what is compared of the answer, or the class of the error."""
+
+    def again(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return compared(original(*args, **kwargs))
+        except Exception as problem:  # of whatever kind the original raises
+            return type(problem)
+
+    return again
+
+
 def stand_ins(rows: Rows) -> tuple[StandIn, ...]:
     """For each row what stands in its place while recording."""
-    return tuple((owner, name, _noting(owner, name)) for owner, names in rows.items() for name in names)
+    places = [(owner, name) for owner, names in rows.items() for name in names]
+    return tuple(
+        (*place, _noting(*place, _again(vars(place[0])[place[1]], _COMPARED.get(place, lambda answer: answer)))) for place in places
+    )
 
 
-SettingReads.stand_ins = (*stand_ins(_ROWS), *refusals(FLEETING))
+SettingReads.stand_ins = (
+    *stand_ins(_ROWS),
+    *((*place, _noting(*place, of_file)) for place, of_file in FILES.items()),
+    *refusals(FLEETING),
+    *refusals(UNSEEDED, unless_given=True),
+)

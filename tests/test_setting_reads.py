@@ -192,6 +192,13 @@ def _read_by_own_name(folder: Path) -> float:
         return float(lines.read())
 
 
+def _count_in(folder: Path) -> int:
+    try:
+        return 2 + len(os.listdir(folder))  # noqa: PTH208
+    except FileNotFoundError:
+        return 1
+
+
 # how a function reads from a folder with a file of numbers, and of lines
 READERS: dict[str, Callable[[Path], Any]] = {
     "open": lambda folder: _read_by(open, folder),
@@ -200,6 +207,8 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "numpy": lambda folder: float(np.load(folder / "number.npy")),
     "numpy by name": lambda folder: float(np.loadtxt(fname=folder / "number.txt")),
     "folder": lambda folder: len(os.listdir(folder)),  # noqa: PTH208
+    "folder that is not there yet": lambda folder: _count_in(folder / "made"),
+    "two files by a keyword": lambda folder: os.stat(path=folder / "number.txt").st_size + os.stat(path=folder / "number.npy").st_size,  # noqa: PTH116
     "time of writing": lambda folder: (folder / "number.txt").stat().st_size,
     "whether there is one": lambda folder: (folder / "9.txt").exists(),
 }
@@ -208,6 +217,8 @@ READERS: dict[str, Callable[[Path], Any]] = {
 def _write(folder: Path, number: float) -> None:
     (folder / "number.txt").write_text(str(number))
     (folder / f"{number:g}.txt").touch()
+    if number > 3:
+        (folder / "made").mkdir(exist_ok=True)
     np.save(folder / "number.npy", np.float32(number))
 
 
@@ -252,10 +263,20 @@ def test_what_is_another_at_each_call_is_refused(name: str, source: str) -> None
     assert ask() in range(256)
 
 
-@pytest.mark.parametrize("draw", [lambda: random.random() + 0, lambda: float(np.random.rand()), lambda: random.choice([1, 2])])
+DRAWS: tuple[Callable[[], Any], ...] = (
+    lambda: random.random() + 0,
+    lambda: random.choice([1, 2]),
+    lambda: float(np.random.rand()),
+    lambda: float(np.random.rayleigh()),
+    lambda: float(np.random.ranf()),
+    lambda: float(np.random.default_rng().random()),
+)
+
+
+@pytest.mark.parametrize("draw", DRAWS)
 def test_random_numbers_of_python_and_numpy_are_refused_in_functions_of_jax(draw: Callable[[], Any]) -> None:
     ones = pytest.importorskip("jax").numpy.ones
     with pytest.raises(TracingError, match=rf"{re.escape(__file__)}:{draw.__code__.co_firstlineno} gives something else at each call"):
         graph_compiler.compile(lambda x: x * draw())(ones(3))
-    own = graph_compiler.compile(lambda x: x * random.Random(3).random())
-    assert float(own(ones(3))[0]) == pytest.approx(random.Random(3).random())
+    own = graph_compiler.compile(lambda x: x * random.Random(3).random() * np.random.default_rng(4).random())
+    assert float(own(ones(3))[0]) == pytest.approx(random.Random(3).random() * np.random.default_rng(4).random())

@@ -21,10 +21,11 @@ from ...tracing.alone import alone
 from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
 from ...tracing.escapes import refuse_escapes
+from ...tracing.host_random import DRAWS
 from ...tracing.overlap import NO_ARRAY
 from ...trees import Tree, call_of, flatten, referred
 from ..asked_types import asked_in
-from ..fleeting import DRAWS, refusals
+from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
 from ..signatures import input_names

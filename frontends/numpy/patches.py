@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import TracingError
 from ...tracing.code_names import names_read
 from ...trees import iterate_structure
 from ..asked_types import asked_in
@@ -86,20 +85,6 @@ def _converting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
-def _refusing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if (capture := current()) is None:
-            return original(*args, **kwargs)
-        capture.call = name
-        raise TracingError(
-            f"{capture.here()}: {name} draws random numbers while the function is recorded; they would be the same at every call. Draw them before, "
-            "and pass them in"
-        )
-
-    return wrapper
-
-
 def _drawing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -113,16 +98,6 @@ def _opened(compute: Callable[..., Any], original: Callable[..., Any]) -> Callab
     @functools.wraps(original)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return original(*args, **kwargs) if current() is None else compute(recorded, *args, **kwargs)
-
-    return wrapper
-
-
-def _default_rng(original: Callable[..., Any]) -> Callable[..., Any]:
-    refuse = _refusing("numpy.random.default_rng", original)
-
-    @functools.wraps(original)
-    def wrapper(seed: Any = None) -> Any:  # with a seed it draws the same at every call
-        return refuse(seed) if seed is None else original(seed)
 
     return wrapper
 
@@ -154,10 +129,7 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
     for name in (*NAMES, "shuffle"):
         if hasattr(np.random, name):
             replace(np.random, name, functools.partial(_drawing, name))
-    replace(np.random, "default_rng", _default_rng)
     replace(np.lib.stride_tricks, "as_strided", functools.partial(_converting, "numpy.lib.stride_tricks.as_strided"))
-    for name in ("random", "uniform", "randint", "gauss", "choice", "shuffle"):
-        replace(random, name, functools.partial(_refusing, f"random.{name}"))
     for name, opened in OPENED.items():
         replace(np, name, functools.partial(_opened, opened))
     for name, compute in COMPUTED.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,11 +15,12 @@ from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_
 from ...tracing.alone import alone
 from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
-from ...tracing.host_random import host_state, restore_host_state
+from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place
 from ...tracing.updates import Containers
 from ...trees import Branch, Item, Leaf, Tree, call_of, flatten, referred
+from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
 from ..signatures import input_names
@@ -90,12 +92,18 @@ def _before(code: Reach) -> Surroundings:
     return Surroundings([*all_of(code.functions), *facts_outside(code, contents=_elements)])
 
 
+class _Settings(SettingReads):
+    """Beside settings, numpy's code must not ask for random numbers of Python: no key of a graph gives these."""
+
+    stand_ins = (*SettingReads.stand_ins, *refusals({random: DRAWS[random]}))
+
+
 class _Asked:
     """What code asks for while it runs: globals by text, and settings of the process."""
 
     def __init__(self, code: Reach) -> None:
         self.globals = GlobalReads((function.__globals__, name) for function in code.functions for name in names_read(function.__code__))
-        self.settings = SettingReads(function.__globals__ for function in code.functions)
+        self.settings = _Settings(function.__globals__ for function in code.functions)
 
 
 def _elements(item: Any) -> Any:

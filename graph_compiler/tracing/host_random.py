@@ -1,4 +1,4 @@
-"""The random state of Python and numpy."""
+"""The random numbers of Python and numpy: which functions draw them, and the state that they come from."""
 
 from __future__ import annotations
 
@@ -11,6 +11,20 @@ import numpy as np
 
 # A recording replaces the public functions; one inside of it puts states back all the same.
 _SET_PYTHON, _SET_NUMPY = random.setstate, np.random.set_state
+
+_NO_DRAWS = frozenset({"seed", "getstate", "setstate", "get_state", "set_state"})
+
+
+def _methods(module: Any, generator: Any) -> Iterator[str]:
+    """The names of the functions of a module that are methods of its own generator, and draw."""
+    return (name for name, item in vars(module).items() if getattr(item, "__self__", None) is generator and name not in _NO_DRAWS)
+
+
+# What draws from the generator of its module; the last two of numpy are functions that call it.
+DRAWS: dict[Any, tuple[str, ...]] = {
+    random: tuple(_methods(random, random._inst)),
+    np.random: (*_methods(np.random, np.random.mtrand._rand), "ranf", "sample"),
+}
 
 
 def host_state() -> tuple[Any, Any]:

@@ -237,6 +237,7 @@ _WITH_GENERATOR = tuple(lambda seed=seed: (_x(4, 6), torch.Generator().manual_se
 _PYTHON = "random elements are handed to Python"
 _CANNOT = "cannot be recorded"
 _HOST = {"torch": _CANNOT, "elsewhere": _CANNOT}
+_CONSTANT = dict.fromkeys(("torch", "elsewhere"), "would become a constant")
 PROGRAMS = [
     *map(_function, (seeds_itself, seeds_in_between, forks, draws_again, own_generator, seeded_by_size, unused_draw)),
     *(_function(f, _WITH_GENERATOR) for f in (given_generator, given_generator_in_place, seeds_given_generator)),
@@ -245,9 +246,9 @@ PROGRAMS = [
     _function(scales_by_drawn_item),
     _module(LayerDrop, _ROWS, _PYTHON),
     *map(_function, (python_random, python_branch, python_sample, python_seeded, python_unused, own_random, numpy_random, numpy_index)),
-    *(_function(f, **_HOST) for f in (python_shuffle, numpy_array, numpy_fresh_generator, python_imported, system_seed)),
-    *(_function(f, torch="would become a constant", elsewhere="would become a constant") for f in (reads_seed, reads_seed_of_generator)),
-    _function(reads_seed_of_given, _WITH_GENERATOR, torch="would become a constant", elsewhere="would become a constant"),
+    *(_function(f, **_HOST) for f in (python_shuffle, numpy_array, python_imported, system_seed)),
+    *(_function(f, **_CONSTANT) for f in (numpy_fresh_generator, reads_seed, reads_seed_of_generator)),
+    _function(reads_seed_of_given, _WITH_GENERATOR, **_CONSTANT),
     *(_function(f, torch="is another at each call", elsewhere="is another at each call") for f in (reads_state, reads_state_as_text)),
     _call("rand_like", torch.rand_like),
     _call("multinomial", lambda x: torch.multinomial(x, 2)),

@@ -17,23 +17,12 @@ import torch
 from ....errors import TracingError
 from ....sizes import Size, Symbol
 from ....tracing import active
-from ....tracing.host_random import host_state, restore_host_state, same_host_state
+from ....tracing.host_random import DRAWS, host_state, restore_host_state, same_host_state
 from ....tracing.places import Draw
 from ....trees import Static, flatten, unflatten
 from ..basics.refusals import UnseenDraw
 from ..numbers.sizes import is_symbolic, symbolic
 from ..numbers.typed import DTYPES, typed
-
-_RANDOM = (
-    "random", "uniform", "triangular", "randint", "randrange", "getrandbits", "betavariate", "expovariate", "gammavariate", "gauss", "lognormvariate",
-    "normalvariate", "vonmisesvariate", "paretovariate", "weibullvariate", "choice", "choices", "sample", "shuffle", "randbytes", "seed",
-)  # fmt: skip
-_NUMPY = (
-    "rand", "randn", "random", "random_sample", "ranf", "sample", "uniform", "normal", "standard_normal", "randint", "choice", "permutation", "shuffle",
-    "beta", "binomial", "exponential", "gamma", "geometric", "laplace", "logistic", "lognormal", "poisson", "multinomial", "multivariate_normal",
-    "dirichlet", "seed", "bytes", "default_rng", "gumbel", "chisquare", "standard_exponential", "standard_gamma", "standard_t", "triangular",
-)  # fmt: skip
-_QUIET = frozenset({"seed"})  # gives nothing and changes no argument
 
 
 class HostDraws:
@@ -51,14 +40,9 @@ class HostDraws:
     @contextmanager
     def seen(self) -> Iterator[None]:
         """Inside of the block the functions of both modules are seen; afterwards their generators are as before."""
-        spaces: list[tuple[Any, tuple[str, ...], str]] = [(random, _RANDOM, "random"), (np.random, _NUMPY, "numpy.random")]
-        replaced = [(space, name, getattr(space, name)) for space, names, _ in spaces for name in names if hasattr(space, name)]
-        asked = [(space, "initial_seed", space.initial_seed) for space in (torch, torch.random)]
-        modules = {id(space): module for space, _, module in spaces}
+        replaced = [(space, name, getattr(space, name)) for space, names in DRAWS.items() for name in (*names, "seed")]
         for space, name, function in replaced:
-            setattr(space, name, self._watched(f"{modules[id(space)]}.{name}", name, getattr(function, "drawn_from", function)))
-        for space, name, function in asked:
-            setattr(space, name, self._refused("torch.initial_seed", function))
+            setattr(space, name, self._watched(f"{space.__name__}.{name}", name, getattr(function, "drawn_from", function)))
         with self._lock:
             states = host_state()
             self._log.clear()
@@ -67,7 +51,7 @@ class HostDraws:
             self._check_state(states)
         finally:
             with self._lock:
-                for space, name, function in (*replaced, *asked):
+                for space, name, function in replaced:
                     setattr(space, name, function)
                 restore_host_state(states)
 
@@ -93,14 +77,6 @@ class HostDraws:
         for draw in self._log:
             draw()
         return host_state()
-
-    def _refused(self, whole: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def refused(*args: Any, **kwargs: Any) -> Any:
-            if not active.recording:
-                return function(*args, **kwargs)
-            raise TracingError(f"{self._place(whole)}: the seed of the moment would become a constant. Pass it as an argument")
-
-        return refused
 
     def _place(self, whole: str) -> Any:
         self.capture.call = whole
@@ -133,10 +109,6 @@ class HostDraws:
 
     def _draw(self, whole: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
-        if name == "default_rng":
-            if args or kwargs:
-                return function(*args, **kwargs)
-            self._refuse(whole, "is seeded by the operating system")
         if name == "shuffle":
             self._refuse(whole, "changes its argument")
         if name == "choice" and whole.startswith("random."):
@@ -146,33 +118,37 @@ class HostDraws:
         with self._lock:
             self._log.append(lambda: function(*args, **kwargs))
             held = _number(function(*args, **kwargs))
-        leaves, tree = flatten(held, lambda item: type(item) in DTYPES)
-        if (
-            isinstance(tree, Static)
-            and held is not None
-            or any(hasattr(item, "dtype") for item in (held if isinstance(held, (list, tuple)) else [held]))
-        ):
+        if held is not None and not _holds_numbers(held):
             self._refuse(whole, f"gives {type(held).__name__} objects; only numbers can be inputs of a graph")
-        self.draws.append(draw)
-        self.trees.append(typed(tree, iter(leaves)))
-        return unflatten(tree, [self._symbol(name, leaf) for leaf in leaves])
+        return self._entered(draw, name, held)
 
     def number(self, draw: Draw, name: str) -> Any:
         """One number that something outside gives, which is asked again before each call of the graph; as it is, where such numbers are constants."""
         held = draw.read()
-        if self.bakes:
-            return held
-        leaves, tree = flatten(held, lambda item: type(item) in DTYPES)
+        return held if self.bakes else self._entered(draw, name, held)
+
+    def _entered(self, draw: Draw, name: str, held: Any) -> Any:
+        """What the user's code gets: the numbers that were drawn as symbols, which are inputs of the graph."""
+        leaves, tree = flatten(held, _is_number)
         self.draws.append(draw)
         self.trees.append(typed(tree, iter(leaves)))
-        return self._symbol(name, held)
-
-    def _symbol(self, name: str, leaf: Any) -> Any:
-        value = self.capture.add_number(name, leaf)
-        return symbolic(Size.of(Symbol(value, 0, leaf, "item")), self.capture.decide)
+        values = [self.capture.add_number(name, leaf) for leaf in leaves]
+        return unflatten(
+            tree, [symbolic(Size.of(Symbol(value, 0, leaf, "item")), self.capture.decide) for value, leaf in zip(values, leaves)]
+        )
 
     def _refuse(self, whole: str, why: str) -> None:
         raise TracingError(f"{self._place(whole)}: {whole} {why}, so what it draws cannot be recorded. Use torch's random functions")
+
+
+def _is_number(item: Any) -> bool:
+    return type(item) in DTYPES
+
+
+def _holds_numbers(held: Any) -> bool:
+    """Whether this is a number, or a container that holds no arrays, nor what stands for one of their elements."""
+    parts = held if isinstance(held, (list, tuple)) else [held]
+    return not isinstance(flatten(held, _is_number)[1], Static) and not any(hasattr(item, "dtype") for item in parts)
 
 
 def _plain(item: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch.backends import ContextProp
 
+from ...fleeting import refusals
 from ...setting_reads import Rows, SettingReads, note, stand_ins
 
 _ROWS: Rows = {
@@ -27,6 +28,7 @@ _ROWS: Rows = {
     torch.backends.cuda: ("math_sdp_enabled", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "cudnn_sdp_enabled"),
     torch.backends.mha: ("get_fastpath_enabled",),
 }
+_SEEDS: Rows = {torch: ("initial_seed",), torch.random: ("initial_seed",)}
 _property_get: Callable[..., Any] = ContextProp.__get__
 
 
@@ -39,7 +41,7 @@ class TorchSettingReads(SettingReads):
     ['what is_grad_enabled gives']
     """
 
-    stand_ins = (*SettingReads.stand_ins, *stand_ins(_ROWS))
+    stand_ins = (*SettingReads.stand_ins, *stand_ins(_ROWS), *refusals(_SEEDS))
 
     def __init__(self, spaces: Iterable[dict[str, Any]] = ()) -> None:
         super().__init__(spaces)
