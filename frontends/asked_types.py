@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
+
+from .standing_in import standing_in
 
 _BUILT_IN = {type.__name__: type}
 ClassOf = Callable[[Any], type]
@@ -47,18 +49,9 @@ class AskedType:
         return getattr(type, name)
 
 
-@contextmanager
-def asked_in(places: Iterable[tuple[dict[str, Any], str]], stands: Callable[[Any], bool], class_of: ClassOf = _shown) -> Iterator[None]:
+def asked_in(
+    places: Iterable[tuple[dict[str, Any], str]], stands: Callable[[Any], bool], class_of: ClassOf = _shown
+) -> AbstractContextManager[None]:
     """Inside of the block code finds the stand-in where it looks up ``type`` in these globals, under its own name or another; other names stay."""
     asked = AskedType(stands, class_of)
-    found = {(id(space), name): (space, name, name in space) for space, name in places if space.get(name, _BUILT_IN.get(name)) is type}
-    for space, name, _ in found.values():
-        space[name] = asked
-    try:
-        yield
-    finally:
-        for space, name, was_there in found.values():
-            if was_there:
-                space[name] = type
-            else:
-                del space[name]
+    return standing_in((space, name, asked) for space, name in places if space.get(name, _BUILT_IN.get(name)) is type)

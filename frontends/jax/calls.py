@@ -24,6 +24,7 @@ from ...ir.graph import Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
+from ..standing_in import standing_in, under_any_name
 from .dtypes import dtype_name, is_key
 from .names import CUSTOM, METHOD, holder_of
 from .sizes import current, expression_of, hints, is_symbolic, symbolic
@@ -96,8 +97,7 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
             elif (original := _found(name)) is not None:
                 replacements[id(original)] = original, _named(name, original)
         modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in _HOLDERS and module is not None]
-        for scope in (*(vars(module) for module in modules), *scopes):
-            _replace(scope, replacements, undo)
+        undo.enter_context(standing_in(under_any_name((*map(vars, modules), *scopes), replacements.values())))
         yield lambda function: replacements.get(id(function), (function, function))[1]
 
 
@@ -121,14 +121,6 @@ def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
         return _bound(CUSTOM, lambda _, *given, **named: original(self, *given, **named), (self, *args), kwargs)
 
     return call
-
-
-def _replace(scope: dict[str, Any], replacements: dict[int, Any], undo: ExitStack) -> None:
-    for key, item in list(scope.items()):
-        known = replacements.get(id(item))
-        if known is not None and known[0] is item:
-            undo.callback(scope.__setitem__, key, item)
-            scope[key] = known[1]
 
 
 def _found(name: str) -> Any:

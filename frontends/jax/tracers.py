@@ -17,6 +17,7 @@ from jax._src import core
 from jax.core import Tracer
 
 from ...errors import TracingError
+from ..standing_in import standing_in, under_any_name
 from .dtypes import is_key
 from .equations import is_users
 
@@ -48,15 +49,9 @@ class Shown:
     @contextmanager
     def hidden(self, scopes: Iterable[dict[str, Any]]) -> Iterator[None]:
         """Inside of the block, tracers of :attr:`trace` are none for the user's code, whose globals are ``scopes``; errors are noted."""
-        told = {id(Tracer): _stand_in(self), id(_is_concrete): self._is_concrete}
-        named = [(scope, name, item) for scope in (vars(jax.core), *scopes) for name, item in list(scope.items()) if id(item) in told]
-        with ExitStack() as undo:
-            for scope, name, item in named:
-                undo.callback(scope.__setitem__, name, item)
-                scope[name] = told[id(item)]
-            if "is_concrete" not in vars(jax.core):  # which is on its way out, and given by __getattr__
-                undo.callback(vars(jax.core).__delitem__, "is_concrete")
-                vars(jax.core)["is_concrete"] = self._is_concrete
+        told = ((Tracer, _stand_in(self)), (_is_concrete, self._is_concrete))
+        by_module = (vars(jax.core), "is_concrete", self._is_concrete)  # which is on its way out, and given by __getattr__
+        with standing_in([*under_any_name((vars(jax.core), *scopes), told), by_module]), ExitStack() as undo:
             for cls in _ERRORS:
                 undo.callback(setattr, cls, "__init__", cls.__init__)
                 cls.__init__ = _noting(cls.__init__, self)

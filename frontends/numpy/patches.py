@@ -21,6 +21,7 @@ import numpy as np
 from ...tracing.code_names import names_read
 from ...trees import iterate_structure
 from ..asked_types import asked_in
+from ..standing_in import standing_in
 from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
 from .opened import OPENED
@@ -219,17 +220,13 @@ def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[
     """Inside of the block calls of this thread are recorded by ``capture``, and the ``functions`` find the replacements in their modules."""
     before = getattr(_here, "capture", None)
     spaces = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
-    swapped = [(space, name, space[name]) for space, name in spaces if isinstance(space.get(name), types.ModuleType)]
-    for space, name, module in swapped:
-        space[name] = _stand_of(module)
+    modules = [(space, name, _stand_of(space[name])) for space, name in spaces if isinstance(space.get(name), types.ModuleType)]
     _here.capture = capture
     try:
-        with asked_in(spaces, lambda item: is_traced(item) or is_symbolic(item)):
+        with standing_in(modules), asked_in(spaces, lambda item: is_traced(item) or is_symbolic(item)):
             yield
     finally:
         _here.capture = before
-        for space, name, module in reversed(swapped):
-            space[name] = module
 
 
 @contextmanager

@@ -7,14 +7,15 @@ the names but call them and ask ``isinstance``: what is handed on (``dtype=float
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ....sizes import apply
 from ...python_arithmetic import computed
+from ...standing_in import standing_in
 from .name_uses import only_called
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
@@ -68,22 +69,11 @@ _STAND_INS: dict[Any, type[_Conversion]] = {**dict.fromkeys(_FUNCTIONS, _Convers
 _NAMES = tuple(cls.__name__ for cls in _STAND_INS)
 
 
-@contextmanager
-def conversions_seen(capture: Capture, spaces: Iterable[Space]) -> Iterator[None]:
+def conversions_seen(capture: Capture, spaces: Iterable[Space]) -> AbstractContextManager[None]:
     """Inside of the block the conversions in the code of these modules give symbols, where an attempt has some, and symbols are of Python's classes."""
     classes = [cls for cls in _STAND_INS if capture.reading.symbolic or cls not in _FUNCTIONS]
     pairs = [(space, cls) for space in spaces for cls in classes if _may_be_replaced(space, cls.__name__)]
-    swapped = [(space.held, cls, space.held.get(cls.__name__)) for space, cls in pairs]
-    for space, cls, _ in swapped:
-        space[cls.__name__] = _STAND_INS[cls](capture, cls)
-    try:
-        yield
-    finally:
-        for space, cls, before in swapped:
-            if before is None:
-                del space[cls.__name__]
-            else:
-                space[cls.__name__] = before  # that of a recording around this one
+    return standing_in((space.held, cls.__name__, _STAND_INS[cls](capture, cls)) for space, cls in pairs)
 
 
 def _element(item: Any) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ....sizes import FUNCTIONS_OF_MATH, apply
 from ...python_arithmetic import computed
+from ...standing_in import standing_in, under_any_name
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
 from .spaces import Space
@@ -24,23 +25,9 @@ _ASKED: dict[str, Callable[[Any], bool]] = {
 }
 
 
-@contextmanager
-def math_seen(capture: Capture, spaces: Iterable[Space]) -> Iterator[None]:
+def math_seen(capture: Capture, spaces: Iterable[Space]) -> AbstractContextManager[None]:
     """Inside of the block these functions take symbols as they are: as attributes of their module, and under any name in these modules."""
-    seen = {id(original): function for original, function in _functions(capture)}
-    swapped = [
-        (space, name, item)
-        for space in (vars(math), *(space.held for space in spaces))
-        for name, item in list(space.items())
-        if id(item) in seen
-    ]
-    for space, name, item in swapped:
-        space[name] = seen[id(item)]
-    try:
-        yield
-    finally:
-        for space, name, item in swapped:
-            space[name] = item
+    return standing_in(under_any_name((vars(math), *(space.held for space in spaces)), _functions(capture)))
 
 
 def _functions(capture: Capture) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:

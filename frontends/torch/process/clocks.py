@@ -9,35 +9,24 @@ import functools
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from ....tracing import active
 from ....tracing.places import Draw
+from ...standing_in import standing_in, under_any_name
 from ..numbers.spaces import Space
 
 _CLOCKS = tuple(name + end for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns"))
 
 
-@contextmanager
-def clocks_seen(capture: Any, spaces: Iterable[Space]) -> Iterator[None]:
+def clocks_seen(capture: Any, spaces: Iterable[Space]) -> AbstractContextManager[None]:
     """Inside of the block the clocks of ``time`` give symbols to the code of these modules, in this thread, also by names that were imported."""
     users = {id(space.held): space.held for space in spaces}
-    stand_ins = {getattr(time, name): _stand_in(capture, name, getattr(time, name), frozenset(users)) for name in _CLOCKS}
-    imported = [(held, name, item) for held in users.values() for name, item in held.items() if _is_clock(item, stand_ins)]
-    swapped = [*((vars(time), name, getattr(time, name)) for name in _CLOCKS), *imported]
-    for held, name, item in swapped:
-        held[name] = stand_ins[item]
-    try:
-        yield
-    finally:
-        for held, name, item in swapped:
-            held[name] = item
-
-
-def _is_clock(item: Any, clocks: dict[Any, Any]) -> bool:
-    return any(item is clock for clock in clocks)
+    clocks = [(name, getattr(time, name)) for name in _CLOCKS]
+    pairs = [(clock, _stand_in(capture, name, clock, frozenset(users))) for name, clock in clocks]
+    return standing_in(under_any_name((vars(time), *users.values()), pairs))
 
 
 def _stand_in(capture: Any, name: str, clock: Callable[[], Any], users: frozenset[int]) -> Callable[[], Any]:

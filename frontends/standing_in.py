@@ -1,0 +1,44 @@
+"""Names under which code finds something else while it is recorded, in the user's modules and in those of libraries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Place = tuple[dict[str, Any], str, Any]  # a namespace, a name in it, and what stands there for a while
+_NOTHING = object()
+
+
+@contextmanager
+def standing_in(places: Iterable[Place]) -> Iterator[None]:
+    """Inside of the block these names hold the stand-ins, afterwards what they held before, or nothing.
+
+    >>> space = {"len": len}
+    >>> with standing_in([(space, "len", 1), (space, "abs", 2)]):
+    ...     space
+    {'len': 1, 'abs': 2}
+    >>> space
+    {'len': <built-in function len>}
+    """
+    swapped = [(space, name, space.get(name, _NOTHING), stand_in) for space, name, stand_in in places]
+    for space, name, _, stand_in in swapped:
+        space[name] = stand_in
+    try:
+        yield
+    finally:
+        for space, name, before, _ in reversed(swapped):
+            if before is _NOTHING:
+                space.pop(name, None)
+            else:
+                space[name] = before
+
+
+def under_any_name(spaces: Iterable[dict[str, Any]], pairs: Iterable[tuple[Any, Any]]) -> list[Place]:
+    """Where namespaces hold the first of a pair, by identity, for its second to stand there.
+
+    >>> [name for _, name, _ in under_any_name([{"length": len, "abs": abs}], [(len, 1)])]
+    ['length']
+    """
+    known = {id(original): (original, stand_in) for original, stand_in in pairs}
+    return [(space, name, known[id(item)][1]) for space in spaces for name, item in list(space.items()) if id(item) in known]
