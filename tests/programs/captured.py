@@ -221,29 +221,35 @@ def numpy_writes_after_torch() -> Any:
     return function
 
 
-@_program(_RANKS, _refused_for("code outside of torch"))
-def numpy_writes_and_puts_back() -> Any:
+def _beside_numpy(run: Any) -> Any:
+    """A function of ``x`` that makes an array of numpy, takes it for a tensor, and has ``run`` do the rest."""
+
     def function(x: Any) -> Any:
         numbers = np.ones(3, np.float32)
-        tensor = torch.as_tensor(numbers)
+        return run(x, numbers, torch.as_tensor(numbers))
+
+    return function
+
+
+@_program(_RANKS, _refused_for("code outside of torch"))
+def numpy_writes_and_puts_back() -> Any:
+    def run(x: Any, numbers: Any, tensor: Any) -> Any:
         first = x * tensor
         numbers[0] = 3
         second = x * tensor
         numbers[0] = 1
         return first + second
 
-    return function
+    return _beside_numpy(run)
 
 
 @_program(_RANKS, _refused_for("writes to memory of a tensor that torch.as_tensor"))
 def numpy_writes_to_what_is_returned() -> Any:
-    def function(x: Any) -> Any:
-        numbers = np.ones(3, np.float32)
-        tensor = torch.as_tensor(numbers)
+    def run(x: Any, numbers: Any, tensor: Any) -> Any:
         numbers[0] = 3
         return x, tensor
 
-    return function
+    return _beside_numpy(run)
 
 
 @_program(_RANKS, _refused_for("has handed to code that cannot be recorded"))

@@ -19,6 +19,7 @@ from ..basics.names import row_key
 from ..gradients import gradient_reads
 from ..memory import reshaping, strides
 from ..memory.memory import is_shared
+from ..memory.watching import layout_of
 from ..numbers.numbers import read_numbers, refuse_random
 from ..numbers.of_sizes import numbers_of_sizes
 from ..numbers.sizes import expression_of, own, plain
@@ -190,7 +191,7 @@ def _text(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.call == "torch.Tensor.data.__set__":
-        if _is_the_same(args[0], args[1]):  # module.to(dtype) of a module that has this dtype
+        if layout_of(args[0]) == layout_of(args[1]):  # module.to(dtype) of a module that has this dtype
             return None
         raise TracingError(
             f"{capture.here()}: memory is put under a tensor by assigning to its .data, which cannot be recorded; use copy_ instead"
@@ -202,12 +203,6 @@ def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
             args[0].requires_grad_(args[1])
         return None
     return capture.run(function, args, kwargs)
-
-
-def _is_the_same(tensor: torch.Tensor, data: torch.Tensor) -> bool:
-    """Whether both show the same memory in the same way."""
-    facts = [(item.data_ptr(), item.dtype, item.shape, item.stride()) for item in (tensor, data)]
-    return facts[0] == facts[1]
 
 
 def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:

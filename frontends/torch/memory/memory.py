@@ -78,10 +78,9 @@ def reach(tensor: torch.Tensor) -> int:
     return sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1
 
 
+# Kernels come here with the mode above them still on, to which these would be reads of the user's.
 def _storage_of(tensor: torch.Tensor) -> torch.UntypedStorage:
-    with (
-        torch._C.DisableTorchFunction()
-    ):  # kernels come here with the mode above them still on, to which this would be a read of the user's
+    with torch._C.DisableTorchFunction():
         return tensor.untyped_storage()
 
 
