@@ -8,6 +8,11 @@ from typing import Any
 import jax
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 
+from ...sizes import Size
+from ...trees import statics
+from .calls import Call
+from .sizes import is_symbolic
+
 MOST_EQUATIONS = 2000  # of a loop that is written out
 _ORDERS = 2  # of derivatives that solutions have
 # primitives that only call a program; the name of the parameter that holds it
@@ -128,15 +133,15 @@ class While:
 
     def is_counter(self, is_known: Callable[[Any], bool]) -> bool:
         """Whether the number of steps follows from operands alone that are known."""
-        if self.type.ndim:
-            return False
         constants = len(self._stepped)
-        wanted = _used(self.condition.jaxpr, [0])
-        if not all(is_known(item) for place, item in enumerate(self._asked) if place in wanted):
+        wanted = None if self.type.ndim else _used(self.condition, {0})
+        if wanted is None or not all(is_known(item) for place, item in enumerate(self._asked) if place in wanted):
             return False
         deciding = {place - len(self._asked) for place in wanted if place >= len(self._asked)}
         while True:
-            used = _used(self.body.jaxpr, deciding)
+            used = _used(self.body, deciding)
+            if used is None:
+                return False
             more = deciding | {place - constants for place in used if place >= constants}
             if more == deciding:
                 held = [self._stepped[place] for place in used if place < constants]
@@ -156,6 +161,17 @@ def _inside(params: dict[str, Any]) -> list[Any]:
     ]
 
 
+def _holds_sizes(item: Any) -> bool:
+    """Whether there is a size in the parameters of an equation, or in those of the programs that it calls."""
+    if isinstance(item, (dict, tuple, list)):
+        return any(map(_holds_sizes, item.values() if isinstance(item, dict) else item))
+    if isinstance(item, ClosedJaxpr):
+        return any(map(is_symbolic, item.consts)) or _holds_sizes(item.jaxpr)
+    if isinstance(item, Call):
+        return any(map(_holds_sizes, statics(item.arguments))) or _holds_sizes(item.body)
+    return isinstance(item, Size) or is_symbolic(item) or any(_holds_sizes(equation.params) for equation in getattr(item, "eqns", ()))
+
+
 def kept(goes_on: Any, new: Any, old: Any) -> Any:
     """What a step leaves: in a loop of many under ``vmap``, whose truth values have the first axes, for each whether it goes on."""
     return jax.lax.select(goes_on if goes_on.ndim == 0 else jax.lax.broadcast_in_dim(goes_on, new.shape, range(goes_on.ndim)), new, old)
@@ -166,12 +182,17 @@ def some(goes_on: Any) -> Any:
     return jax.lax.reduce_or(goes_on, tuple(range(goes_on.ndim)))
 
 
-def _used(program: Any, outputs: Any) -> set[int]:
-    """The places of the inputs that these outputs of a program depend on."""
+def _used(whole: ClosedJaxpr, outputs: set[int]) -> set[int] | None:
+    """The places of the inputs that these outputs of a program depend on; None where they depend on sizes besides, which later calls may have others of."""
+    program: Any = whole.jaxpr
     wanted = {id(program.outvars[place]) for place in outputs if not isinstance(program.outvars[place], Literal)}
     for equation in reversed(program.eqns):
         if any(id(var) in wanted for var in equation.outvars):
+            if _holds_sizes(equation.params):
+                return None
             wanted.update(id(atom) for atom in equation.invars if not isinstance(atom, Literal))
+    if any(id(var) in wanted and is_symbolic(item) for var, item in zip(program.constvars, whole.consts)):
+        return None
     constant = {id(var) for var in program.constvars}
     if wanted & constant:  # arrays that are held: nothing is known of them
         return set(range(len(program.invars)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -76,6 +77,26 @@ def test_loop(function: Any, to: str) -> None:
         assert_same(graph(*plain((x,), to)), function(x))
     assert len(graph.variants) <= 3, graph.explain()
     assert len(graph.variants) == 1 or function is not counted
+
+
+# loops whose condition, or whose step, names a size: nothing that is passed in tells it
+BY_SIZES: dict[str, Callable[[Any], Any]] = {
+    "bound": lambda x: lax.while_loop(lambda held: held[0] < x.shape[0], lambda held: (held[0] + 1, held[1] * 1.5), (0, 1.0))[1],
+    "float": lambda x: lax.while_loop(lambda held: held[0] < x.shape[0] / 2.5, lambda held: (held[0] + 1.0, held[1] * 1.5), (0.0, 1.0))[1],
+    "step": lambda x: lax.while_loop(lambda held: held[0] < 9, lambda held: (held[0] + x.shape[0], held[1] * 1.5), (0, 1.0))[1],
+    "in a call": lambda x: lax.while_loop(lambda held: held[0] < jnp.full((), x.shape[0]), lambda held: (held[0] + 1, held[1] + x), (0, x))[
+        1
+    ],
+}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", BY_SIZES)
+def test_a_loop_that_sizes_bound_has_the_steps_of_the_call(name: str, to: str) -> None:
+    function = BY_SIZES[name]
+    graph = graph_compiler.compile(function, to=to, source="jax", args=(jnp.ones(4),))
+    for size in (4, 1, 7, 13, 4):
+        assert_same(graph(*plain((jnp.ones(size),), to)), function(jnp.ones(size)))
 
 
 def test_fewer_steps_need_no_recording() -> None:
