@@ -50,7 +50,10 @@ class _Run:
         self.found, self.done = found, 0
 
     def program(self, program: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-        held: dict[Any, Any] = {**dict(zip(program.jaxpr.invars, operands)), **dict(zip(program.jaxpr.constvars, program.consts))}
+        held: dict[Any, Any] = {
+            **dict(zip(program.jaxpr.invars, operands)),
+            **dict(zip(program.jaxpr.constvars, map(_numbers, program.consts))),
+        }
 
         def value(atom: Any) -> Any:
             return jax.numpy.asarray(atom.val, atom.aval.dtype) if isinstance(atom, Literal) else held[atom]
@@ -110,7 +113,7 @@ def _numbers(item: Any) -> Any:
     """A parameter with sizes as they are at the moment."""
     if type(item) in (tuple, list):
         return type(item)(map(_numbers, item))
-    return int(hint_of(expression_of(item))) if is_symbolic(item) else item
+    return hint_of(expression_of(item)) if is_symbolic(item) else item
 
 
 _RUN: dict[str, Callable[[_Run, dict[str, Any], list[Any]], list[Any]]] = {
@@ -118,5 +121,5 @@ _RUN: dict[str, Callable[[_Run, dict[str, Any], list[Any]], list[Any]]] = {
     "while": _Run._while,
     "scan": _Run._scan,
     "cond": _Run._branches,
-    "size": lambda run, params, operands: [jax.numpy.asarray(int(hint_of(params["size"])))],
+    "size": lambda run, params, operands: [jax.numpy.asarray(hint_of(params["size"]))],
 }

@@ -24,7 +24,7 @@ from .counting import Steps
 from .dtypes import dtype_name, is_key, words_type
 from .names import PRIMITIVE
 from .nested import CALLBACKS, MOST_EQUATIONS, SOLVES, WRITTEN_OUT, While, called, holds_loop, kept, solving, some
-from .sizes import expression_of
+from .sizes import as_array, expression_of, is_symbolic
 
 _LOOPS = {"scan": "lax.scan or lax.fori_loop", "while": "lax.while_loop or lax.fori_loop", "cond": "lax.cond or lax.switch"}
 _PASSES_ON = frozenset({"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"})
@@ -53,11 +53,15 @@ class Reader:
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
         """The results of a program of these values (or numbers)."""
         held: dict[Any, Any] = dict(zip(program.jaxpr.invars, arguments))
-        held.update((var, self.constant(array)) for var, array in zip(program.jaxpr.constvars, program.consts))
+        held.update((var, self._kept_aside(item)) for var, item in zip(program.jaxpr.constvars, program.consts))
         for equation in program.jaxpr.eqns:
             found = self._equation(equation, [_held(held, atom) for atom in equation.invars])
             held.update(zip(equation.outvars, found))
         return [_held(held, atom) for atom in program.jaxpr.outvars]
+
+    def _kept_aside(self, item: Any) -> Any:
+        """A constant of a program: an array, or a number computed from sizes that was given to a function which JAX traces by itself."""
+        return self.read(jax.make_jaxpr(partial(as_array, item.expression))(), [])[0] if is_symbolic(item) else self.constant(item)
 
     def _equation(self, equation: Any, operands: list[Any]) -> list[Any]:
         name, params = _RENAMED.get(equation.primitive.name, equation.primitive.name), equation.params

@@ -34,6 +34,7 @@ from .counting import Steps
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
 from .foreign import as_jax, dtype_name_of
+from .host_math import math_seen
 from .outside import modules_kept, outside_of, reach_of
 from .parameters import Weights, is_module
 from .sizes import deciding, expression_of, is_symbolic, symbolic
@@ -101,9 +102,10 @@ class _Attempt:
         self.recorder, self.weights = Recorder(request.name, "jax"), Weights(self.function)
         self.locator = Locator(_INTERNAL)
         functions = reach_of(self._referred()).functions
+        self.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
         names_looked_up = ((function.__globals__, name) for function in functions for name in names_read(function.__code__))
         self.globals = GlobalReads(names_looked_up)
-        self.settings = _Settings(function.__globals__ for function in functions)
+        self.settings = _Settings(self.spaces)
         self.shown = Shown()
         self.before = self._surroundings([], all_of(functions))
         self.types: list[Any] = []
@@ -126,6 +128,7 @@ class _Attempt:
             self.shown.hidden(self._scopes()),
             self.globals,
             self.settings,
+            math_seen(self.spaces),
             _errors(graph.name),
             modules_kept(self._referred()),
         ):

@@ -257,6 +257,18 @@ class SymbolicFloat:
     def __int__(self) -> int:
         return int(decided(self.expression))
 
+    def __floor__(self) -> Any:
+        return symbolic(apply("floor", self.expression))
+
+    def __ceil__(self) -> Any:
+        return symbolic(apply("ceil", self.expression))
+
+    def __trunc__(self) -> Any:
+        return symbolic(apply("trunc", self.expression))
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return symbolic(apply("round", self.expression) if digits is None else apply("round_to", self.expression, digits))
+
     def __bool__(self) -> bool:
         sure = _equal(self.expression, 0)
         return bool(decided(apply("ne", self.expression, 0))) if sure is None else not sure

@@ -18,14 +18,17 @@ from typing import Any
 
 import numpy as np
 
+from ...sizes import Size
 from ...tracing.code_names import names_read
 from ...trees import iterate_structure
 from ..asked_types import asked_in
+from ..host_math import Symbols, stand_ins_of_math
+from ..python_arithmetic import computed
 from ..standing_in import standing_in
 from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
 from .opened import OPENED
-from .sizes import MATH, is_symbolic
+from .sizes import expression_of, is_symbolic, symbolic
 from .traced import is_traced
 from .vectorized import Vectorized
 
@@ -103,6 +106,16 @@ def _opened(compute: Callable[..., Any], original: Callable[..., Any]) -> Callab
     return wrapper
 
 
+def _expressions(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    operands = tuple(map(expression_of, args))
+    return operands if current() is not None and all(isinstance(item, (Size, int, float)) for item in operands) else None
+
+
+def _made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+    capture = current()
+    return symbolic(capture, computed(function, operands, capture.decide))
+
+
 _CREATION = (
     "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace", "geomspace", "tri", "array", "indices",
     "tril_indices", "triu_indices", "hanning", "hamming", "blackman", "bartlett", "kaiser", "zeros_like", "ones_like", "empty_like", "full_like",
@@ -135,8 +148,8 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
         replace(np, name, functools.partial(_opened, opened))
     for name, compute in COMPUTED.items():
         found[np, name] = (getattr(np, name), Brackets(getattr(np, name), recorded, lambda: current() is not None, compute))
-    for name, wrapper in MATH.items():
-        found[math, name] = (getattr(math, name), wrapper)
+    for original, stand_in in stand_ins_of_math(Symbols(is_symbolic, _expressions, _made)):
+        found[math, original.__name__] = (original, stand_in)
     return found
 
 

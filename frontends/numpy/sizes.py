@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -150,15 +149,3 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 setattr(SizeNumber, "__neg__", lambda self: symbolic(self.capture, -self.expression))  # noqa: B010
 setattr(SizeNumber, "__pos__", lambda self: self)  # noqa: B010
 setattr(SizeNumber, "__abs__", lambda self: self._apply("abs"))  # noqa: B010
-_SYMBOLIC_MATH = {"sqrt": "sqrt", "exp": "exp", "log2": "log2", "sin": "sin", "cos": "cos"}
-
-
-def _math(original: Callable[..., Any], function: str) -> Callable[..., Any]:
-    def wrapper(*args: Any) -> Any:
-        return args[0]._apply(function) if len(args) == 1 and is_symbolic(args[0]) else original(*args)
-
-    return wrapper
-
-
-# Functions of Python's own ``math`` that take a symbolic number as it is, while a recording replaces them.
-MATH = {name: _math(getattr(math, name), function) for name, function in _SYMBOLIC_MATH.items()}

@@ -1,0 +1,28 @@
+"""Python's ``math`` while a JAX function is traced."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+
+from ...sizes import Size
+from ..host_math import Symbols, stand_ins_of_math
+from ..python_arithmetic import computed
+from ..standing_in import standing_in, under_any_name
+from .asking import is_jax
+from .sizes import decided, expression_of, is_symbolic, symbolic
+
+
+def math_seen(spaces: Iterable[dict[str, Any]]) -> AbstractContextManager[None]:
+    """Inside of the block these functions take symbols of the user's code as they are: as attributes of their module, and under any name in these globals."""
+    symbols = Symbols(is_symbolic, _opened, lambda function, operands: symbolic(computed(function, operands, decided)))
+    return standing_in(under_any_name((vars(math), *spaces), stand_ins_of_math(symbols)))
+
+
+def _opened(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    operands = tuple(map(expression_of, args))
+    is_open = all(isinstance(item, (Size, int, float)) for item in operands)
+    return operands if is_open and not is_jax(sys._getframe(2)) else None  # JAX's own code gets numbers

@@ -1,0 +1,70 @@
+"""Python's ``math`` on sizes: one recording serves all of them, whatever framework the function is written in."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from math import log10
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+
+SOURCES = ("torch", "jax", "numpy")
+PROGRAMS: dict[str, Callable[[Any], Any]] = {
+    "sqrt": lambda x: x / math.sqrt(x.shape[0]),
+    "logarithm of a base": lambda x: x * math.log(x.shape[0], 2),
+    "imported by its name": lambda x: x * log10(x.shape[0]),
+    "of two": lambda x: x + math.hypot(*x.shape),
+    "power": lambda x: x * math.pow(x.shape[1], -0.5),
+    "rounded up": lambda x: x[: math.ceil(x.shape[0] / 2)],
+    "rounded": lambda x: x * round(x.shape[0] / 3) + math.floor(x.shape[0] / 2),
+    "whole root": lambda x: x[: math.isqrt(x.shape[0])],
+    "asked": lambda x: x if math.isfinite(x.shape[0] / 2) else -x,
+}
+
+
+def _ones(source: str, *shape: int) -> Any:
+    framework = pytest.importorskip(source)
+    return (framework.numpy if source == "jax" else framework).ones(shape)
+
+
+@pytest.mark.parametrize("to", ["numpy", "torch"])
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_recording_serves_all_sizes(name: str, source: str, to: str) -> None:
+    function = PROGRAMS[name]
+    graph = graph_compiler.compile(function, args=(_ones(source, 4, 6),), to=to)
+    for rows, columns in ((4, 6), (7, 3), (9, 9), (16, 2)):
+        x = _ones(source, rows, columns)
+        np.testing.assert_allclose(np.asarray(graph(x)), np.asarray(function(x)), rtol=1e-6)
+    assert len(graph.variants) == 1, graph.explain()
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_what_python_refuses_holds_for_the_numbers(source: str) -> None:
+    def function(x: Any) -> Any:
+        try:
+            return x * math.sqrt(x.shape[0] - 3)
+        except ValueError:
+            return x * 7
+
+    graph = graph_compiler.compile(function)
+    for rows in (2, 4, 2, 7):
+        assert float(graph(_ones(source, rows, 1))[0, 0]) == pytest.approx(float(function(np.ones((rows, 1)))[0, 0]))
+
+
+def test_a_number_of_sizes_goes_into_functions_that_jax_traces_by_itself() -> None:
+    jax = pytest.importorskip("jax")
+    scaled = jax.jit(lambda x, scale: x * scale + x.sum())
+
+    def function(x: Any) -> Any:
+        return jax.nn.leaky_relu(-x, math.sqrt(x.shape[0]) / 10), jax.nn.elu(-x, 1 / x.shape[0]), scaled(x, math.exp(-x.shape[0]))
+
+    graph = graph_compiler.compile(function, to="numpy")
+    for rows in (3, 5, 8):
+        for found, wanted in zip(graph(_ones("jax", rows, 2)), function(_ones("jax", rows, 2))):
+            np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    assert len(graph.variants) == 1
