@@ -15,6 +15,7 @@ from typing import Any
 
 from ..trees import Fixed
 from .contents import contents_of
+from .library_classes import is_holding, is_installed
 from .namespaces import Names
 from .originals import module_of
 
@@ -32,13 +33,6 @@ _CLOSED = (
     type(None),
 )
 _FOREIGN = frozenset({*sys.stdlib_module_names, "graph_compiler", "numpy", "jax", "jaxlib"})
-# Of the classes of Python's own library, those whose objects hold what the user puts there.
-_HOLDING = frozenset({
-    ("types", "SimpleNamespace"), ("argparse", "Namespace"), ("collections", "UserDict"), ("collections", "UserList"),
-    ("collections", "ChainMap"), ("_thread", "_local"), ("queue", "Queue"), ("queue", "LifoQueue"), ("queue", "PriorityQueue"),
-    ("weakref", "WeakKeyDictionary"), ("weakref", "WeakValueDictionary"),
-})  # fmt: skip
-INSTALLED = ("site-packages", "dist-packages")
 COMPILED = "_compiled_"  # attributes that hold compiled methods: no state of the user's
 _CLASS_OF = "__class__"
 
@@ -155,7 +149,7 @@ def is_of_user(cls: type) -> bool:
     known = _of_user.get(cls)
     if known is None:
         file = str(getattr(sys.modules.get(cls.__module__), "__file__", None) or "")
-        library = cls.__module__.partition(".")[0] in (*_FOREIGN, "torch") or any(folder in file for folder in INSTALLED)
+        library = cls.__module__.partition(".")[0] in (*_FOREIGN, "torch") or is_installed(file)
         known = _of_user[cls] = not library or cls.__module__ == "__main__"
     return known
 
@@ -253,9 +247,7 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
 
 
 def _holds_of_user(cls: type) -> bool:
-    if module_of(cls).partition(".")[0] not in _FOREIGN | {""}:
-        return True
-    return any((base.__module__, base.__name__) in _HOLDING for base in cls.__mro__)
+    return module_of(cls).partition(".")[0] not in _FOREIGN | {""} or is_holding(cls)
 
 
 def has_attributes(item: Any) -> bool:

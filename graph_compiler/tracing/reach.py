@@ -17,6 +17,7 @@ from typing import Any
 
 from .behind import STANDING, behind
 from .code_names import catches, fragments_read, names_read
+from .library_classes import is_holding, is_installed, reads_itself
 from .library_objects import is_asked
 from .namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
 from .originals import module_of, original_of
@@ -24,14 +25,6 @@ from .originals import module_of, original_of
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 MOST_ITEMS = 1000  # of larger containers only the number of items is watched
-# Of the classes of Python's own library, those whose objects only hold what the user put there.
-_PLAIN = frozenset({("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")})
-# Read by their own methods, so that the user's code does not tell by which attributes.
-_WRAPPERS = frozenset({
-    ("collections", "UserDict"), ("collections", "UserList"), ("collections", "ChainMap"), ("configparser", "RawConfigParser"),
-    ("weakref", "WeakKeyDictionary"), ("weakref", "WeakValueDictionary"),
-})  # fmt: skip
-_INSTALLED = ("site-packages", "dist-packages")
 
 
 class Reach:
@@ -136,7 +129,7 @@ class Reach:
         self.fragments |= fragments_read(function.__code__)
         if self._is_internal(function.__module__):
             return None
-        if _is_installed(function.__code__.co_filename):
+        if is_installed(function.__code__.co_filename):
             used = (function.__globals__.get(name) for name in names_read(function.__code__))
             return self._wait(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
         self.functions.append(function)
@@ -183,7 +176,7 @@ class Reach:
             return self.asked.append(item)
         if not module_of(cls):
             return None
-        if not parts and self._is_internal(cls.__module__) and (cls.__module__, cls.__name__) not in _PLAIN and not self._wraps(cls):
+        if not (parts or is_holding(cls) or self._wraps(cls)) and self._is_internal(cls.__module__):
             wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
             return self._wait([wrapped] if isinstance(wrapped, types.FunctionType) else [])
         if id(cls) not in self._seen:
@@ -205,7 +198,7 @@ class Reach:
 
     def _wraps(self, cls: type) -> bool:
         """Whether objects of a class are read for the user's code by methods of a library."""
-        return issubclass(cls, self._whole) or any((base.__module__, base.__name__) in _WRAPPERS for base in cls.__mro__)
+        return issubclass(cls, self._whole) or reads_itself(cls)
 
     def _variable(self, variable: contextvars.ContextVar[Any]) -> None:
         self.variables.append(variable)
@@ -257,13 +250,8 @@ def _slots(cls: type) -> tuple[str, ...]:
     return tuple(name for name in names if not name.startswith("__"))
 
 
-def _is_installed(file: str) -> bool:
-    """Whether a file belongs to an installed library."""
-    return any(folder in file for folder in _INSTALLED)
-
-
 def _is_library(module: str) -> bool:
-    return _is_installed(str(getattr(sys.modules.get(module), "__file__", None) or ""))
+    return is_installed(str(getattr(sys.modules.get(module), "__file__", None) or ""))
 
 
 def cell_is_filled(cell: types.CellType) -> bool:

@@ -8,6 +8,8 @@ import functools
 import itertools
 import logging
 import operator
+import queue
+import threading
 import types
 import weakref
 from collections.abc import Callable
@@ -23,9 +25,8 @@ _TARGETS = ("torch", "numpy")  # what a recording sees is the same in all of the
 _ITERATOR = dict.fromkeys(_TARGETS, "is an iterator outside of the recorded function")
 _CACHED = dict.fromkeys(_TARGETS, "functools.lru_cache keeps and gives again")
 Made = tuple[Any, dict[int, Callable[[], Any]]]  # a function, and what happens before a call of it
-_changes: weakref.WeakKeyDictionary[Any, dict[int, Callable[[], Any]]] = (
-    weakref.WeakKeyDictionary()
-)  # of functions, which must not lead to what is changed
+# Of functions, which must not lead to what is changed.
+_changes: weakref.WeakKeyDictionary[Any, dict[int, Callable[[], Any]]] = weakref.WeakKeyDictionary()
 
 
 def _x(rows: int) -> Callable[[], tuple[Any, ...]]:
@@ -334,6 +335,41 @@ def iterator_behind_a_partial() -> Made:
     return lambda x: x * draw(), {}
 
 
+# ---------------------------------------------------------------------------------------------- what Python's own classes hold
+def items_of_a_queue() -> Made:
+    waiting: queue.Queue[float] = queue.Queue()
+    waiting.put(2.0)
+    return lambda x: x * waiting.queue[0] + waiting.qsize(), {1: lambda: waiting.put(3.0), 2: waiting.get}
+
+
+def queue_that_goes_round() -> Made:
+    waiting: queue.Queue[float] = queue.Queue()
+    waiting.put(2.0)
+
+    def function(x: Any) -> Any:
+        scale = waiting.get()
+        waiting.put(scale + 1)
+        return x * scale
+
+    return function, {2: lambda: waiting.put(9.0)}
+
+
+def section_that_is_written() -> Made:
+    settings = configparser.ConfigParser()
+    settings.read_dict({"model": {"scale": "2"}})
+
+    def function(x: Any) -> Any:
+        settings["model"]["scale"] = str(settings.getint("model", "scale") + 1)
+        return x * settings.getint("model", "scale")
+
+    return function, {1: lambda: settings.set("model", "scale", "7")}
+
+
+def flag_of_a_thread() -> Made:
+    stop = threading.Event()
+    return lambda x: x if stop.is_set() else -x, {1: stop.set, 2: stop.clear}
+
+
 # ---------------------------------------------------------------------------------------------- behind a cache
 def written_behind_a_cache() -> Made:
     @functools.lru_cache(4)
@@ -347,6 +383,7 @@ _FOLLOWED = (
     behind_a_proxy, behind_a_view, behind_a_method, behind_a_method_that_writes, behind_a_weak_reference, behind_a_dead_reference, behind_weak_keys, by_a_getter, beside_a_function_of_an_extension, level_of_a_logger,
     settings_of_a_file, distribution, missing_in_an_object, missing_in_a_class, missing_in_a_module, missing_in_a_function, all_of_an_object, all_of_a_function,
     all_of_a_parameter_dict, all_of_a_cache, all_of_a_class, rebound_function, rebound_class, rebound_in_a_class, rebound_in_a_module, of_another_class, turns_into_another_class, other_operators, iterator_of_the_users,
+    items_of_a_queue, queue_that_goes_round, section_that_is_written, flag_of_a_thread,
 )  # fmt: skip
 _REFUSED = (iterator_in_a_dict, iterator_in_a_tuple, iterator_behind_a_method, iterator_behind_a_partial)
 PROGRAMS = [*map(_program, _FOLLOWED), *(_program(made, _ITERATOR) for made in _REFUSED), _program(written_behind_a_cache, _CACHED)]
