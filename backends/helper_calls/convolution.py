@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...ops.layouts import CHANNELS_FIRST
+from ..calls import call, unless, unless_all
 from ..rows import Operand
-from .calls import helper_call, unless, unless_all
 from .table import rows
 
 rows.table(
@@ -30,7 +30,7 @@ def _conv(
     layout: str,
     output_padding: Any = None,
 ) -> str:
-    return helper_call(
+    return call(
         "conv" if output_padding is None else "conv_transpose",
         x,
         weight,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..calls import call, unless
 from ..rows import Operand
-from .calls import helper_call, unless
 from .table import rows
 
 rows.table(
@@ -31,24 +31,24 @@ def _batch_norm(
     epsilon: float,
     axis: int,
 ) -> str:
-    return helper_call("batch_norm", x, mean, variance, weight, bias, axis=unless(axis, 1), epsilon=epsilon)
+    return call("batch_norm", x, mean, variance, weight, bias, axis=unless(axis, 1), epsilon=epsilon)
 
 
 @rows.row("layer_norm")
 def _layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axis: Any, epsilon: float) -> str:
-    return helper_call("layer_norm", x, weight, bias, axis=_last(x, axis), epsilon=epsilon)
+    return call("layer_norm", x, weight, bias, axis=_last(x, axis), epsilon=epsilon)
 
 
 @rows.row("rms_norm")
 def _rms_norm(x: Operand, weight: Operand | None = None, *, axis: Any, epsilon: float) -> str:
-    return helper_call("rms_norm", x, weight, axis=_last(x, axis), epsilon=epsilon)
+    return call("rms_norm", x, weight, axis=_last(x, axis), epsilon=epsilon)
 
 
 @rows.row("group_norm")
 def _group_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, groups: int, epsilon: float, axis: int) -> str:
-    return helper_call("group_norm", x, weight, bias, axis=unless(axis, 1), groups=groups, epsilon=epsilon)
+    return call("group_norm", x, weight, bias, axis=unless(axis, 1), groups=groups, epsilon=epsilon)
 
 
 @rows.row("instance_norm")
 def _instance_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, epsilon: float, axis: int) -> str:
-    return helper_call("instance_norm", x, weight, bias, axis=unless(axis, 1), epsilon=epsilon)
+    return call("instance_norm", x, weight, bias, axis=unless(axis, 1), epsilon=epsilon)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ...ops.layouts import CHANNELS_FIRST
+from ..calls import call, unless, unless_all
 from ..rows import Operand
-from .calls import helper_call, unless, unless_all
 from .table import rows
 
 rows.table(
@@ -25,7 +25,7 @@ def _max_pool(name: str) -> None:
     @rows.row(name)
     def row(x: Operand, *, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool, layout: str = CHANNELS_FIRST) -> str:
         options = {"padding": unless_all(padding, (0, 0)), "dilation": unless_all(dilation, 1), "ceil_mode": unless(ceil_mode, False)}
-        return helper_call(name, x, kernel=kernel, strides=strides, **options, layout=unless(layout, CHANNELS_FIRST))
+        return call(name, x, kernel=kernel, strides=strides, **options, layout=unless(layout, CHANNELS_FIRST))
 
 
 _max_pool("max_pool")
@@ -43,4 +43,4 @@ def _avg_pool(
         "divisor_override": divisor_override,
         "layout": unless(layout, CHANNELS_FIRST),
     }
-    return helper_call("avg_pool", x, kernel=kernel, strides=strides, **options)
+    return call("avg_pool", x, kernel=kernel, strides=strides, **options)

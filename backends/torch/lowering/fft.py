@@ -6,9 +6,9 @@ from typing import Any
 
 from ....ops.dtypes import real_of
 from ....ops.text import Text
+from ...calls import call, unless
 from ...rows import Operand
 from .table import rows
-from .texts import call, unless
 
 rows.table({
     name: f"torch.fft.{name}({{x}}, {{n=}}, {{dim=axis}}, {{norm=}})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....ops.dtypes import is_integer
+from ...calls import call, unless
 from ...rows import Operand
 from .table import rows
-from .texts import call, tensor, unless
+from .texts import tensor
 
 _LINALG = ("det", "eig", "eigvals", "inv", "lu", "matrix_exp", "slogdet", "svdvals")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ....ops.dtypes import UNSIGNED
+from ...calls import call, unless
 from ...rows import Operand
 from .table import rows
-from .texts import call, over, unless
+from .texts import over
 
 rows.table(
     {

@@ -7,23 +7,6 @@ from typing import Any
 from ...rows import Operand
 
 
-def call(name: str, *operands: Any, **options: Any) -> str:
-    """``name(x, weight, stride=2)``: operands that are None are left out at the end, options wherever they are None.
-
-    >>> call("F.layer_norm", "x", "x.shape[-1:]", None, eps=1e-05, bias=None)
-    'F.layer_norm(x, x.shape[-1:], eps=1e-05)'
-    """
-    texts = [str(operand) for operand in operands]
-    while texts and texts[-1] == "None":
-        texts.pop()
-    return f"{name}({', '.join(texts + [f'{key}={value!r}' for key, value in options.items() if value is not None])})"
-
-
-def unless(value: Any, default: Any) -> Any:
-    """``value``, or None where it is the default."""
-    return None if value == default else value
-
-
 def tensor(item: Operand, beside: Operand) -> str:
     """An operand for a function that takes no numbers: a number becomes a 0-d tensor like the one beside it."""
     return str(item) if item.spec is not None else f"{beside}.new_tensor({item})"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....calls import call, unless
 from ....rows import Operand
 from ..table import rows
-from ..texts import call, unless
 
 _FUNCTIONS = {
     "relu6": "relu6", "hard_sigmoid": "hardsigmoid", "hard_swish": "hardswish", "selu": "selu", "silu": "silu", "mish": "mish",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....calls import call
 from ....rows import Operand
 from ..table import rows
-from ..texts import call
 
 
 @rows.row("scaled_dot_product_attention")

@@ -6,10 +6,10 @@ from typing import Any
 
 from .....errors import UnsupportedOperation
 from .....ops.text import Text
+from ....calls import call, unless
 from ....rows import Operand
 from ..layouts import channels_first
 from ..table import rows
-from ..texts import call, unless
 
 
 def alike(values: tuple[Any, ...], default: Any) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ....calls import call
 from ....rows import Operand
 from ..table import rows
-from ..texts import call
 
 rows.table({"grouped_matmul": "grouped_matmul({x}, {weight}, {offsets})"})
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....calls import call, unless
 from ....rows import Operand
 from ..table import rows
-from ..texts import call, index, unless
+from ..texts import index
 
 _DEFAULTS = {"ignore_index": -100, "reduction": "mean", "label_smoothing": 0.0}
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....calls import call, unless
 from ....rows import Operand
 from ..layouts import channels_in_axis_1
 from ..table import rows
-from ..texts import call, unless
 
 rows.table(
     {

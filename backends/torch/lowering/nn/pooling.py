@@ -7,10 +7,10 @@ from typing import Any
 from .....errors import UnsupportedOperation
 from .....ops.dtypes import is_floating
 from .....ops.text import Text
+from ....calls import call, unless
 from ....rows import Operand, Row
 from ..layouts import channels_first
 from ..table import rows
-from ..texts import call, unless
 from .convolution import alike, check_rank, flat, symmetric
 
 rows.table({"max_unpool": "max_unpool({x}, {indices}, {size})"})

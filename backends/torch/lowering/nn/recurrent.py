@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ....calls import call, unless
 from ....rows import Operand
 from ..table import rows
-from ..texts import call, unless
 
 
 def _layer(name: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .....errors import UnsupportedOperation
+from ....calls import call, unless
 from ....rows import Operand
 from ..layouts import channels_first
 from ..table import rows
-from ..texts import call, unless
 
 _LINEAR = {1: "linear", 2: "bilinear", 3: "trilinear"}
 _SAMPLED = {"linear": "bilinear", "cubic": "bicubic", "nearest": "nearest"}

@@ -1,17 +1,15 @@
-"""Calls of prelude functions, without the arguments that say nothing."""
+"""Calls in generated source, without the arguments that say nothing."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..rows import Operand
 
-
-def helper_call(name: str, *operands: Operand | None, **options: Any) -> str:
+def call(name: str, *operands: Any, **options: Any) -> str:
     """``name(x, weight, strides=(2, 2))``: operands that are None are left out at the end, options wherever they are None.
 
-    >>> helper_call("layer_norm", "x", None, axis=None, epsilon=1e-05)
-    'layer_norm(x, epsilon=1e-05)'
+    >>> call("F.layer_norm", "x", "x.shape[-1:]", None, eps=1e-05, bias=None)
+    'F.layer_norm(x, x.shape[-1:], eps=1e-05)'
     """
     texts = [str(operand) for operand in operands]
     while texts and texts[-1] == "None":
