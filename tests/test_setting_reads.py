@@ -263,6 +263,31 @@ def test_what_is_another_at_each_call_is_refused(name: str, source: str) -> None
     assert ask() in range(256)
 
 
+def _counting() -> Any:
+    yield from range(1, 9)
+
+
+ITERATORS: dict[str, Callable[[], Any]] = {
+    "list": lambda: iter([1, 2]),
+    "generator": _counting,
+    "method": lambda: [3, 4].__iter__().__next__,
+    "tuple": lambda: (zip([1, 2], [3, 4]), 5),
+}
+
+
+@pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize("name", ITERATORS)
+def test_an_iterator_outside_of_the_function_is_refused(name: str, source: str) -> None:
+    make, held = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones, ITERATORS[name]()
+
+    def function(x: Any) -> Any:
+        taken = held() if name == "method" else next(held[0])[0] if name == "tuple" else next(held)
+        return x * taken
+
+    with pytest.raises(TracingError, match=r"is an iterator outside of the recorded function.*test_setting_reads.py:\d+"):
+        graph_compiler.compile(function, to="numpy")(make(3))
+
+
 DRAWS: tuple[Callable[[], Any], ...] = (
     lambda: random.random() + 0,
     lambda: random.choice([1, 2]),

@@ -22,6 +22,7 @@ from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
 from ...tracing.escapes import refuse_escapes
 from ...tracing.host_random import DRAWS
+from ...tracing.iterators import refuse_outside
 from ...tracing.overlap import NO_ARRAY
 from ...trees import Tree, call_of, flatten, referred
 from ..asked_types import asked_in
@@ -101,7 +102,9 @@ class _Attempt:
         self.names = input_names(self.function, request.args, self.tree)
         self.recorder, self.weights = Recorder(request.name, "jax"), Weights(self.function)
         self.locator = Locator(_INTERNAL)
-        functions = reach_of(self._referred()).functions
+        reached = reach_of(self._referred())
+        refuse_outside(reached.found())
+        functions = reached.functions
         self.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
         names_looked_up = ((function.__globals__, name) for function in functions for name in names_read(function.__code__))
         self.globals = GlobalReads(names_looked_up)

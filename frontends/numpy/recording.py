@@ -16,6 +16,7 @@ from ...tracing.alone import alone
 from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
 from ...tracing.host_random import DRAWS, host_state, restore_host_state
+from ...tracing.iterators import refuse_outside
 from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place
 from ...tracing.updates import Containers
@@ -60,6 +61,7 @@ def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list
     tree = _typed(tree, iter(leaves))
     with alone:
         code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
+        refuse_outside(code.found())
         capture, weights = Capture(Recorder(request.name, "numpy")), Weights(function, code.functions, stateful.objects)
         before, numbers = _before(code), KeptNumbers(places)
         asked = _Asked(code)

@@ -6,12 +6,13 @@ _INSTALLED = ("site-packages", "dist-packages")
 # Class -> whether its own methods read what an object holds, so that no name in the user's code tells which attributes count.
 _HOLDING: dict[tuple[str, str], bool] = {
     **dict.fromkeys((("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")), False),
-    **dict.fromkeys((("collections", name) for name in ("UserDict", "UserList", "ChainMap")), True),
+    **dict.fromkeys((("collections", name) for name in ("UserDict", "UserList", "UserString", "ChainMap")), True),
     **dict.fromkeys((("queue", name) for name in ("Queue", "LifoQueue", "PriorityQueue")), True),
     **dict.fromkeys((("weakref", name) for name in ("WeakKeyDictionary", "WeakValueDictionary")), True),
     ("configparser", "RawConfigParser"): True,
     ("configparser", "SectionProxy"): True,
-    ("threading", "Event"): True,
+    ("string", "Template"): True,
+    **dict.fromkeys((("threading", name) for name in ("Event", "Semaphore")), True),
 }
 
 

@@ -87,6 +87,10 @@ class Reach:
         for held in self.containers:
             yield from islice(held.values() if isinstance(held, dict) else list(held), MOST_ITEMS)
 
+    def found(self) -> list[Any]:
+        """All that was met on the way, what is not looked into as well."""
+        return list(self._seen.values())
+
     def globals_of(self, function: types.FunctionType) -> list[str]:
         """Names of the globals that a function uses."""
         return [name for name in names_read(function.__code__) if name in function.__globals__]

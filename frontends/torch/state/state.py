@@ -18,7 +18,7 @@ from ....ir.graph import Effect
 from ....passes.aliases import Aliases
 from ....sizes import Size, Symbol
 from ....tracing.holders import COMPILED, MISSING, is_whole
-from ....tracing.iterators import iterators_in
+from ....tracing.iterators import refuse_outside
 from ....tracing.namespaces import Names
 from ....tracing.outside import Free
 from ....tracing.places import Place, Replaced
@@ -181,10 +181,7 @@ def _refuse_iterators(weights: Weights, world: World) -> None:
     """Of objects, only attributes whose names the code reads are among the roots."""
     held = ((held.name_of(key), part) for held in world.held if not held.kind.dotted for key, part in held.before.items())
     for name, part in (*weights.roots(), *held):
-        if any(not is_array(item) for item in iterators_in(iter((part,)))):
-            raise TracingError(
-                f"{name} is an iterator outside of the recorded function: what the function takes from it cannot be recorded. Pass it as an argument"
-            )
+        refuse_outside(() if is_array(part) else (part,), name)
 
 
 def is_given(held: Held, containers: Containers) -> bool:
