@@ -180,7 +180,7 @@ class Reach:
             return self.asked.append(item)
         if not module_of(cls):
             return None
-        if not (parts or is_holding(cls) or self._wraps(cls)) and self._is_internal(cls.__module__):
+        if self._is_internal(cls.__module__) and not (parts or is_holding(cls) or self._wraps(cls)):
             wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
             return self._wait([wrapped] if isinstance(wrapped, types.FunctionType) else [])
         if id(cls) not in self._seen:
