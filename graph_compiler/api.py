@@ -130,7 +130,7 @@ def _each(objs: tuple[Any, ...], one: Callable[[Any], Any]) -> Any:
     """One result, or a tuple of them; without objects a decorator."""
     if not objs:
         return one
-    made = tuple(map(one, objs))
+    made = tuple([one(obj) for obj in objs])  # map would take a StopIteration of the user's for its end
     return made if len(made) > 1 else made[0]
 
 

@@ -74,7 +74,7 @@ def several(work: Callable[[int], None], count: int = 4) -> None:
 
 # ------------------------------------------------------------------------------------- functions that fail or change torch
 @pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("problem", [ZeroDivisionError, KeyboardInterrupt, GeneratorExit, SystemExit])
+@pytest.mark.parametrize("problem", [ZeroDivisionError, StopIteration, KeyboardInterrupt, GeneratorExit, SystemExit])
 def test_an_exception_leaves_nothing(problem: type[BaseException], to: str) -> None:
     def failing(x: Any) -> Any:
         x.add_(1)
@@ -129,6 +129,13 @@ def test_modes_of_the_user_stay() -> None:
     with torch.device("cpu"):
         graph = graph_compiler.compile(lambda x: torch.ones(x.shape) + x, args=(torch.ones(2),))
         assert graph(torch.ones(3)).tolist() == [2, 2, 2] and height() == (1, 0)
+
+
+def test_a_default_device_without_memory() -> None:
+    """Whatever it is, what the recording makes for itself has elements."""
+    x = torch.ones(2)
+    with torch.device("meta"):
+        assert_same(graph_compiler.transpile(lambda x: x + 1, args=(x,))(x), x + 1)
 
 
 def test_a_generator_that_nobody_finishes() -> None:
@@ -276,9 +283,9 @@ def test_a_thread_that_records_nothing_sees_plain_torch() -> None:
     thread.start()
     while not done.is_set():
         x = torch.ones(2, 3)
-        seen.add((type(x.shape[0]), type((x * 2).sum().item()), height(), active.recording))
+        seen.add((type(x.shape[0]), type((x * 2).sum().item()), height(), active.recording, bool(torch.compiler.is_compiling())))
     thread.join()
-    assert seen == {(int, float, (0, 0), 0)}
+    assert seen == {(int, float, (0, 0), False, False)}
 
 
 @pytest.mark.parametrize("to", TARGETS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,11 +26,19 @@ _PLAIN = "torch.optim"  # told that they are compiled, optimisers compute with t
 
 
 class Compiling(int):
-    """True but for the code of optimisers, and knows whether anybody else asked."""
+    """True but for the code of optimisers and other threads, and knows whether anybody else asked."""
 
     asked = False
 
+    def __init__(self, value: int, outside: Any = False) -> None:
+        self.outside, self._thread = outside, threading.get_ident()
+
+    def __new__(cls, value: int, outside: Any = False) -> Compiling:
+        return super().__new__(cls, value)
+
     def __bool__(self) -> bool:
+        if threading.get_ident() != self._thread:  # the flag is one for the whole process
+            return bool(self.outside)
         if str(sys._getframe(1).f_globals.get("__name__")).startswith(_PLAIN):
             return False
         self.asked = True
@@ -43,7 +52,8 @@ def compiling(claim: bool = True) -> Iterator[Compiling]:
     Models ask it before they look at elements (is the mask all ones?) to choose a shortcut. A graph for another framework is better
     off without: it then holds for every mask, and need not wait for elements at each call.
     """
-    outside, flag = torch.compiler._is_compiling_flag, Compiling(1)
+    outside: Any = torch.compiler._is_compiling_flag
+    flag = Compiling(1, outside)
     if claim:
         torch.compiler._is_compiling_flag = flag
     try:

@@ -50,7 +50,8 @@ class _Followed:
     def put_mark(self) -> None:
         """In the place of its seed."""
         marked = self.generator.get_state()
-        marked[:_SEED_BYTES] = torch.tensor(list(self.mark.to_bytes(_SEED_BYTES, "little")), dtype=torch.uint8)
+        mark = list(self.mark.to_bytes(_SEED_BYTES, "little"))
+        marked[:_SEED_BYTES] = torch.tensor(mark, dtype=torch.uint8, device="cpu")  # whatever the default device is
         self.generator.set_state(marked)
 
     def state(self) -> bytes:
