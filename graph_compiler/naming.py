@@ -6,6 +6,7 @@ import builtins
 import heapq
 import keyword
 import re
+import unicodedata
 from collections.abc import Iterable
 
 _ILLEGAL = re.compile(r"\W+")
@@ -15,11 +16,12 @@ _ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | f
 def legal(text: str) -> str:
     """``text`` as a Python identifier.
 
-    >>> legal("encoder.layer.0"), legal("3d"), legal("")
-    ('encoder_layer_0', '_3d', 'value')
+    >>> legal("encoder.layer.0"), legal("3d"), legal(""), legal("x²")
+    ('encoder_layer_0', '_3d', 'value', 'x2')
     """
-    name = _ILLEGAL.sub("_", text).strip("_") or "value"
-    return f"_{name}" if name[0].isdigit() else name
+    name = _ILLEGAL.sub("_", text if text.isascii() else unicodedata.normalize("NFKC", text)).strip("_") or "value"  # as Python reads names
+    name = f"_{name}" if name[0].isdigit() else name
+    return name if name.isidentifier() else legal(ascii(name))  # some signs count as letters, but not in names
 
 
 class Namespace:

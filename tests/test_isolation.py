@@ -31,6 +31,7 @@ from graph_compiler.tracing import active  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 from .support.processes import holds_in_child  # noqa: E402
+from .support.threads import several  # noqa: E402
 
 TARGETS = ("torch", "jax")
 
@@ -51,25 +52,6 @@ def nothing_is_left() -> Iterator[None]:
     assert type(torch.ones(2, 3).shape[0]) is int
     assert torch.is_grad_enabled() and torch.get_default_dtype() is torch.float32 and torch.get_default_device().type == "cpu"
     torch.set_rng_state(random_state)
-
-
-def several(work: Callable[[int], None], count: int = 4) -> None:
-    """Runs ``work(i)`` in ``count`` threads; an exception in one of them is raised here."""
-    problems: list[BaseException] = []
-
-    def run(number: int) -> None:
-        try:
-            work(number)
-        except BaseException as problem:
-            problems.append(problem)
-
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if problems:
-        raise problems[0]
 
 
 # ------------------------------------------------------------------------------------- functions that fail or change torch

@@ -7,6 +7,7 @@ import json
 import math
 import os
 import random
+import re
 import zipfile
 from collections import namedtuple
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from graph_compiler.errors import GuardFailed, InvalidFile, NotTraced, TracingEr
 
 from .support.compare import assert_same, to_numpy  # noqa: E402
 from .support.logs import logged  # noqa: E402
+from .support.threads import several  # noqa: E402
 
 Pair = namedtuple("Pair", ["first", "second"])
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
@@ -117,7 +119,45 @@ def test_what_was_saved_stays_where_saving_fails(form: str, tmp_path: Path) -> N
     array.delete()
     with pytest.raises(RuntimeError, match="deleted"):
         graph.save(tmp_path / form)
+    assert [path.name for path in tmp_path.iterdir()] == [form] and not list(tmp_path.rglob(".*"))
     assert_same(graph_compiler.load(tmp_path / form)(torch.ones(3, 4)), expected)
+
+
+@pytest.mark.parametrize("form", ["graph.zip", "folder"])
+def test_threads_that_save_to_one_path(form: str, tmp_path: Path) -> None:
+    graphs = [graph_compiler.compile(lambda x, k=k: x * k, args=(torch.ones(3),)) for k in (1.0, 2.0, 3.0)]
+    several(lambda number: [graphs[number].save(tmp_path / form) for _ in range(10)], 3)
+    assert graph_compiler.load(tmp_path / form)(torch.ones(1)).item() in (1, 2, 3) and len(list(tmp_path.iterdir())) == 1
+
+
+def test_saving_follows_no_link_that_stands_beside(tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("kept")
+    (tmp_path / "graph.zip.partial").symlink_to(tmp_path / "other.txt")
+    saved(graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),)), tmp_path / "graph.zip")
+    assert (tmp_path / "other.txt").read_text() == "kept"
+
+
+def test_an_existing_folder_with_a_suffix_is_saved_into(tmp_path: Path) -> None:
+    (tmp_path / "model.v1").mkdir()
+    graph = graph_compiler.compile(Small().eval(), args=(torch.ones(2, 4),))
+    assert_same(graph_compiler.load(saved(graph, tmp_path / "model.v1"))(torch.ones(3, 4)), graph(torch.ones(3, 4)))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_the_source_of_a_file_is_the_same(to: str, tmp_path: Path) -> None:
+    graph = graph_compiler.compile(Small().eval(), to=to, args=(torch.ones(2, 4),))
+    again = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
+    assert again.source == re.sub(r" \d+ calls recorded, \d+ kept\.", "", graph.source)
+
+
+@pytest.mark.parametrize("name", ["\uff46oo", "x\u00b2", "\u0bf0", "class", "a b", "x\ny", "'; import os"])
+def test_names_that_python_reads_as_others(name: str, tmp_path: Path) -> None:
+    def function(x: Any) -> Any:
+        return x * 2
+
+    function.__name__ = function.__qualname__ = name
+    graph = graph_compiler.compile(function, args=(torch.ones(2),))
+    assert graph_compiler.load(saved(graph, tmp_path / "graph.zip"))(torch.ones(3)).tolist() == [2, 2, 2]
 
 
 def test_a_call_that_fits_nothing(tmp_path: Path) -> None:
@@ -159,10 +199,19 @@ def test_what_a_file_cannot_hold(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------- files that must be refused
 def changed(path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
     """The file with another JSON and a digest that fits: what somebody with bad intentions would write."""
+
+    def altered(text: bytes) -> bytes:
+        data = json.loads(text)
+        return json.dumps(change(data) or data).encode()
+
+    return replaced(path, "graph.json", altered)
+
+
+def replaced(path: Path, part: str, change: Callable[[bytes], bytes]) -> Path:
+    """The file with another content of one part, and a digest that fits."""
     with zipfile.ZipFile(path) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
-    data = json.loads(files["graph.json"])
-    files["graph.json"] = json.dumps(change(data) or data).encode()
+    files[part] = change(files[part])
     names = ("graph.json", "arrays.safetensors")
     files["digest.json"] = json.dumps({name: hashlib.sha256(files[name]).hexdigest() for name in names}).encode()
     with zipfile.ZipFile(path, "w") as archive:
@@ -269,6 +318,7 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "nodes without inputs": put("nodes", value=[[]]),
     "another dialect": put("dialect", value="canonical"),
     "another version": lambda data: {**data, "version": 2},
+    "a version that only equals this one": lambda data: {**data, "version": True},
     "another format": lambda data: {**data, "format": "pickle"},
     "another framework": lambda data: {**data, "target": "os"},
     "no variants": lambda data: {**data, "variants": []},
@@ -326,18 +376,12 @@ def test_a_hostile_canonical_file_is_refused(name: str, tmp_path: Path) -> None:
 def test_a_key_or_file_that_stands_twice_is_refused(hostile_base: bytes, tmp_path: Path) -> None:
     path = tmp_path / "graph.zip"
     path.write_bytes(hostile_base)
-    with zipfile.ZipFile(path) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    files["graph.json"] = files["graph.json"].replace(b'{"format"', b'{"version": 1, "format"', 1)
-    files["digest.json"] = json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in files.items()}).encode()
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
+    replaced(path, "graph.json", lambda text: text.replace(b'{"format"', b'{"version": 1, "format"', 1))
     with pytest.raises(InvalidFile, match="twice"):
         graph_compiler.load(path)
     path.write_bytes(hostile_base)
     with zipfile.ZipFile(path, "a") as archive, pytest.warns(UserWarning, match="Duplicate name"):
-        archive.writestr("graph.json", files["graph.json"])
+        archive.writestr("graph.json", b"{}")
     with pytest.raises(InvalidFile, match="it holds"):
         graph_compiler.load(path)
 
@@ -351,6 +395,15 @@ def test_names_that_lead_out_of_the_file_are_refused(name: str, hostile_base: by
     with pytest.raises(InvalidFile, match="it holds"):
         graph_compiler.load(path)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_arrays_of_another_type_are_refused(hostile_base: bytes, tmp_path: Path) -> None:
+    """Of the same width, so that the bytes alone would do."""
+    path = tmp_path / "graph.zip"
+    path.write_bytes(hostile_base)
+    replaced(path, "arrays.safetensors", lambda data: data.replace(b'"F32"', b'"I32"', 1))
+    with pytest.raises(InvalidFile, match="type float32 is stored as I32"):
+        graph_compiler.load(path)
 
 
 def test_a_bomb_is_refused_unopened(hostile_base: bytes, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from ..tracing import Surroundings
 from .absent import Absent
 from .graph import Graph
 from .loaded import Held, LoadedPipeline
-from .piecewise import FILES
+from .piecewise import ENCODED, FILES
 from .pipeline import Options
 from .saving import FORMAT, VERSION
 from .target import Target
@@ -119,7 +119,7 @@ def _checked_json(files: dict[str, bytes]) -> Any:
     data = _json(files["graph.json"])
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise InvalidFile("it was not written by graph_compiler")
-    if data.get("version") != VERSION:
+    if type(data.get("version")) is not int or data["version"] != VERSION:
         raise InvalidFile(f"it has the format version {data.get('version')!r}, and this release reads {VERSION}")
     digest = _json(files["digest.json"])
     for name in FILES[:2]:
@@ -161,6 +161,8 @@ def _array(entry: Any, dtype: str, shape: Any, target: Any) -> Any:
         if type(size) is not int or not 0 <= size < 1 << 48:
             raise InvalidFile(f"{size!r} is no size of an array")
         count *= size
+    if entry["dtype"] not in (ENCODED[dtype], ENCODED[NARROWED.get(dtype, dtype)]):
+        raise InvalidFile(f"an array of type {dtype} is stored as {entry['dtype']}")
     stored = bytes(entry["data"])
     if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[NARROWED.get(dtype, dtype)] * 2:
         stored = np.frombuffer(stored, NARROWED[dtype]).astype(dtype).tobytes()  # saved from a framework without the wide type

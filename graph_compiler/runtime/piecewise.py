@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import tempfile
+import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,6 +20,7 @@ ENCODED = {
     "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
     "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "F32", "complex128": "F64",
 }  # fmt: skip
+_placing = threading.Lock()  # the files of one folder are those of one graph
 
 
 def safetensors_of(arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes]) -> Iterator[bytes]:
@@ -35,21 +38,26 @@ def safetensors_of(arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes]) 
 
 
 def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
-    """Each file piece by piece, then the digests of all; what stood there stays until all are written."""
-    partial = path.with_name(f"{path.name}.partial")
-    if path.suffix:
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
-        with zipfile.ZipFile(partial, "w") as archive:
-            _put(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
-        partial.replace(path)
-        return
-    for folder in (partial, path):
-        folder.mkdir(parents=True, exist_ok=True)
-    _put(lambda name: (partial / name).open("wb"), files)
-    for name in FILES:
-        (partial / name).replace(path / name)
-    partial.rmdir()
+    """Each file piece by piece, then the digests of all; what stood there stays until all are written. An existing folder is written into.
+
+    They are written in a folder of their own beside: others may save to this path at the same time, or have put a link where it would be.
+    """
+    is_file = path.suffix != "" and not path.is_dir()
+    if not is_file:
+        path.mkdir(parents=True, exist_ok=True)
+    elif not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
+    with tempfile.TemporaryDirectory(prefix=".partial_", dir=path.parent if is_file else path) as name:
+        partial = Path(name)
+        if is_file:
+            with zipfile.ZipFile(partial / path.name, "w") as archive:
+                _put(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
+            (partial / path.name).replace(path)
+            return
+        _put(lambda name: (partial / name).open("wb"), files)
+        with _placing:
+            for name in FILES:
+                (partial / name).replace(path / name)
 
 
 def _put(opened: Callable[[str], IO[bytes]], files: Mapping[str, Iterable[bytes]]) -> None:

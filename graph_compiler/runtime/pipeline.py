@@ -307,7 +307,10 @@ def _header(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) 
     what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
     inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
     holds = ", ".join(dict.fromkeys(repr(guard.condition) for guard in graph.entry_guards()))
-    told = [f"Recorded with {inputs or 'no arrays'}; sizes are symbolic. {counts}.", *([f"Holds while: {holds}."] if holds else [])]
+    told = [
+        f"Recorded with {inputs or 'no arrays'}; sizes are symbolic.{f' {counts}.' if counts else ''}",
+        *([f"Holds while: {holds}."] if holds else []),
+    ]
     lines = [line for text in told for line in textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)]
     return "\n".join([f"{pipeline.name}, {what}.", "", *lines])
 
