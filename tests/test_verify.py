@@ -11,6 +11,10 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("jax")
 
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+
 import graph_compiler  # noqa: E402
 from graph_compiler.backends.jax.lowering import rows  # noqa: E402
 from graph_compiler.errors import GuardFailed, VerificationFailed  # noqa: E402
@@ -41,6 +45,25 @@ def writing(x: Any) -> Any:
     return x.relu()
 
 
+def writing_to_one_of_two(x: Any, y: Any) -> Any:
+    x += 1
+    return x * y
+
+
+def gradient(x: Any) -> Any:
+    return x * (2 if x.requires_grad else 3)
+
+
+def filling(x: np.ndarray[Any, Any]) -> Any:
+    x[0] = 5
+    return x.sum()
+
+
+def noisy(key: jax.Array, x: jax.Array) -> Any:
+    return x + jax.random.normal(key, x.shape)
+
+
+ONE = torch.ones(3)
 RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "module": (Normalised(), (torch.randn(3, 4), torch.arange(3))),
     "branch on a size": (branching, (torch.randn(3, 4),)),
@@ -48,6 +71,12 @@ RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "domain": (lambda x: torch.log(x).sum(0), (torch.rand(3, 4) + 1,)),
     "indices": (lambda table, i: table[i], (torch.randn(9, 2), torch.tensor([0, 8]))),
     "no arrays": (lambda: torch.arange(4) * 2, ()),
+    "one array that is given twice": (writing_to_one_of_two, (ONE, ONE)),
+    "an array that wants a gradient": (gradient, (torch.ones(3, requires_grad=True),)),
+    "a scalar of numpy": (filling, (np.ones((3, 4)),)),
+    "a key of JAX": (noisy, (jax.random.key(0), jnp.ones((3, 4)))),
+    "numbers of Python's and numpy's generators": (lambda x: x + random.random() * np.random.rand(), (torch.ones(3),)),
+    "half precision that numpy lacks": (lambda x: torch.softmax(x * 3, -1) @ x.T, (torch.linspace(-2, 2, 64).reshape(4, 16).bfloat16(),)),
 }
 
 
@@ -73,6 +102,44 @@ def test_it_leaves_everything_as_it_was(to: str) -> None:
 def test_sizes_that_may_change_are_changed() -> None:
     graph = graph_compiler.transpile(lambda x, y: x @ y, args=(torch.randn(2, 3), torch.randn(3, 4)))
     assert graph.verify().sizes == (2, 3, 4)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_variant_of_a_state_that_is_gone_is_left_out(to: str) -> None:
+    """The first call found no attribute of its own, which no later call will."""
+
+    class Remembering(torch.nn.Module):
+        last: Any = None
+
+        def forward(self, x: Any) -> Any:
+            self.last = x.detach() * (2 if self.last is None else 3)
+            return self.last + 1
+
+    graph = graph_compiler.compile(Remembering(), to=to)
+    graph(torch.randn(3))
+    with pytest.raises(GuardFailed, match="last is an array and was recorded as nothing"):
+        graph.verify()
+    graph(torch.randn(3))
+    assert graph.verify().runs and len(graph.variants) == 2
+
+
+def test_static_arguments() -> None:
+    graph = graph_compiler.compile(lambda x, axis: x.sum(axis), args=(torch.ones(2, 3), 0), static_argnames="axis")
+    assert graph.verify(args=(torch.ones(4, 3), 0)).runs == 1
+    with pytest.raises(GuardFailed, match="argument 1"):
+        graph.verify(args=(torch.ones(4, 3), 1))
+
+
+def test_own_inputs_that_want_a_gradient() -> None:
+    graph = graph_compiler.compile(gradient, args=(torch.ones(3, requires_grad=True),))
+    assert graph.verify(args=(torch.ones(4, requires_grad=True),)).runs == 1
+
+
+def test_generators_stay_as_they_are() -> None:
+    graph = graph_compiler.compile(lambda x: x + random.random() * np.random.rand(), args=(torch.ones(3),))
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    graph.verify()
+    assert before == (random.getstate(), np.random.get_state()[1].tolist())
 
 
 def test_guards_are_respected() -> None:

@@ -95,7 +95,9 @@ class JaxTarget:
         return isinstance(item, jax.core.Tracer)
 
     def to_numpy(self, array: Any) -> Any:
-        """The elements; bfloat16, which numpy lacks, as float32."""
+        """The elements; bfloat16, which numpy lacks, as float32, and of keys their words."""
+        if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
+            array = jax.random.key_data(array)
         return np.asarray(array.astype(jnp.float32) if array.dtype == jnp.bfloat16 else array)
 
     def to_bytes(self, array: Any) -> bytes:

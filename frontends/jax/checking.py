@@ -18,6 +18,7 @@ from .parameters import Weights
 COPY = "jax.numpy.copy"
 RANDOM_STATE = ("", "")  # JAX holds no generator
 Range = tuple[float, float]
+_KINDS_OF_KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
 
 
 def is_array(item: Any) -> bool:
@@ -54,6 +55,8 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     Array([3, 3], dtype=int32)
     """
     draw, (least, greatest) = np.random.default_rng(seed), seen
+    if dtype.startswith("key<"):
+        return jax.random.split(jax.random.key(seed, impl=_KINDS_OF_KEYS[dtype]), tuple(shape))
     if dtype == "bool":
         drawn: Any = draw.random(tuple(shape)) > 0.5
     elif dtype.startswith("complex"):
@@ -73,7 +76,9 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 
 def to_numpy(array: Any) -> Any:
-    """The elements as a numpy array; bfloat16, which numpy lacks, as float32."""
+    """The elements as a numpy array; bfloat16, which numpy lacks, as float32, and of keys their words."""
+    if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
+        array = jax.random.key_data(array)
     return np.asarray(array.astype(jax.numpy.float32) if array.dtype == jax.numpy.bfloat16 else array)
 
 

@@ -80,8 +80,8 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
 
 
 def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """The same elements in memory of their own."""
-    return [leaf.detach().clone() for leaf in leaves]
+    """The same elements in memory of their own, which want a gradient where those do."""
+    return [leaf.detach().clone().requires_grad_(leaf.requires_grad) for leaf in leaves]
 
 
 @contextmanager

@@ -80,7 +80,7 @@ def _is_names(item: Any) -> bool:
 
 
 def _is_tolerance(item: Any) -> bool:
-    return item is None or isinstance(item, (int, float)) and item >= 0
+    return item is None or isinstance(item, (int, float)) and not isinstance(item, bool) and item >= 0
 
 
 def _one_or_more(kind: type) -> Callable[[Any], bool]:

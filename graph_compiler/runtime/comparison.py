@@ -9,6 +9,7 @@ from ..ops.dtypes import NARROWED
 
 # bytes of a real element -> (relative, absolute as a part of the largest element)
 _BY_WIDTH = {2: (2e-2, 2e-2), 4: (1e-4, 2e-5), 8: (1e-7, 1e-9)}
+_TAKEN_FOR_WIDER = "bfloat16"  # whose elements numpy gets as float32
 
 
 @dataclass(frozen=True)
@@ -18,11 +19,11 @@ class Tolerance:
     rtol: float | None = None
     atol: float | None = None
 
-    def allowed(self, actual: Any, expected: Any) -> Any:
-        """The largest difference for every element."""
+    def allowed(self, actual: Any, expected: Any, width: int) -> Any:
+        """The largest difference for every element, of which the narrower of the two types takes ``width`` bytes at most."""
         import numpy as np
 
-        width = min(np.real(array).dtype.itemsize for array in (actual, expected))
+        width = min(width, *(np.real(array).dtype.itemsize for array in (actual, expected)))
         rtol, part = _BY_WIDTH.get(width, _BY_WIDTH[8])
         size = np.abs(expected)
         largest = float(np.max(size, where=np.isfinite(size), initial=0.0))
@@ -45,8 +46,10 @@ def difference(actual: dict[str, Any], expected: dict[str, Any], tolerance: Tole
     """The first part that differs, in words; empty where none does. ``numbers=False`` compares all but the elements."""
     if actual.keys() != expected.keys():
         return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
+    types = [kinds for parts in (actual, expected) if isinstance(kinds := parts.get("the type"), Types)]
     for label, wanted in expected.items():
-        found = _part(actual[label], wanted, tolerance, numbers)
+        width = 2 if any(kinds.get(label) == _TAKEN_FOR_WIDER for kinds in types) else 8
+        found = _part(actual[label], wanted, tolerance, numbers, width)
         if found:
             return f"{label} {found}"
     return ""
@@ -59,7 +62,7 @@ def single(number: float) -> Any:
     return np.float32(number)
 
 
-def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool) -> str:
+def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool, width: int) -> str:
     if isinstance(expected, Types):
         return str(actual.difference(expected))
     if not hasattr(expected, "shape"):
@@ -68,17 +71,17 @@ def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool) -> st
         return f"has the shape {list(actual.shape)} where the original gives {list(expected.shape)}"
     if actual.dtype.kind != expected.dtype.kind:
         return f"is {actual.dtype} where the original gives {expected.dtype}"
-    return _elements(actual, expected, tolerance) if numbers else ""
+    return _elements(actual, expected, tolerance, width) if numbers else ""
 
 
-def _elements(actual: Any, expected: Any, tolerance: Tolerance) -> str:
+def _elements(actual: Any, expected: Any, tolerance: Tolerance, width: int) -> str:
     import numpy as np
 
     if expected.dtype.kind in "biu":
         wrong = int(np.count_nonzero(actual != expected))
         return f"differs in {wrong} of {expected.size} elements" if wrong else ""
     with np.errstate(invalid="ignore"):
-        close = np.abs(actual - expected) <= tolerance.allowed(actual, expected)
+        close = np.abs(actual - expected) <= tolerance.allowed(actual, expected, width)
         same = close | (actual == expected) | (np.isnan(actual) & np.isnan(expected))
         if same.all():
             return ""

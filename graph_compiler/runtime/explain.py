@@ -44,15 +44,31 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
     """All reasons; each is asked for only where those before it found nothing."""
-    held = [(place, old, place.read()) for place, old in _places(variant)]
+    held = _held(variant)
     yield from _tree_differences(variant.graph.input_tree, _tree(variant.target.convert, (args, kwargs)), ())
-    convert = variant.target.convert if variant.leaving is None else variant.leaving.convert
-    for place, old, item in held:
-        yield from _tree_differences(old, _tree(convert, item), (_OUTSIDE, place.name))
+    yield from _state_differences(variant, held)
     leaves = leaves_at(variant.graph.input_tree, (args, kwargs))
     leaves += [leaf for _, old, item in held for leaf in leaves_at(old, item)]
     for differences in (_leaf_differences, _guard_differences, _bound_differences, _identity_differences, _fact_differences):
         yield from differences(variant, leaves)
+
+
+def outdated(variant: Variant) -> str:
+    """Why no call fits now, whatever its arguments: what is read outside of them is another, ``None`` may have become an array. Empty where calls may fit."""
+    if not variant.surroundings.holds():
+        return variant.surroundings.reason()
+    return next(_state_differences(variant, _held(variant)), "")
+
+
+def _held(variant: Variant) -> list[tuple[Place, Tree, Any]]:
+    """The places that a variant reads, with the structure of what they held and what they hold now."""
+    return [(place, old, place.read()) for place, old in _places(variant)]
+
+
+def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) -> Iterator[str]:
+    convert = variant.target.convert if variant.leaving is None else variant.leaving.convert
+    for place, old, item in held:
+        yield from _tree_differences(old, _tree(convert, item), (_OUTSIDE, place.name))
 
 
 def _places(variant: Variant) -> Iterator[tuple[Place, Tree]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..ir.graph import Value
+from ..tracing.overlap import NO_ARRAY
 from ..trees import call_of
 from .variant import Recorded, Variant
 
@@ -16,14 +17,26 @@ def recorded_inputs(recorded: Recorded) -> list[Value]:
 
 
 def fresh_leaves(recorded: Recorded, checking: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
-    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and ``sizes`` in the place of others; numbers as recorded."""
-    numbers, ranges = recorded.graph.notes.get("call_numbers", {}), iter(recorded.ranges)
-    return [
-        numbers[value]
-        if value in numbers
-        else checking.fresh(tuple(sizes.get(size, size) for size in value.spec.hints), value.dtype, next(ranges), seed * 100 + i)
-        for i, value in enumerate(recorded_inputs(recorded))
-    ]
+    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and ``sizes`` in the place of others; numbers as recorded.
+
+    What was one array is one, and wants a gradient where that was asked for.
+    """
+    notes, ranges = recorded.graph.notes, iter(recorded.ranges)
+    numbers, same, wanted = (
+        notes.get("call_numbers", {}),
+        notes.get("same_inputs", ()),
+        notes.get("input_facts", {}).get("requires_grad", ()),
+    )
+    leaves: list[Any] = []
+    for i, value in enumerate(recorded_inputs(recorded)):
+        if value in numbers:
+            leaves.append(numbers[value])
+            continue
+        shape = tuple(sizes.get(size, size) for size in value.spec.hints)
+        leaf = checking.fresh(shape, value.dtype, next(ranges), seed * 100 + i)
+        first = same[i] if i < len(same) and same[i] != NO_ARRAY else i
+        leaves.append(leaves[first] if first < i else leaf.requires_grad_() if i < len(wanted) and wanted[i] is True else leaf)
+    return leaves
 
 
 def fresh_call(variant: Variant, checking: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

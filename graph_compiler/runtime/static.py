@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch
 from ..trees import Fixed
 from .graph import Graph
 from .lazy import LazyGraph
 from .signatures import is_open_ended, known_names, positional, require_arguments
+
+if TYPE_CHECKING:
+    from .verifying import Verified
 
 
 class Statics:
@@ -71,6 +74,14 @@ class StaticGraph(LazyGraph):
         """See :meth:`Graph.add_variant`."""
         args, kwargs = self.statics.marked(args, kwargs)
         return super().add_variant(args, kwargs, why)
+
+    def verify(
+        self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None
+    ) -> Verified:
+        """See :meth:`Graph.verify`."""
+        if args is not None or kwargs is not None:
+            args, kwargs = self.statics.marked(tuple(args or ()), dict(kwargs or {}))
+        return super().verify(runs, rtol, atol, seed, args, kwargs)
 
     def purely(self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None) -> Any:
         """See :meth:`Graph.purely`."""

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any
 from ..codegen import load, write
 from ..errors import GuardFailed, NotTraced, VerificationFailed
 from ..ir.graph import Graph as IRGraph
-from ..ir.graph import Node, Value
+from ..ir.graph import Value
 from ..ops.dtypes import dtype_name
+from ..tracing.host_random import host_state_kept, host_state_seeded
+from ..tracing.overlap import NO_ARRAY
 from ..trees import Branch, Leaf, call_of, flatten, leaves_at, unflatten
 from .comparison import Tolerance, Types, difference, single
+from .explain import outdated
 from .fresh import fresh_leaves, recorded_inputs
 from .pipeline import Pipeline
 from .variant import Recorded, Variant
@@ -110,9 +113,10 @@ class Verification:
         return self.check([leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in given], seed)
 
     def _copied(self, leaves: list[Any]) -> list[Any]:
-        """Arrays in memory of their own, and numbers."""
-        arrays = iter(self.reference.copied([leaf for leaf in leaves if type(leaf) not in _NUMBERS]))
-        return [leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in leaves]
+        """Arrays in memory of their own, one for what is one, and numbers."""
+        apart = {id(leaf): leaf for leaf in leaves if type(leaf) not in _NUMBERS}
+        copies = dict(zip(apart, self.reference.copied(list(apart.values()))))
+        return [copies.get(id(leaf), leaf) for leaf in leaves]
 
     def _call(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         return call_of(self.variant.graph.input_tree, leaves)
@@ -124,7 +128,7 @@ class Verification:
     def _original(self, leaves: list[Any], seed: int) -> dict[str, Any]:
         mine = self._copied(leaves)
         args, kwargs = self._call(mine)
-        with self.reference.undone(self.recording.weights, seed):
+        with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
             result = self.pipeline.function(*args, **kwargs)
             names = list(self.variant.graph.parameters)
             after = _labelled(mine, self.recording.weights.live(names)())
@@ -133,7 +137,8 @@ class Verification:
 
     def _graph(self, leaves: list[Any], seed: int) -> dict[str, Any]:
         variant, target = self.variant, self.variant.target
-        mine = list(self._matched(self._copied(leaves)))
+        with host_state_seeded(seed):  # whose numbers are drawn where a call is matched
+            mine = list(self._matched(self._copied(leaves)))
         parameters, constants = self._held(list(variant.graph.parameters)), self._constants(variant)
         with self.reference.undone(self.recording.weights, seed):
             outcome = variant.function(
@@ -145,13 +150,15 @@ class Verification:
         result = result[0] if variant.graph.notes.get("updates") is not None else result
         for guard, value in zip(variant.program.checks, checks):
             guard.require(target.elements(value))
+        same = [i if first == NO_ARRAY else first for i, first in enumerate(variant.graph.notes.get("same_inputs") or range(len(mine)))]
         for effect, value in zip(variant.graph.effects, effects):
             if effect.kind == "argument":
-                mine[effect.target] = value
+                mine = [value if first == same[effect.target] else item for item, first in zip(mine, same)]
             elif effect.kind == "buffer":
                 parameters[effect.target] = value
+        after = _labelled(mine[: len(leaves)], parameters)
         return _Outcome(
-            result, _labelled(mine[: len(leaves)], parameters), lambda item: target.convert(item) is not None, target.to_numpy
+            result, after, lambda item: target.convert(item) is not None or self.reference.is_array(item), target.to_numpy
         ).parts
 
     def _held(self, names: list[str]) -> dict[str, Any]:
@@ -168,14 +175,16 @@ class Verification:
         """The first recorded call whose result differs, in words."""
         try:
             pairs = self._pairs(leaves, seed)
-            for node, actual, expected, written in pairs:
-                if difference({"it": actual}, {"it": expected}, self.tolerance, self.numbers):
-                    return f"the first call that differs is {node.origin}{written}"
+            for value, actual, expected, written in pairs:
+                types = Types(it=value.dtype)
+                if difference({"the type": types, "it": actual}, {"the type": types, "it": expected}, self.tolerance, self.numbers):
+                    assert value.node is not None
+                    return f"the first call that differs is {value.node.origin}{written}"
         except Exception as problem:  # the message about the mismatch matters more than where it is
             return f"the call where it begins could not be found ({type(problem).__name__}: {problem})"
         return "every call agrees by itself: what differs is the form, an effect, or a value taken over from the recording"
 
-    def _pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Node, Any, Any, str]]:
+    def _pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         if self.pipeline.same_framework:
             yield from self._observed(leaves, seed)
         else:
@@ -188,11 +197,11 @@ class Verification:
         program = write(graph, self.pipeline.frontend.dialect, "Intermediate results.")
         live = self.recording.weights.live(list(graph.parameters))()
         held = {"parameters": live, "constants": {name: array for name, (_, array) in graph.constants.items()}}
-        with self.reference.undone(self.recording.weights, seed):
+        with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
             arrays = load(program)(*(held[name] for name in program.arguments), *self._copied(leaves))
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
-    def _raised(self, leaves: list[Any], seed: int) -> Iterator[tuple[Node, Any, Any, str]]:
+    def _raised(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Recorded calls against what they became, both on the same inputs."""
         recorded = self._recorded_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
@@ -204,15 +213,14 @@ class Verification:
         key = [target.next_key()] if self.variant.is_random else []
         arrays = load(program)(*(held[name] for name in program.arguments), *self._matched(leaves), *key)
         for (old, new), array in zip(wanted, arrays):
-            assert old.node is not None
             ops = dict.fromkeys(node.op for node in graph.nodes if new.node is not None and node.origin == new.node.origin)
-            yield old.node, target.to_numpy(array), recorded[old], f", written as {', '.join(ops)}"
+            yield old, target.to_numpy(array), recorded[old], f", written as {', '.join(ops)}"
 
-    def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Node, Any, Any, str]]:
+    def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Calls of the recording against the calls that the original makes."""
         recorded = self._recorded_values(leaves, seed)
         args, kwargs = self._call(self._copied(leaves))
-        with self.reference.undone(self.recording.weights, seed):
+        with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
             calls = iter(self.reference.observe(self.pipeline.function, args, kwargs))
         for node in self.recording.graph.nodes:
             if node.outputs and recorded.keys().isdisjoint(node.outputs):  # numbers
@@ -222,25 +230,34 @@ class Verification:
                 return
             for value in node.outputs:
                 if value.index < len(seen):
-                    yield node, recorded[value], self.reference.to_numpy(seen[value.index]), ", as it was recorded"
+                    yield value, recorded[value], self.reference.to_numpy(seen[value.index]), ", as it was recorded"
 
 
 def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any) -> Verified:
     """See :meth:`Graph.verify`."""
-    done = []
+    with host_state_kept():
+        done = _verified(graph, runs, tolerance, seed, args, kwargs)
+    if not done:
+        outside = "; ".join(f"variant {i}: {outdated(variant)}" for i, variant in enumerate(graph.variants))
+        why = outside if args is None and kwargs is None else graph.why_missed(tuple(args or ()), dict(kwargs or {}))
+        raise GuardFailed(f"{graph.name} could not be verified: {why}")
+    sizes = tuple(sorted({size for one in done for size in one.sizes}))
+    return Verified(sum(one.runs for one in done), sum(one.skipped for one in done), sizes, all(one.numbers for one in done))
+
+
+def _verified(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any) -> list[Verified]:
+    """What was done of each variant that fits."""
+    done: list[Verified] = []
     for variant in graph.variants:
         if variant.recording is None or not variant.recording.ranges and variant.why == "loaded":
             raise NotTraced(f"{graph.name} was loaded from a file: there is no original to verify it against")
         verification = Verification(graph.name, graph.pipeline, variant, tolerance)
         if args is None and kwargs is None:
-            if variant.surroundings.holds():
+            if not outdated(variant):
                 done.append(verification.run(runs, seed))
         elif verification.check_call(tuple(args or ()), dict(kwargs or {}), seed):
             done.append(Verified(1, 0, (), verification.numbers))
-    if not done:
-        raise GuardFailed(f"{graph.name} could not be verified: {graph.why_missed(tuple(args or ()), dict(kwargs or {}))}")
-    sizes = tuple(sorted({size for one in done for size in one.sizes}))
-    return Verified(sum(one.runs for one in done), sum(one.skipped for one in done), sizes, all(one.numbers for one in done))
+    return done
 
 
 def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -48,6 +48,15 @@ def host_state_kept() -> Iterator[None]:
         restore_host_state(before)
 
 
+@contextmanager
+def host_state_seeded(seed: int) -> Iterator[None]:
+    """Inside of the block both start from ``seed``; afterwards they are as before."""
+    with host_state_kept():
+        random.seed(seed)
+        np.random.seed(seed % 2**32)
+        yield
+
+
 def same_host_state(left: tuple[Any, Any], right: tuple[Any, Any]) -> bool:
     """Whether the next numbers are the same."""
     return bool(left[0] == right[0] and left[1][2:] == right[1][2:] and (left[1][1] == right[1][1]).all())
