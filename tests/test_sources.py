@@ -37,6 +37,34 @@ def names_numpy(x: Any) -> Any:
     return np.sqrt(x) * 2
 
 
+class Scorer(torch.nn.Linear):
+    """A model whose class is not torch's own."""
+
+
+class Keeper:
+    """An object with a model, of which its code names nothing."""
+
+    def __init__(self) -> None:
+        self.model = Scorer(2, 2)
+
+    def __call__(self, x: Any) -> Any:
+        return self.model(x)
+
+    def predict(self, x: Any) -> Any:
+        return self.model(x)
+
+
+_SCORER = Scorer(2, 2)
+
+
+def calls_a_model(x: Any) -> Any:
+    return _SCORER(x)
+
+
+def names_two(x: Any) -> Any:
+    return torch.relu(x) if isinstance(x, torch.Tensor) else jnp.maximum(x, 0)
+
+
 @pytest.mark.parametrize(
     ("function", "call", "expected"),
     [
@@ -53,6 +81,12 @@ def names_numpy(x: Any) -> Any:
         (names_numpy, ((2.5,), {}), "numpy"),
         (torch.nn.Linear(2, 2), ((np.ones(2),), {}), "torch"),
         (torch.nn.Linear(2, 2).forward, None, "torch"),
+        (calls_a_helper, ((jnp.ones(2),), {}), "torch"),
+        (calls_a_model, ((jnp.ones(2),), {}), "torch"),
+        (Keeper(), ((np.ones(2),), {}), "torch"),
+        (Keeper().predict, ((jnp.ones(2),), {}), "torch"),
+        (names_two, ((jnp.ones(2),), {}), "jax"),
+        (names_two, ((torch.ones(2),), {}), "torch"),
     ],
 )
 def test_framework_is_told(function: Any, call: Any, expected: str | None) -> None:

@@ -6,6 +6,7 @@ import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from inspect import getattr_static
 from typing import Any
 
 from ..errors import GraphCompilerError, SourceNotFound
@@ -24,8 +25,9 @@ _MOST_FUNCTIONS = 200
 
 
 def framework_of(obj: Any, known: Sequence[str], call: tuple[Sequence[Any], Mapping[str, Any]] | None = None) -> str | None:
-    """One of the ``known`` frameworks, or None. The arguments of a call count before classes, and classes before what the code names.
+    """One of the ``known`` frameworks, or None: the one that class and code name, and of several, or where they name none, that of the arguments of a call.
 
+    So a torch function may be recorded with JAX arrays, as it may be called with them.
     numpy counts last, and where there is a call only: a function that names it may well compute with the tensors that it is given.
 
     >>> import numpy as np
@@ -33,7 +35,9 @@ def framework_of(obj: Any, known: Sequence[str], call: tuple[Sequence[Any], Mapp
     (None, 'numpy')
     """
     given = [framework for item in iterate_structure(call or ()) for framework in _of_class(type(item))]
-    found = [*given, *_of_object(obj)]
+    named = list(dict.fromkeys(_of_object(obj)))
+    theirs = [framework for framework in named if framework in _PACKAGES.values()]
+    found = [*named, *given] if len(theirs) == 1 else [*given, *named]
     first = next((framework for framework in found if framework in known and framework != _EVERYWHERE), None)
     return first or (_EVERYWHERE if call is not None and _EVERYWHERE in known and _EVERYWHERE in found else None)
 
@@ -66,8 +70,16 @@ def is_of_framework(cls: type) -> bool:
 def _of_object(obj: Any) -> Iterator[str]:
     """Every package that a callable is of, or refers to, those of its class first."""
     yield from _of_class(type(obj))
-    yield from _of_class(type(getattr(obj, "__self__", None)))
+    owner = getattr(obj, "__self__", obj)
+    yield from _of_class(type(owner))
+    for item in _held(owner):
+        yield from _of_class(type(item))
     yield from _named(obj)
+
+
+def _held(owner: Any) -> list[Any]:
+    """What an object keeps, such as the model that its method calls."""
+    return [] if isinstance(owner, types.FunctionType | types.ModuleType) else list(getattr(owner, "__dict__", {}).values())
 
 
 def _of_class(cls: type) -> Iterator[str]:
@@ -81,7 +93,7 @@ def _package(module: str | None) -> str:
 
 def _named(obj: Any) -> Iterator[str]:
     """The frameworks of what the code of a function refers to, and of the user's functions that it calls."""
-    waiting: list[Any] = [inspect.unwrap(getattr(obj, "__func__", obj))]
+    waiting: list[Any] = [inspect.unwrap(getattr(obj, "__func__", obj)), getattr_static(type(obj), "__call__", None)]
     seen: set[types.FunctionType] = set()
     while waiting and len(seen) < _MOST_FUNCTIONS:
         function = waiting.pop(0)
@@ -90,6 +102,7 @@ def _named(obj: Any) -> Iterator[str]:
         seen.add(function)
         for item in _referred(function):
             yield _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
+            yield from _of_class(item if isinstance(item, type) else type(item))  # a model of a class of the user's
             waiting.append(item)
 
 
