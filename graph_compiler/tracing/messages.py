@@ -7,7 +7,9 @@ text is an argument of a function that only reports (a check of torch, a warning
 from __future__ import annotations
 
 import ast
+import io
 import logging
+import sys
 import warnings
 from types import CodeType, FrameType
 from typing import Any
@@ -32,16 +34,25 @@ def is_message(frame: FrameType | None) -> bool:
         return False
     if frame.f_globals.get("__name__") == logging.__name__:  # which puts numbers into its texts itself
         return True
-    called = _receiver(frame.f_code, frame.f_lasti)
-    return called is not None and _reports(resolved(called, frame))
+    call = _receiver(frame.f_code, frame.f_lasti)
+    if call is None:
+        return False
+    function = resolved(call.func, frame)
+    return _reports(function) and not (function is print and _is_kept(call))
 
 
-def _receiver(code: CodeType, instruction: int) -> ast.expr | None:
-    """The function, as an expression, to which the text that the instruction makes is an argument, directly."""
+def _is_kept(call: ast.Call) -> bool:
+    """Whether what is printed goes into a text that the program can read again."""
+    files = [ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg in (None, "file")]
+    return isinstance(sys.stdout, io.StringIO) or any(file != "sys.stderr" for file in files)
+
+
+def _receiver(code: CodeType, instruction: int) -> ast.Call | None:
+    """The call, as an expression, in which the text that the instruction makes is an argument, directly."""
     around = list(nodes_around(code, instruction))
     for node in reversed(around):
         if isinstance(node, ast.Call) and not _makes_text(node):
-            return node.func
+            return node
         if isinstance(node, (ast.stmt, ast.Lambda, ast.Compare, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await)):
             return None
         if _is_shown(node, around):

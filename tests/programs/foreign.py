@@ -292,6 +292,15 @@ def prints_tensor(x: Any) -> Any:
     return x * 2
 
 
+def reads_what_it_prints(x: Any) -> Any:
+    """Unlike text that goes to the user, this is a result."""
+    printed, redirected = io.StringIO(), io.StringIO()
+    print(x.shape[0], f"{x.sum().item():.1f}", file=printed)
+    with contextlib.redirect_stdout(redirected):
+        print("rows", x.shape[0])  # noqa: T201
+    return x * 2, printed.getvalue(), redirected.getvalue()
+
+
 def logs(x: Any) -> Any:
     _log.debug("tensor %s of %s", x, x.shape)
     return x * 2
