@@ -10,6 +10,7 @@ import itertools
 import logging
 import math
 import operator
+import pickle
 import statistics
 from typing import Any
 
@@ -312,6 +313,10 @@ def text_of_sizes(x: Any) -> Any:
         "%d" % x.shape[0]: x,  # noqa: UP031
         str(x.shape): x,
     }
+
+
+def pickled_numbers(x: Any) -> Any:
+    return x * pickle.loads(pickle.dumps({"rows": x.shape[0], "half": x.shape[0] / 2, "most": x.max().item()}))["rows"]
 
 
 def text_of_dtype(x: Any) -> Any:

@@ -246,6 +246,10 @@ class _Number:
     def __deepcopy__(self, memo: Any) -> Any:
         return self
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled, it is the number, to which the recording is tied then."""
+        return self.made_of, (self.node._number(),)
+
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 
