@@ -45,6 +45,44 @@ def warned(x: Any) -> Any:
     return x * 2
 
 
+class Refusal(ValueError):
+    """An exception of the user's own."""
+
+
+def demand(holds: bool, message: str | None = None, *, kind: type[Exception] = Refusal) -> bool:
+    """A check as libraries write them."""
+    if not holds:
+        if kind is not None:
+            message = _with("" if message is None else message)
+            raise kind(message)
+        return False
+    return True
+
+
+def demand_plainly(holds: bool, message: str) -> None:
+    assert holds, message
+
+
+class Demanding:
+    """Checks by a method."""
+
+    def demand(self, holds: bool, message: str) -> None:
+        if holds:
+            return
+        raise Refusal(message)
+
+
+demanding = Demanding()
+
+
+def checked_by_own_functions(x: Any) -> Any:
+    demand(x.shape[0] > 1, f"{x.shape[0]} is not enough, {x.sum()}")
+    demand(x.shape[0] > 1, message="{} is not enough".format(x.shape))  # noqa: UP032
+    demand_plainly(x.shape[0] > 1, "%s is not enough" % x.shape[0])  # noqa: UP031
+    demanding.demand(x.shape[0] > 1, str(x.shape[0]) + " is not enough")
+    return x * 2
+
+
 def by_name(x: Any) -> Any:
     return x * {"n3": 2, "n5": 7}[f"n{x.shape[0]}"]
 
@@ -74,12 +112,46 @@ def _with(text: str) -> str:
     return text + "."
 
 
+def keep(holds: bool, message: str) -> str:
+    if not holds:
+        raise Refusal(message)
+    return message
+
+
+def kept_by_a_check(x: Any) -> Any:
+    return x * len(keep(x.shape[0] > 1, "." * x.shape[0] + f"{x.shape[0]}"))
+
+
+def demand_or_say(holds: bool, message: str) -> int:
+    try:
+        if not holds:
+            raise Refusal(message)
+    except Refusal as refusal:
+        return int(str(refusal))
+    return 0
+
+
+def handled_inside(x: Any) -> Any:
+    return x * demand_or_say(x.shape[0] > 9, f"{x.shape[0]}")
+
+
+def handled_outside(x: Any) -> Any:
+    try:
+        demand(x.shape[0] > 9, f"{x.shape[0]}")
+    except Refusal as refusal:
+        return x * len(str(refusal)) * int(str(refusal)[:-1])
+    return x
+
+
 def elements_by_name(x: Any) -> Any:
     return x * float(f"{x.sum()}")
 
 
-MESSAGES: tuple[Callable[[Any], Any], ...] = (checked, logged, warned)
-OTHER_TEXTS: tuple[Callable[[Any], Any], ...] = (by_name, kept_first, kept_beside, chosen, appended, elements_by_name)
+MESSAGES: tuple[Callable[[Any], Any], ...] = (checked, logged, warned, checked_by_own_functions)
+OTHER_TEXTS: tuple[Callable[[Any], Any], ...] = (
+    *(by_name, kept_first, kept_beside, chosen, appended, elements_by_name),
+    *(kept_by_a_check, handled_inside, handled_outside),
+)
 
 
 @pytest.mark.filterwarnings("ignore:sizes")

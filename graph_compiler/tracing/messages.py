@@ -1,7 +1,7 @@
 """Text that is made for a message alone: what stands in it ties a recording to nothing.
 
 ``check(n == m, f"{n} and {m} differ")`` writes its text whether or not anybody will read it. Where the source of the running line shows that a
-text is an argument of a function that only reports (a check of torch, a warning, a log), no result can depend on what it says.
+text is an argument of a function that only reports (a check of torch or of the user's own, a warning, a log), no result can depend on what it says.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
+from .checkers import is_handled, only_raises
 from .syntax import nodes_around, resolved
 
-_REPORTS = frozenset(
+_RAISE = frozenset(
     {
         *(f"torch.{name}" for name in ("_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented", "_check_with")),
         *(f"torch.{name}" for name in ("_check_tensor_all", "_check_tensor_all_with", "_assert")),
@@ -34,11 +35,13 @@ def is_message(frame: FrameType | None) -> bool:
         return False
     if frame.f_globals.get("__name__") == logging.__name__:  # which puts numbers into its texts itself
         return True
-    call = _receiver(frame.f_code, frame.f_lasti)
-    if call is None:
+    given = _receiver(frame.f_code, frame.f_lasti)
+    if given is None:
         return False
-    function = resolved(call.func, frame)
-    return _reports(function) and not (function is print and _is_kept(call))
+    function = resolved(given[0].func, frame)
+    if _reports(function):
+        return not (function is print and _is_kept(given[0]))
+    return (_raises(function) or only_raises(function, *given)) and not is_handled(frame)
 
 
 def _is_kept(call: ast.Call) -> bool:
@@ -47,12 +50,12 @@ def _is_kept(call: ast.Call) -> bool:
     return isinstance(sys.stdout, io.StringIO) or any(file != "sys.stderr" for file in files)
 
 
-def _receiver(code: CodeType, instruction: int) -> ast.Call | None:
-    """The call, as an expression, in which the text that the instruction makes is an argument, directly."""
+def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
+    """The call to which the text that the instruction makes is an argument, directly, and that argument, unless the call itself makes the text."""
     around = list(nodes_around(code, instruction))
-    for node in reversed(around):
+    for node, inner in zip(reversed(around), (None, *reversed(around))):
         if isinstance(node, ast.Call) and not _makes_text(node):
-            return node
+            return node, inner
         if isinstance(node, (ast.stmt, ast.Lambda, ast.Compare, ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await)):
             return None
         if _is_shown(node, around):
@@ -88,7 +91,10 @@ def _makes_text(node: ast.AST) -> bool:
 def _reports(function: Any) -> bool:
     if isinstance(getattr(function, "__self__", None), (logging.Logger, logging.LoggerAdapter)):
         return getattr(function, "__name__", "") in _LOG_METHODS
-    if function is print or function is warnings.warn or function is warnings.warn_explicit:
-        return True
+    return function is print or function is warnings.warn or function is warnings.warn_explicit
+
+
+def _raises(function: Any) -> bool:
+    """Whether this is a check of a library, which shows a text only in what it raises."""
     inner = getattr(function, "__wrapped__", function)
-    return f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}" in _REPORTS
+    return f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}" in _RAISE

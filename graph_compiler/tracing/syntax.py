@@ -40,6 +40,21 @@ def function_called(frame: FrameType) -> Any:
     return resolved(around[-1].func, frame) if around and isinstance(around[-1], ast.Call) else None
 
 
+def definition_of(code: CodeType) -> ast.FunctionDef | None:
+    """The definition of a function in its file; None where there is none, or more than one begins in that line."""
+    tree = _parsed(code.co_filename)
+    found = (
+        []
+        if tree is None
+        else [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and _first_line(node) == code.co_firstlineno]
+    )
+    return found[0] if len(found) == 1 and found[0].name == code.co_name else None
+
+
+def _first_line(function: ast.FunctionDef) -> int:
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
 def _around(tree: ast.AST, position: Position) -> list[Any]:
     first, last = (position[0], position[2]), (position[1], position[3])
     found: list[Any] = []

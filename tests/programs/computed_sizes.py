@@ -12,7 +12,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from .. import support
 from ..support import halves
+from ..support import quarters as _quarters  # noqa: F401  (programs find it in its package)
 from ..support.halves import half
 from .table import Program
 
@@ -190,6 +192,17 @@ def counted(x: Any) -> Any:
     )
 
 
+def elements_of_shapes(x: Any) -> Any:
+    """``numel`` of shapes of all kinds, also of one that is not of a tensor."""
+    half = x.shape.numel() // 2
+    rest = x[None].expand(3, *x.shape).shape[1:].numel()
+    return x.reshape(x.size().numel()), x.flatten()[:half], x.sum() / rest, x * torch.Size([2, 3]).numel(), torch.Size.numel(x.shape)
+
+
+def by_module_of_package(x: Any) -> Any:
+    return support.quarters.quarter(x)
+
+
 def joined_targets(x: Any) -> Any:
     """A CTC loss whose targets stand one after the other: their number agrees with no other size."""
     rows, steps = x.shape
@@ -217,6 +230,8 @@ _OPEN = (
     in_tensors,
     longer_and_longer,
     counted,
+    elements_of_shapes,
+    by_module_of_package,
     joined_targets,
     old_constructors,
     parts,

@@ -111,8 +111,11 @@ def _named(function: types.FunctionType, owner: type) -> Iterator[tuple[Any, typ
     """What code may call: globals, attributes of Python modules and of its class by their names, and variables of the functions around it."""
     names = names_read(function.__code__)
     held = [function.__globals__[name] for name in names if name in function.__globals__]
-    for module in [item for item in held if isinstance(item, types.ModuleType) and item.__name__.partition(".")[0] not in _CLOSED]:
-        held += [vars(module)[name] for name in names if name in vars(module)]
+    entered: set[int] = set()
+    for module in held:  # which grows: ``library.losses.dice(x)`` names a module of a module
+        if isinstance(module, types.ModuleType) and id(module) not in entered and module.__name__.partition(".")[0] not in _CLOSED:
+            entered.add(id(module))
+            held += [vars(module)[name] for name in names if name in vars(module)]
     yield from ((item, type(item)) for item in (*held, *_enclosed(function)) if _is_code(item))
     members = (inspect.getattr_static(owner, name, None) for name in names)
     yield from ((member, owner) for member in members if _is_code(member))
