@@ -85,7 +85,7 @@ class Reach:
     def items(self) -> Iterator[Any]:
         """The items of all containers."""
         for held in self.containers:
-            yield from islice(held.values() if isinstance(held, dict) else list(held), MOST_ITEMS)
+            yield from islice(held.values() if isinstance(held, dict) else list(iter(held)), MOST_ITEMS)
 
     def found(self) -> list[Any]:
         """All that was met on the way, what is not looked into as well."""
@@ -154,7 +154,7 @@ class Reach:
         self.containers.append(items)
         if isinstance(items, dict):
             items = [item for key, item in items.items() if not isinstance(key, str) or key not in OF_IMPORTS]
-        self._wait(islice(list(items), MOST_ITEMS))
+        self._wait(islice(list(iter(items)), MOST_ITEMS))  # ``iter``: a tuple of the user's may refuse to be counted
 
     def _class(self, cls: type) -> None:
         for base in cls.__mro__:

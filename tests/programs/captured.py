@@ -272,3 +272,22 @@ def numpy_array_written_before_it_is_used() -> Any:
         return x * tensor
 
     return function
+
+
+class Uncounted(tuple[Any, ...]):
+    """A pair of things that is no sequence to its users."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+
+@_program(_RANKS)
+def tuple_that_is_not_counted() -> Any:
+    pair = Uncounted((2.0, {"shift": torch.ones(3)}))
+    pairs = [pair]
+
+    def function(x: Any) -> Any:
+        scale, shift = pair[0], pairs[0][1]["shift"]
+        return x * scale + shift
+
+    return function
