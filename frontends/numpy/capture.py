@@ -24,7 +24,7 @@ from . import kinds
 from .answers import ANSWERS, METHODS
 from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
-from .names import METHOD, name_of, row_key
+from .names import METHOD, PYTHON_MODULES, name_of, row_key
 from .sizes import expression_of, hint, is_symbolic, symbolic
 from .traced import Traced, TracedArray, TracedScalar, is_traced, seen_of
 
@@ -109,6 +109,8 @@ class Capture:
     def function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of one of numpy's public functions."""
         name = name_of(function)
+        if name is None and function.__module__.startswith(PYTHON_MODULES):
+            return function.__wrapped__(*args, **kwargs)
         if name is None:
             raise TracingError(f"{self.here()}: {function.__module__}.{function.__name__} is no public function that can be recorded")
         answer = ANSWERS.get(row_key(name))

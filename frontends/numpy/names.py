@@ -15,6 +15,7 @@ from .traced import BINARY, COMPARISONS, UNARY
 
 METHOD = "numpy.ndarray."
 _MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks", "scipy.special", "numpy.lib.scimath")
+PYTHON_MODULES = "numpy.polynomial."  # what these do is recorded, as in code of the user's own
 # Operators share the rows of the ufuncs that they are.
 _OPERATORS = {
     **{f"__{name}__": ufunc.__name__ for name, (_, ufunc) in BINARY.items()},

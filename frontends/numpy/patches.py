@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import random
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import numpy.polynomial
 
 from ...sizes import Size
 from ...tracing.code_names import names_read
@@ -27,6 +29,7 @@ from ..python_arithmetic import computed
 from ..standing_in import standing_in
 from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
+from .names import PYTHON_MODULES
 from .opened import OPENED
 from .sizes import expression_of, is_symbolic, symbolic
 from .traced import is_traced
@@ -163,7 +166,10 @@ class _Stand(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         module = self.__dict__["_module"]
         pair = replacements().get((module, name))
-        return _of_lists(name, _stand_of(getattr(module, name))) if pair is None else pair[1]
+        if pair is not None:
+            return pair[1]
+        item = _stand_of(getattr(module, name))
+        return item if type(item) is not type(np.sum) or name in _OF_SEQUENCES else _of_lists(item)
 
 
 # Functions that numpy asks for every item of a list; all others see the list alone.
@@ -174,10 +180,8 @@ _OF_SEQUENCES = frozenset({
 
 
 @functools.cache
-def _of_lists(name: str, function: Any) -> Any:
+def _of_lists(function: Any) -> Any:
     """A function of numpy that takes lists with arrays of a recording as one array: ``np.max([x[0], x[1]])``."""
-    if type(function) is not type(np.sum) or name in _OF_SEQUENCES:
-        return function
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -228,11 +232,18 @@ def recorded(name: str) -> Any:
     return replacements()[np, name][1]
 
 
+@functools.cache
+def _written_in_python() -> list[dict[str, Any]]:
+    """Globals of the modules of numpy that are written by its public functions alone, as a user's code is."""
+    return [vars(module) for name, module in [*sys.modules.items()] if name.startswith(PYTHON_MODULES)]
+
+
 @contextmanager
 def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[None]:
     """Inside of the block calls of this thread are recorded by ``capture``, and the ``functions`` find the replacements in their modules."""
     before = getattr(_here, "capture", None)
     spaces = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
+    spaces += [(space, "np") for space in _written_in_python()]
     modules = [(space, name, _stand_of(space[name])) for space, name in spaces if isinstance(space.get(name), types.ModuleType)]
     _here.capture = capture
     try:

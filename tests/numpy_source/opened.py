@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.polynomial import chebyshev, polynomial
 
 from .arrays import Array, Sample, b, c, d, i, sample
 
@@ -66,6 +67,23 @@ SAMPLES: list[Sample] = [
     sample("fromfunction", lambda x: x + np.fromfunction(lambda row, column: row * 10 - column, (3, 4)), d(3, 4), grows=False),
     sample("polyfit", lambda x, y: np.polyfit(x, y, 2), d(8, kind="unit"), d(8)),
     sample("polyfit weighted", lambda x, y, w: np.polyfit(x, y, 1, w=w), d(8, kind="unit"), d(8, 2), d(8, kind="positive")),
+    sample(
+        "numpy.polynomial",
+        lambda x, c: (polynomial.polyval(x, c), chebyshev.chebval(x, c), polynomial.polymul(c, c[:3])),
+        d(6),
+        d(4),
+        again=True,
+    ),
+    sample("numpy.polynomial of two variables", lambda x, c: polynomial.polyval2d(x, x**2, c), d(6), d(4, 3), again=True),
+    sample(
+        "Polynomial",
+        lambda x, c: (np.polynomial.Polynomial(c).deriv()(x), np.polynomial.Polynomial([1, 2], domain=[0, 4])(x)),
+        d(6),
+        d(4),
+        again=True,
+    ),
+    sample("Polynomial.fit", lambda x, y: np.polynomial.Polynomial.fit(x, y, 2)(x), d(8, kind="unit"), d(8), again=True),
+    sample("a table of numpy", lambda x: x if x.dtype.char in np.typecodes["Complex"] else 2 * x, d(6)),
     sample("polyadd", lambda p, q: (np.polyadd(p, q), np.polysub(q, p), np.polyadd(p, 2.0), np.polysub([1, 2], p)), d(6), i(3)),
     sample("polyadd, then of a longer first one", np.polyadd, d(8), d(12)),
     sample("polymul", lambda p, q: (np.polymul(p, q), np.polymul(q, [2, 1]), np.polymul(p, 3.0)), d(6), d(3)),

@@ -245,11 +245,12 @@ def matrix_rank(b: NumpyBuilder, A: Any, tol: Any = None, hermitian: bool = Fals
 def lstsq(b: NumpyBuilder, a: Any, b_: Any, rcond: Any = None) -> Any:
     """numpy.linalg.lstsq."""
     x, y = _inexact(b, a, b_)
-    if isinstance(rcond, Value):
-        raise UnsupportedOperation("lstsq with a computed rcond has no row")
     matrix = b.reshape(y, shape=(y.shape[0], 1)) if y.ndim == 1 else y
     rcond = float(np.finfo(x.dtype).eps) if rcond == -1 else rcond
-    solution, rank = b.lstsq(x, matrix, rcond=rcond)
+    if isinstance(rcond, Value):  # np.polynomial's fits compute it from the number of points
+        solution, rank = b.matmul(b.pinv(x, rcond), matrix), b.matrix_rank(x, rcond, None)
+    else:
+        solution, rank = b.lstsq(x, matrix, rcond=rcond)
     rest = b.sum(b.square(b.abs(b.subtract(matrix, b.matmul(x, solution)))), axis=(0,))
     if not hint_of(b.recorded[1].shape[0]):  # where the rank is not full, or there are not more rows than columns, numpy gives none
         b.guard(apply("le", x.shape[0], x.shape[1]) if hint_of(x.shape[0]) <= hint_of(x.shape[1]) else apply("gt", x.shape[0], x.shape[1]))
