@@ -28,7 +28,6 @@ from .numbers.conversions import conversions_seen
 from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
-from .numbers.shapes import shapes_counted
 from .numbers.spaces import Space, spaces_of
 from .numbers.type_calls import asks_for_types_unseen, type_calls_seen
 from .numbers.typed import DTYPES, typed, with_numbers
@@ -131,7 +130,6 @@ def _listening(
         GlobalReads((space.held, name) for space in spaces for name in space.names) as read,
         math_seen(capture, spaces if learned.reading.symbolic else []),
         conversions_seen(capture, spaces),
-        shapes_counted(),
         clocks_seen(capture, spaces),
         type_calls_seen(spaces),
         compiling(learned.compiled) as claim,

@@ -192,13 +192,6 @@ def counted(x: Any) -> Any:
     )
 
 
-def elements_of_shapes(x: Any) -> Any:
-    """``numel`` of shapes of all kinds, also of one that is not of a tensor."""
-    half = x.shape.numel() // 2
-    rest = x[None].expand(3, *x.shape).shape[1:].numel()
-    return x.reshape(x.size().numel()), x.flatten()[:half], x.sum() / rest, x * torch.Size([2, 3]).numel(), torch.Size.numel(x.shape)
-
-
 def by_module_of_package(x: Any) -> Any:
     return support.quarters.quarter(x)
 
@@ -230,7 +223,6 @@ _OPEN = (
     in_tensors,
     longer_and_longer,
     counted,
-    elements_of_shapes,
     by_module_of_package,
     joined_targets,
     old_constructors,
