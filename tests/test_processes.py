@@ -16,6 +16,7 @@ import graph_compiler  # noqa: E402
 
 from .support.compare import to_numpy  # noqa: E402
 from .support.processes import holds_in_child  # noqa: E402
+from .support.threads import Signal  # noqa: E402
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -23,35 +24,35 @@ from .support.processes import holds_in_child  # noqa: E402
 @pytest.mark.parametrize("name", ["torch", "numpy"])  # JAX's own threads do not live through a fork
 def test_a_fork_waits_for_the_recording_of_another_thread(name: str) -> None:
     array = {"torch": torch.ones, "numpy": np.ones}[name]
-    begun, go_on = threading.Event(), threading.Event()
+    begun, go_on = Signal(), Signal()
 
     def slow(x: Any) -> Any:
-        begun.set()
-        go_on.wait(60)
+        begun.send()
+        go_on.came(60)
         return x + 1
 
     recording = threading.Thread(target=lambda: graph_compiler.compile(slow, source=name, args=(array(2),)))
     recording.start()
-    assert begun.wait(60)
-    threading.Timer(0.2, go_on.set).start()
+    assert begun.came(60)
+    threading.Timer(0.2, go_on.send).start()
 
     def records() -> bool:
         graph = graph_compiler.compile(lambda x: x * 3, source=name, args=(array(2),))
         return bool(to_numpy(graph(array(4))).tolist() == [3] * 4)
 
-    ended = holds_in_child(records, meanwhile=go_on.set)
+    ended = holds_in_child(records, meanwhile=go_on.send)
     recording.join()
     assert ended
 
 
 def test_two_frameworks_that_record_each_other_do_not_wait_for_ever() -> None:
-    inside = {name: threading.Event() for name in ("torch", "jax")}
+    inside = {name: Signal() for name in ("torch", "jax")}
     results: dict[str, Any] = {}
 
     def outer(name: str, other: str, array: Any, others: Any) -> None:
         def function(x: Any) -> Any:
-            inside[name].set()
-            inside[other].wait(0.5)  # with a lock for each framework, both stand here
+            inside[name].send()
+            inside[other].came(0.5)  # with a lock for each framework, both stand here
             inner = graph_compiler.compile(lambda y: y + 1, source=other, args=(others(2),))
             return x * float(to_numpy(inner(others(1)))[0])
 

@@ -156,6 +156,10 @@ def _over_other_axes(node: Node, found: _Found) -> bool:
     return all(found.rows_of(item) not in normalise_axes(node.params["axis"], item.ndim) for item in carriers if item in found.axes)
 
 
+def _all_of_them(node: Node, found: _Found) -> bool:
+    return all(item in found.axes for item in node.inputs)
+
+
 def _product(node: Node, found: _Found) -> bool:
     """A matrix product that does not sum over the rows."""
     first, second = node.inputs
@@ -188,10 +192,12 @@ def _at_places(node: Node, found: _Found) -> bool:
 _ELEMENTWISE = {name for name, row in ROWS.items() if row.carriers == "broadcast"}
 _EXACT = {"float32", "float64", "int32", "int64"}  # types that hold counts
 _BY_ROW: dict[str, _Rule] = {
-    **dict.fromkeys((*_ELEMENTWISE, "stack", "expand_dims", "permute_dims", "broadcast_to", "zeros", "ones", "full", "one_hot"), _always),
+    **dict.fromkeys((*_ELEMENTWISE, "expand_dims", "permute_dims", "broadcast_to", "zeros", "ones", "full", "one_hot"), _always),
     **dict.fromkeys(("softmax", "log_softmax", "sum", "mean", "var", "std", "max", "min", "all", "any", "prod"), _over_other_axes),
-    **dict.fromkeys(("argmax", "argmin", "layer_norm", "rms_norm", "normalize", "glu", "split", "concat", "squeeze"), _over_other_axes),
+    **dict.fromkeys(("argmax", "argmin", "layer_norm", "rms_norm", "normalize", "glu", "split", "squeeze"), _over_other_axes),
     **dict.fromkeys(("gather_nd", "embedding", "take"), _at_places),
+    "stack": _all_of_them,
+    "concat": lambda node, found: _all_of_them(node, found) and _over_other_axes(node, found),
     "matmul": _product,
     "linear": _linear,
     "reshape": _in_place,
@@ -245,14 +251,15 @@ def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> A
 
 
 def _writes_rows(node: Node, found: _Found) -> bool:
-    """What is written may be added, or take the place of what was there."""
-    x, _, *indices = node.inputs
-    return (
-        x not in found.axes
-        and any(index in found.axes for index in indices)
-        and node.params["reduce"] in (None, "sum")
-        and node.params["include_self"]
-    )
+    """What is written may be added, or take the place of what was there; it has those rows, or is the same for all of them."""
+    x, values, *indices = node.inputs
+    shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
+    axes = [axis - len(shape) for axis, dim in enumerate(shape) if found.is_in(dim)]  # from the end
+    if x in found.axes or len(axes) != 1 or node.params["reduce"] not in (None, "sum") or not node.params["include_self"]:
+        return False
+    if not isinstance(values, Value) or values.ndim < -axes[0]:
+        return True
+    return found.axes[values] - values.ndim == axes[0] if values in found.axes else bool(values.shape[axes[0]] == 1)
 
 
 def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
@@ -278,9 +285,10 @@ def _as_it_is(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) 
 
 
 def _labels_rows(node: Node, found: _Found) -> bool:
-    _, target, *weight = node.inputs
+    logits, target, *weight = node.inputs
     return (
         node.params["reduction"] != "none"
+        and logits in found.axes
         and target in found.axes
         and not any(one in found.axes for one in weight if isinstance(one, Value))
     )

@@ -52,8 +52,9 @@ def host_state_kept() -> Iterator[None]:
 def host_state_seeded(seed: int) -> Iterator[None]:
     """Inside of the block both start from ``seed``; afterwards they are as before."""
     with host_state_kept():
-        random.seed(seed)
-        np.random.seed(seed % 2**32)
+        restore_host_state(
+            (random.Random(seed).getstate(), np.random.RandomState(seed % 2**32).get_state())
+        )  # no draw, to a recording around it
         yield
 
 
