@@ -71,6 +71,8 @@ class _Found:
 
     def has_bound(self, graph: Graph) -> bool:
         """Whether the size can be given one."""
+        if self.mask.ndim == 0:  # it makes an axis of its own
+            return False
         for node in graph.nodes:
             if self.is_finder(node):
                 axis = node.params.get("axis", 0)
