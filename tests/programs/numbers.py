@@ -283,7 +283,7 @@ _DECIDED: dict[Callable[[Any], Any], tuple[Any, int | None]] = {
     not_a_number: (one([1.0, 2.0], [3.0, 4.0], [math.nan, 1.0], [math.nan, 2.0], [0.0, math.inf]), 3),
     as_key: (_WHOLE, 2),
     as_text: (one([1.0, 2.0], [2.5, 1.0], [1.0, 20.0]), None),
-    differentiated: (_SAME_LENGTH, 3),
+    differentiated: (_SAME_LENGTH, 1),
     transformed: (_SAME_LENGTH, 3),
     inside_of_a_transform: (_SAME_LENGTH, 3),
     picked_outside: (tuple(lambda row=row: (torch.tensor(row),) for row in ([1, 2], [0, 5], [7, 9], [-2, 3], [-3, 1])), 3),

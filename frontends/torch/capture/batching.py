@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ....sizes import hint_of, hints
+from ....sizes import Size, hint_of, hints
 from ..numbers.sizes import expression_of, symbolic
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ class _Tied(Exception):
     """More than one size comes into question."""
 
 
-def levels() -> list[Any] | None:
-    """The sizes of the levels of ``torch.vmap`` that run now; None where none does, or anything else that computes with sizes unseen."""
+def levels(call: str | None) -> list[Any] | None:
+    """The sizes of the levels of ``torch.vmap`` that run now; None where none does, or outside of public calls anything else that computes with sizes unseen."""
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module in _OTHERS:
+        if module in _OTHERS and call is None:
             return None
         if module == "torch._functorch.vmap" and frame.f_code.co_name in ("_flat_vmap", "inner"):
             found.append(expression_of(frame.f_locals["batch_size"]))
@@ -42,13 +42,12 @@ def levels() -> list[Any] | None:
     return found or None
 
 
-def physical_sizes(capture: Capture, tensor: torch.Tensor) -> tuple[Any, ...] | None:
-    """The sizes of a tensor as the body of ``torch.vmap`` sees it; None below another transform."""
+def physical_sizes(capture: Capture, tensor: torch.Tensor) -> tuple[Any, ...]:
+    """The sizes of a tensor as the body of ``torch.vmap`` sees it, or of another transform, which changes none."""
     batched: list[int] = []
     while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        if not torch._C._functorch.is_batchedtensor(tensor):
-            return None
-        batched.append(torch._C._functorch.maybe_get_bdim(tensor))
+        if torch._C._functorch.is_batchedtensor(tensor):
+            batched.append(torch._C._functorch.maybe_get_bdim(tensor))
         tensor = torch._C._functorch.get_unwrapped(tensor)
     value = capture.value(tensor)
     sizes = [capture.size(value, axis) for axis in range(value.ndim)]
@@ -92,8 +91,11 @@ class Kernel:
 
 def _view(kernel: Kernel) -> tuple[Any, ...]:
     """Axes of size 1 come or go: the others are those of the array, in order."""
-    own, kept = ([size for size in sizes if not _is_one(size)] for sizes in (kernel.own, kernel.wanted))
-    _only_if(all(hint_of(size) != 1 for size in own) and hints(own) == hints(kept) and kernel.given.isdisjoint(kept))
+    own, kept = ([size for size in sizes if hint_of(size) != 1] for sizes in (kernel.own, kernel.wanted))
+    _only_if(hints(own) == hints(kept) and kernel.given.isdisjoint(kept))
+    for size in kernel.own:
+        if isinstance(size, Size) and size.hint == 1:
+            kernel.capture.decide(size)
     left = iter(own)
     return kernel.making([1 if _is_one(size) else next(left) for size in kernel.wanted])
 

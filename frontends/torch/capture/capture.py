@@ -29,7 +29,7 @@ from ..basics.tensors import fills_memory, hints, spec_of, storage, version
 from ..basics.writing import versions_before
 from ..gradients.gradients import Gradients
 from ..gradients.history import History
-from ..gradients.kernel_by_kernel import KernelByKernel, in_kernels
+from ..gradients.kernel_by_kernel import KernelByKernel
 from ..gradients.rules import Rules
 from ..memory import reshaping
 from ..memory.empty_out import filled, is_empty_out
@@ -59,6 +59,8 @@ from .indices import with_numbers
 from .large_calls import LargeCalls
 from .meeting import met
 from .needs import hold_to_failure, hold_to_needs, passed_back
+from .opened import Opened, same_sizes
+from .passed_back import PassedBack
 from .structure import STRUCTURE, size_of
 from .unseen import Unseen
 from .vmapped import Vmapped
@@ -100,6 +102,7 @@ class Capture(TorchFunctionMode):
         self.count_decided = 0  # calls whose numbers are what they are
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
         self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped(self)
+        self.passed_back, self.opened = PassedBack(self), Opened(self)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
@@ -161,7 +164,8 @@ class Capture(TorchFunctionMode):
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
-        for part in (self.unseen, self.host_draws, self.generators, self.history, self.written, self.rules, self.layouts, self.vmapped):
+        self.passed_back.note(())
+        for part in [part for part in vars(self).values() if getattr(part, "capture", None) is self]:
             part.capture = None
 
     def add_number(self, name: str, number: Any) -> Value:
@@ -185,6 +189,7 @@ class Capture(TorchFunctionMode):
         self.gradients.add(tensor)
         self.history.add(value)
         self.layouts.add_input(value, tensor)
+        self._quietly(self.passed_back.note, [tensor])
 
     # ------------------------------------------------------------------------------ every call comes here
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -198,8 +203,7 @@ class Capture(TorchFunctionMode):
         if name in reads.BACKWARD:  # its kernels are recorded one by one
             return passed_back(self, function, args, kwargs)
         if name in self.by_kernel.names:
-            numbers.decide_all(self, (args, kwargs))
-            return in_kernels(function, hints(args), hints(kwargs))
+            return self.opened.run(function, args, kwargs)
         answer = ANSWERS.get(key)
         if answer is not None:
             return answer(self, function, args, kwargs)
@@ -222,6 +226,8 @@ class Capture(TorchFunctionMode):
             self.fix_all_sizes()
         if row_key(name) in reads.FACTS or sized and row_key(name) in reads.SAME_SIZES:
             return self.run(function, args, kwargs)
+        if row_key(name) in reads.SAME_SIZES:
+            return same_sizes(self, function, args)
         if row_key(name) in reads.VALUES:
             return elements(self, function, args, kwargs)
         if row_key(name) in reshaping.VIEWS:
@@ -328,6 +334,8 @@ class Capture(TorchFunctionMode):
         self.layouts.follow(node, key, made, operands)
         for tensor, value in zip(made, node.outputs):
             self.memory.note(tensor, value)
+        if torch.is_grad_enabled():
+            self._quietly(self.passed_back.note, [*made, *(operands if written else ())])
 
     # ------------------------------------------------------------------------------ tensors and sizes
     def value(self, tensor: torch.Tensor) -> Value:

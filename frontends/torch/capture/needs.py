@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....ir.graph import Value
-from ..basics.tensors import hints
 from ..numbers import numbers
 from .answers import elements
 
@@ -26,7 +25,7 @@ def passed_back(capture: Capture, function: Any, args: tuple[Any, ...], kwargs: 
     if capture.for_torch:
         capture.note_fact(_FACT, capture.count_call_inputs)
     try:
-        return function(*hints(args), **hints(kwargs))
+        return capture.passed_back.run(function, args, kwargs)
     except Exception:
         capture.fix_all_sizes()
         capture.note_fact(_FACT)

@@ -48,18 +48,22 @@ class Unseen(TorchDispatchMode):
             return self.capture.recorder.find(args[0]) is not None
         return function.namespace != "prim"
 
+    def _known(self) -> tuple[Any, ...]:
+        """What knows where sizes in kernels come from."""
+        return self.capture.vmapped, self.capture.passed_back, self.capture.opened
+
     def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has decided those among its numbers as it read them."""
         if function is torch.ops.aten.lift_fresh.default and torch._C._functorch.peek_interpreter_stack() is None:
             return False
-        return not self.capture.vmapped.explains(function, args, kwargs)
+        return not any(known.explains(function, args, kwargs) for known in self._known())
 
     def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         if isinstance(function, torch._ops.HigherOrderOperator):
             refuse_operator(function, self.capture.here)
         if not self.inside_call and self._computes(function, args):
-            told = self.capture.vmapped.told(function, args)
+            told = next(filter(None, (known.told(function, args) for known in self._known())), None)
             if told is None:
                 return self.capture.record_kernel(function, args, kwargs, self._ties(function, args, kwargs))
             with torch._C.DisableTorchFunction():  # the call itself would come to the mode above once more, without the sizes

@@ -3,6 +3,7 @@
 from . import creation as creation
 from . import data_types as data_types
 from . import decompositions as decompositions
+from . import derivatives as derivatives
 from . import diagonals as diagonals
 from . import differences as differences
 from . import distances as distances

@@ -1,0 +1,248 @@
+"""What the numbers in kernels of torch's derivatives stand for.
+
+torch computes with sizes as plain numbers: the derivative of a sum expands to the sizes of what was summed, that of a mean divides by how many there were. Which numbers
+these are follows from the node of torch's graph whose derivative runs: from what its call was given and made. A row of ``RULES`` says how, kernel by kernel; a node of ``_PLAIN``
+has no sizes among its numbers. Source: torch's tools/autograd/derivatives.yaml and the kernels seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import Any
+
+from ....ir.graph import Node, Value
+from ....sizes import Size, hint_of, hints, product
+from ....trees import iterate_structure
+from ..numbers.sizes import symbolic
+from .opened import hold_lengths, merged, one_of, shape_of
+
+Shape = tuple[Any, ...]
+
+# Nodes whose derivatives have no numbers that depend on sizes, named as torch names them, without "Backward0".
+_PLAIN = frozenset({
+    "Abs", "Acos", "Acosh", "Add", "Addbmm", "Addcdiv", "Addcmul", "Addmm", "Addmv", "Amax", "Amin", "Asin", "Asinh", "Atan", "Atan2",
+    "Atanh", "AvgPool2D", "Baddbmm", "BinaryCrossEntropy", "Bmm", "Celu", "Clamp", "ClampMax", "ClampMin", "Clone", "ConstantPadNd", "Cos", "Cosh", "Cumsum",
+    "Div", "Dot", "Elu", "Erf", "Erfc", "Erfinv", "Exp", "Exp2", "Expm1", "Flip", "Fmod", "Gather", "Gelu", "GeluBackward", "HardShrink",
+    "Hardsigmoid", "Hardswish", "Hardtanh", "HuberLoss", "Hypot", "Index", "IndexSelect", "LeakyRelu", "LeakyReluBackward", "Lerp",
+    "Lgamma", "LinalgVectorNorm", "Log", "Log10", "Log1P", "Log2", "LogSigmoid", "LogSoftmax", "Logaddexp", "Logcumsumexp", "Logit",
+    "Logsumexp", "MaskedFill", "MaxPool2DWithIndices", "Maximum", "Minimum", "Mm", "MseLoss", "MseLossBackward", "Mul", "Mv", "NativeBatchNorm",
+    "NativeDropout", "NativeLayerNorm", "NllLoss", "Norm", "Permute", "Pow", "Reciprocal", "Relu", "Remainder", "Roll", "Rsqrt", "Rsub", "Scatter",
+    "ScatterAdd", "Select", "Sigmoid", "SigmoidBackward", "Silu", "Sin", "Sinh", "Slice", "SmoothL1Loss", "Softmax", "Softplus",
+    "SoftplusBackward", "Softshrink", "Sqrt", "Squeeze", "Stack", "Std", "Sub", "Sum", "T", "Tan", "Tanh", "TanhBackward", "Threshold",
+    "ToCopy", "Transpose", "Tril", "Triu", "Unsqueeze", "Var", "Where", "Xlogy",
+})  # fmt: skip
+
+# Nodes that their derivatives bring the gradient back to the shape of what was given for, or of one of the parts that were made.
+_SHAPED = frozenset({
+    "Cummax", "Cummin", "Gather", "Index", "IndexSelect", "Kthvalue", "Max", "Mean", "Median", "Min", "Select", "Slice", "Sort", "Std",
+    "Sum", "Topk", "Unbind", "UnsafeView", "Var", "View",
+})  # fmt: skip
+_MEANS = frozenset({"Mean", "MseLossBackward", "BinaryCrossEntropyWithLogits"})  # nodes that divide by the number of elements
+KNOWN = _PLAIN | _SHAPED | _MEANS  # nodes that run the same kernels at all sizes
+
+
+class Untold(Exception):
+    """What a number stands for is not known."""
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """A kernel of the derivative that runs: the node, its name, the arguments, the shapes of what the node was given and made, its call and whether it is all of it,
+    and whether ``torch.vmap`` may run several of them at once."""
+
+    capture: Any
+    node: Any
+    name: str
+    args: tuple[Any, ...]
+    inputs: list[Shape | None]
+    made: Shape | None
+    call: Node | None
+    whole: bool
+    batched: bool
+
+    def is_plain(self) -> bool:
+        """Whether the numbers of its formula, and of the call, come of no size."""
+        return self.is_known() and not any(isinstance(item, Size) for item in self.given())
+
+    def is_known(self) -> bool:
+        """Whether its numbers are those of its formula and of the call."""
+        return self.call is not None and self.name in _PLAIN and (self.whole or self.call.facts["key"] == "__getitem__")
+
+    def given(self) -> list[Any]:
+        """What the call was given, one by one."""
+        return [] if self.call is None else list(iterate_structure((self.call.inputs, self.call.params)))
+
+    def open_number(self, seen: Any) -> Any:
+        """What a number of the kernel is: a size that the call was given, or what it looks like."""
+        fitting = [item for item in self.given() if isinstance(item, (Size, int, float)) and hint_of(item) == seen]
+        return _opened(one_of(self.capture, fitting), self.capture.decide) if fitting else seen
+
+    def own(self) -> Shape:
+        """The sizes of the array that the kernel is given."""
+        return shape_of(self.capture, self.capture.value(self.args[0]))
+
+    def input(self) -> Shape:
+        """The shape of the one array that the call was given."""
+        _only_if(len(self.inputs) == 1 and self.inputs[0] is not None)
+        return self.inputs[0] or ()
+
+    def count(self) -> Any:
+        """Of how many elements each one that the call has made is the mean."""
+        axes, shapes = getattr(self.node, "_saved_dim", None), [shape for shape in self.inputs if shape is not None]
+        _only_if(bool(shapes))
+        shape = max(shapes, key=len)
+        signed = [axis - (1 << 64 if axis >= 1 << 63 else 0) for axis in axes or ()]  # torch shows those from the end as unsigned
+        return product([shape[axis] for axis in signed] if signed else shape)
+
+    def with_shape(self, position: int) -> tuple[Any, ...]:
+        """The arguments with the shape of what the call was given, or of one of the parts that it made."""
+        wanted = tuple(self.args[position])
+        known = [shape for shape in (*self.inputs, self.made if self.name == "Unbind" else None) if shape is not None]
+        if self.batched and self.own():  # of several gradients at once
+            known += [(self.own()[0], *shape) for shape in known]
+        fitting = [shape for shape in known if hints(shape) == wanted]
+        _only_if(bool(fitting))
+        return self.putting(position, tuple(one_of(self.capture, sizes) for sizes in zip(*fitting)))
+
+    def putting(self, position: int, *replaced: Any) -> tuple[Any, ...]:
+        """The arguments, with these in place of the numbers that they are now."""
+        seen = [list(hints(item)) if isinstance(item, tuple) else hint_of(item) for item in replaced]
+        _only_if(seen == list(self.args[position : position + len(replaced)]))
+        opened = [_opened(item, self.capture.decide) for item in replaced]
+        return (*self.args[:position], *opened, *self.args[position + len(replaced) :])
+
+
+def _opened(item: Any, decide: Any) -> Any:
+    return [symbolic(size, decide) for size in item] if isinstance(item, tuple) else symbolic(item, decide)
+
+
+def _only_if(holds: bool) -> None:
+    if not holds:
+        raise Untold
+
+
+def _like(position: int) -> Callable[[Derivative], tuple[Any, ...]]:
+    """Sizes at this position are those of what the node was given, or of one of those that it made."""
+
+    def rule(derivative: Derivative) -> tuple[Any, ...]:
+        _only_if(derivative.name in _SHAPED or derivative.is_plain())
+        return derivative.with_shape(position)
+
+    return rule
+
+
+def _expanded(derivative: Derivative) -> tuple[Any, ...]:
+    """To the shape of what was given; torch also expands to what there is."""
+    own = derivative.own()
+    return derivative.putting(1, own) if list(hints(own)) == list(derivative.args[1]) else _like(1)(derivative)
+
+
+def _view(derivative: Derivative) -> tuple[Any, ...]:
+    """The shape of what was given; where that is no array of the recording, neighbouring axes become one, or axes of length 1 come and go."""
+    try:
+        return _like(1)(derivative)
+    except Untold:
+        shape = merged(derivative.own(), derivative.args[1])
+        _only_if(shape is not None)
+        return derivative.putting(1, tuple(shape or ()))
+
+
+def _scattered(derivative: Derivative) -> tuple[Any, ...]:
+    """The part that ``x[1:, 0]`` takes goes back to its place: where one index follows another, along an axis that the first one has left as it was."""
+    _only_if(derivative.is_known())
+    return (*_widened(derivative)[:3], *map(derivative.open_number, derivative.args[3:]))
+
+
+def _widened(derivative: Derivative) -> tuple[Any, ...]:
+    try:
+        return derivative.with_shape(1)
+    except Untold:
+        wanted, axis, own = derivative.args[1], derivative.args[2], list(derivative.own())
+        arrays = [item for item in derivative.given() if isinstance(item, Value)][:1]
+        fitting = [size for array in arrays for size in shape_of(derivative.capture, array) if hint_of(size) == wanted[axis]]
+        _only_if(bool(fitting))
+        own[axis : axis + (len(own) == len(wanted))] = [one_of(derivative.capture, fitting)]
+        return derivative.putting(1, tuple(own))
+
+
+def _divided(derivative: Derivative) -> tuple[Any, ...]:
+    """By how many there are, for a mean; by the size that the call was given."""
+    return derivative.putting(1, derivative.count()) if derivative.name in _MEANS else _multiplied(derivative)
+
+
+def _multiplied(derivative: Derivative) -> tuple[Any, ...]:
+    """By the size that the call was given; for a variance, by what it divides by."""
+    number = derivative.args[1]
+    if derivative.name in ("Std", "Var") and type(number) is float:
+        correction = derivative.node._saved_correction
+        divisor = derivative.count() - (1 if correction is None else correction)
+        _only_if(hint_of(divisor) != 0)
+        return derivative.putting(1, 2 / divisor)
+    if derivative.name in ("Div", "Mul") and type(number) in (int, float):
+        _only_if(derivative.is_known())
+        return (derivative.args[0], derivative.open_number(number), *derivative.args[2:])
+    return _as_it_is(derivative)
+
+
+def _as_it_is(derivative: Derivative) -> tuple[Any, ...]:
+    _only_if(derivative.is_plain() or derivative.name in KNOWN and not any(type(item) in (int, float) for item in derivative.args))
+    return derivative.args
+
+
+def _summed(derivative: Derivative) -> tuple[Any, ...]:
+    """Where an axis of length 1 was expanded: those of other lengths were not."""
+    if derivative.name == "Expand":
+        hold_lengths(derivative.capture, [derivative.input()])
+        return derivative.args
+    return _as_it_is(derivative)
+
+
+def _convolution(derivative: Derivative) -> tuple[Any, ...]:
+    """The numbers are sizes of the weight, which is one, and those of the call."""
+    weights = [item for item in derivative.given() if isinstance(item, Value)][1:2]
+    _only_if(derivative.whole and all(type(size) is int for weight in weights for size in shape_of(derivative.capture, weight)))
+    _only_if(not any(isinstance(item, Size) for item in derivative.given()))
+    return derivative.args
+
+
+def _part(derivative: Derivative) -> tuple[Any, ...]:
+    """What was joined is taken apart: each part begins where those before it end."""
+    _only_if(derivative.name == "Cat" and derivative.whole)
+    axis, start, end = derivative.args[1:4]
+    parts = [item for item in derivative.given() if isinstance(item, Value)]
+    ends = list(accumulate((derivative.capture.size(part, axis % part.ndim) for part in parts), initial=0))
+    fitting = [(one, other) for one, other in pairwise(ends) if (hint_of(one), hint_of(other)) == (start, end)]
+    _only_if(len(fitting) == 1)
+    return derivative.putting(2, *fitting[0])
+
+
+def _vocabulary(derivative: Derivative) -> tuple[Any, ...]:
+    _only_if(derivative.name == "Embedding")
+    return derivative.putting(2, derivative.input()[0])
+
+
+def _layer(derivative: Derivative) -> tuple[Any, ...]:
+    """What was stacked is taken apart: the numbers count the parts."""
+    _only_if(derivative.name == "Stack")
+    return derivative.args
+
+
+RULES: dict[str, Callable[[Derivative], tuple[Any, ...]]] = {
+    "aten::expand": _expanded,
+    "aten::view": _view,
+    "aten::_unsafe_view": _view,
+    "aten::new_zeros": _like(1),
+    "aten::select_backward": _scattered,
+    "aten::slice_backward": _scattered,
+    "aten::div": _divided,
+    "aten::div_": _divided,
+    "aten::mul": _multiplied,
+    "aten::mul_": _multiplied,
+    "aten::sum": _summed,
+    "aten::convolution_backward": _convolution,
+    "aten::slice": _part,
+    "aten::select": _layer,
+    "aten::embedding_dense_backward": _vocabulary,
+}
