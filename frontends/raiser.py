@@ -16,7 +16,7 @@ from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
 from ..passes.aliases import Aliases
 from ..sizes import Size, Symbol, hint_of, product, substitute
-from ..trees import iterate_structure, map_structure
+from ..trees import Branch, count_leaves, iterate_structure, map_structure
 from .building import RaisingBuilder
 from .read_numbers import is_read, number_of, rounding_of
 from .steps import Step
@@ -32,6 +32,7 @@ _KEPT_NOTES = (
     "input_attributes",
     "same_inputs",
     "same_outputs",
+    "scalar_outputs",
     "written_inputs",
     "matmul_precision",
 )
@@ -99,6 +100,7 @@ class Raiser:
 
     def _finish(self) -> None:
         graph, result = self.recorded, self.result
+        _refuse_kept_views(graph)
         result.notes["raised"] = self.raised
         result.notes.update((name, graph.notes[name]) for name in _KEPT_NOTES if name in graph.notes)
         for effect in graph.effects:
@@ -289,3 +291,22 @@ def _report(name: str, problems: list[str]) -> str:
         f"{name} makes {len(problems)} call{'' if len(problems) == 1 else 's'} that cannot be translated:\n{lines}\n"
         "Replace these calls, or add a row for each (docs/adding_an_operation.md)."
     )
+
+
+def _refuse_kept_views(graph: Graph) -> None:
+    """``UnsupportedOperation`` where a call leaves a view of what is kept and written to: as an array of its own it would no longer show these writes."""
+    if "updates" not in graph.notes and not graph.effects:
+        return
+    aliases = Aliases(graph)
+    kept = {*graph.inputs[graph.notes.get("call_inputs", len(graph.inputs)) :], *graph.parameters.values()} & aliases.written
+    results = (
+        count_leaves(graph.output_tree.children[0])
+        if "updates" in graph.notes and isinstance(graph.output_tree, Branch)
+        else len(graph.outputs)
+    )
+    left = [*graph.outputs[results:], *(effect.value for effect in graph.effects)]
+    for value in left if kept else ():
+        if isinstance(value, Value) and aliases.base_of(value) is not value and aliases.base_of(value) in kept:
+            made = f" ({value.node.op} at {value.node.origin})" if value.node else ""
+            problem = f"{graph.name} keeps a view of {aliases.base_of(value).name}, which it writes to{made}: in other frameworks these would be two arrays. Keep a copy"
+            raise UnsupportedOperation(problem, [problem])

@@ -597,14 +597,6 @@ def test_default_target_of_transpile() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- what cannot be recorded
-def keeps_a_name(x: Any) -> Any:
-    COUNTS["calls"] = "many"
-    return x
-
-
-COUNTS = {"calls": "none"}
-LEAKS: list[Any] = []
-
 ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
     ("a new generator", lambda x: x + np.random.default_rng().normal(), TracingError, "gives something else at each call"),
     ("Python's random", lambda x: x * random.random(), TracingError, "gives something else at each call"),
@@ -624,8 +616,6 @@ ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
     ("assigned shape", lambda x: setattr(x.copy(), "shape", (4, 3)), TracingError, "assigning to shape"),
     ("a generator expression", lambda x: (row for row in x), TracingError, "returns a generator"),
     ("a set", lambda x: {x.sum()}, TracingError, "returns a set"),
-    ("a text", keeps_a_name, TracingError, "COUNTS.calls"),
-    ("a list outside", LEAKS.append, TracingError, "outside of its arguments"),
     ("pickle", lambda x: __import__("pickle").dumps(x), TracingError, "pickled"),
 ]
 
@@ -634,8 +624,6 @@ ERRORS: list[tuple[str, Callable[..., Any], type[Exception], str]] = [
 def test_error(function: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         graph_compiler.compile(function, source="numpy", args=(X,))
-    assert COUNTS == {"calls": "none"}
-    assert not LEAKS
 
 
 @pytest.mark.parametrize("argument", [np.ma.array([1.0]), np.rec.array([1.0]), np.array(["a"]), np.array([1.0], ">f8"), np.array([None])])

@@ -27,6 +27,7 @@ from .programs import (
     inner_gradients,
     memory,
     numbers,
+    numpy_state,
     places,
     resets,
     schedules,
@@ -52,6 +53,7 @@ TABLES = {
     "guards": guards,
     "gradient_reads": gradient_reads,
     "numbers": numbers,
+    "numpy_state": numpy_state,
     "sizes": sizes,
     "wanted_numbers": wanted_numbers,
     "computed_sizes": computed_sizes,
@@ -94,7 +96,7 @@ CASES = [
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
     "gradient_reads": ("torch",), "containers": ("torch",), "encoders": (), "failing": (), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",), "standing": (), "called": ("jax",),
-    "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
+    "numpy_state": ("numpy",), "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]
 # JAX compiles each operation of a call: each second program always, all with -m slow.

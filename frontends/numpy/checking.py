@@ -11,8 +11,8 @@ import numpy as np
 from ...ir.graph import Graph, Node, Origin, Value
 from ...tracing.host_random import host_state_kept as random_kept
 from ...trees import Branch, Leaf, flatten
+from .arguments import as_array, is_array
 from .parameters import Weights
-from .recording import as_array, is_array
 
 COPY = "numpy.copy"
 RANDOM_STATE = ("numpy.random.get_state", "numpy.random.set_state")
@@ -70,18 +70,21 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 @contextmanager
 def undone(weights: Weights, seed: int) -> Iterator[None]:
     """Afterwards generators and the arrays that the function keeps are as before."""
-    numbers = [(number, number.read()) for number in weights.numbers]
-    saved = [(place, array, array.copy()) for place in weights.places.values() if isinstance(array := place.read(), np.ndarray)]
+    places = [(place, place.saved()) for place in weights.kept.places]
+    kept = [leaf for _, held in places for leaf in flatten(held, is_array)[0] if isinstance(leaf, np.ndarray)]
+    own = [(place, array) for place in weights.places.values() if isinstance(array := place.read(), np.ndarray)]
+    put_back = [saved(array) for array in (*kept, *(array for _, array in own))]
     with random_kept():
         np.random.seed(seed % 2**32)
         try:
             yield
         finally:
-            for place, array, before in saved:
-                np.copyto(array, before)
+            for undo in put_back:
+                undo()
+            for place, array in own:
                 place.write(array)
-            for number, before_it in numbers:
-                number.write(before_it)
+            for kept_place, before in places:
+                kept_place.write(before)
 
 
 def to_numpy(array: Any) -> Any:

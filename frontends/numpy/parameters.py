@@ -12,16 +12,17 @@ import numpy as np
 
 from ...errors import TracingError
 from ...tracing.conjunction import Fact, conjunction
-from ...tracing.holders import MISSING, Kind
+from ...tracing.holders import MISSING, Kind, is_whole
 from ...tracing.namespaces import Names
-from ...tracing.places import Place as NumberPlace
+from ...tracing.places import Place as StatePlace
 from ...tracing.roots import reach
-from ...tracing.world import Held, World
+from ...tracing.updates import Containers
+from ...tracing.world import ORDER, Change, Held, World
+from .arguments import Inputs, is_array
 from .draws import GENERATORS
 from .keeping import Watch, own, write
-from .kept_numbers import DTYPES, KeptNumbers
+from .kept import Kept, key_of
 from .patches import replacement_of
-from .sizes import is_symbolic
 from .traced import is_traced
 
 Key = tuple[int, Any]
@@ -134,19 +135,35 @@ class Weights:
         self._tuples = [(one, one.__defaults__, one.__kwdefaults__) for one in own_defaults]
         self.places: dict[str, Place] = {}
         self._put: dict[Key, Any] = {}
-        self.numbers: tuple[NumberPlace, ...] = ()  # places of Python numbers that calls change
+        self.kept = Kept(())
+        self._shared: list[StatePlace] = []
 
     # ------------------------------------------------------------------------------ while recording
-    def enter(self, capture: Any, known: dict[int, Any]) -> None:
-        """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name. ``known``: array -> traced."""
-        for held in self.world.held:
-            for key, item in held.before.items():
-                new = self._traced(capture, Place(held, key), item, known)
-                if new is not item:
-                    held.kind.put(held.item, key, new)
-                    self._put[NumberPlace(held, key).identity] = new
+    def enter(self, capture: Any, kept: Kept, inputs: Inputs) -> None:
+        """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name; what is ``kept`` becomes inputs."""
+        self.kept = kept
+        own, inside = kept.parts(), Containers(((), {}, tuple(place.read() for place in kept.places)), is_array)
+        outside = [held for held in self.world.held if not inside.holds(held.item)]
+        parts = [(held, key, item) for held in outside for key, item in held.before.items() if key_of(held, key) not in own]
+        if twice := [
+            held.name_of(key) for held, key, item in parts if inside.holds(item) and not is_array(item) and (id(item), None) not in own
+        ]:
+            raise TracingError(
+                f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the function changes: "
+                "of such state it cannot be told what a write changes. Keep it in one place"
+            )
+        kept.enter(inputs)
+        known: dict[int, Any] = {}
+        for held, key, item in parts:
+            new = self._traced(capture, Place(held, key), item, known, inputs)
+            if new is not item:
+                held.kind.put(held.item, key, new)
+                self._put[StatePlace(held, key).identity] = new
 
-    def _traced(self, capture: Any, place: Place, item: Any, known: dict[int, Any]) -> Any:
+    def _traced(self, capture: Any, place: Place, item: Any, known: dict[int, Any], inputs: Inputs) -> Any:
+        if id(item) in inputs.known:  # also an argument, or kept in another place: it is one array now, and may be two later
+            self._shared.append(StatePlace(place.held, place.key))
+            return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
             if id(item) not in known:
                 name = place.name
@@ -156,7 +173,8 @@ class Weights:
                 known[id(item)] = capture.add_parameter(name, item)
             return known[id(item)]
         if type(item) is tuple or isinstance(item, tuple) and hasattr(item, "_fields"):
-            parts = [self._traced(capture, Place(place.held, place.key, (*place.path, i)), part, known) for i, part in enumerate(item)]
+            each = ((Place(place.held, place.key, (*place.path, i)), part) for i, part in enumerate(item))
+            parts = [self._traced(capture, one, part, known, inputs) for one, part in each]
             changed = any(new is not old for new, old in zip(parts, item))
             return (type(item)(*parts) if hasattr(item, "_fields") else tuple(parts)) if changed else item
         if isinstance(item, GENERATORS):
@@ -166,39 +184,33 @@ class Weights:
         new = replacement_of(item)
         return item if new is None else new
 
-    def enter_numbers(self, numbers: KeptNumbers, capture: Any) -> None:
-        """Puts symbolic numbers in the places that are known to change."""
-        self.numbers = numbers.places
-        self._put.update(numbers.enter(capture))
+    def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[StatePlace]]:
+        """The arrays that have taken the place of others of their shape and type, by name; and places that are not known to change.
 
-    def changed(self) -> tuple[list[tuple[Place, Any]], list[NumberPlace]]:
-        """The places that hold another array of the recording than was put there; and those of numbers that are not known to change."""
-        found, numbers = [], []
-        known = {place.identity for place in self.numbers}
+        ``is_given`` tells the containers of arguments and places, which are looked after otherwise.
+        """
+        arrays: dict[str, Any] = {}
+        found = {place.identity: place for place in (*self.kept.places, *self._shared)}
         for change in self.world.changes():
-            now, kept = change.now, NumberPlace(change.held, change.key)
-            if kept.identity in known or now is self._put.get(kept.identity, MISSING):
+            is_part = change.key is not ORDER
+            if is_given(change.held.item) or is_part and change.now is self._put.get(StatePlace(change.held, change.key).identity, MISSING):
                 continue
-            known.add(kept.identity)  # several functions may name one global
-            if type(change.before) in DTYPES and (is_symbolic(now) or type(now) in DTYPES):
-                numbers.append(kept)
-                continue
-            place = Place(change.held, change.key)
-            if not (is_traced(now) and isinstance(change.before, np.ndarray)):
-                raise TracingError(
-                    f"the function changes {place.name or 'what it keeps'} outside of its arguments (from {change.before!r:.60} on), and of a numpy "
-                    "function only arrays that stay arrays and numbers that stay numbers can be kept from call to call. Return it instead"
-                )
-            found.append((place, now))
-        return found, numbers
+            name = self._name_of(change)
+            place = (
+                StatePlace(change.held, whole=True) if not is_part or is_whole(change.held.item) else StatePlace(change.held, change.key)
+            )
+            if name is None or place.identity in found:
+                found.setdefault(place.identity, place)
+            else:
+                arrays[name] = change.now
+        return arrays, list(found.values())[len(self.kept.places) :]
 
-    def name_of(self, place: Place) -> str | None:
-        """The name of a place that holds an array."""
-        same = (
-            known
-            for known, other in self.places.items()
-            if other.held.item is place.held.item and other.key == place.key and not other.path
-        )
+    def _name_of(self, change: Change) -> str | None:
+        """The name of a place where an array stands in for one of its shape and type."""
+        old, new = change.before, change.now
+        if not (is_traced(new) and isinstance(old, np.ndarray) and new._seen.shape == old.shape and new.dtype == old.dtype):
+            return None
+        same = (name for name, one in self.places.items() if one.held.item is change.held.item and one.key == change.key and not one.path)
         return next(same, None)
 
     def restore(self) -> None:

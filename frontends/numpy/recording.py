@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,20 +18,22 @@ from ...tracing.conjunction import Fact
 from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.overlap import NO_ARRAY, overlap
-from ...tracing.places import Place
+from ...tracing.places import Place, together
 from ...tracing.updates import Containers
-from ...trees import Branch, Item, Leaf, Tree, call_of, flatten, referred
+from ...trees import Path, Tree, call_of, flatten, referred
 from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
+from ..open_numbers import DTYPES
 from ..setting_reads import SettingReads
 from ..signatures import input_names
+from .arguments import Inputs, given
 from .capture import Capture
 from .draws import GENERATORS, bits_of, state_of
-from .kept_numbers import KeptNumbers
+from .kept import Kept
 from .parameters import Weights
 from .patches import replaced, replacement_of
 from .sizes import expression_of, is_symbolic
-from .traced import is_traced
+from .traced import TracedScalar, is_traced
 
 _INTERNAL = ("numpy", "scipy", "torch", "jax", "jaxlib", "tensorflow", "graph_compiler")
 
@@ -39,45 +41,60 @@ _INTERNAL = ("numpy", "scipy", "torch", "jax", "jaxlib", "tensorflow", "graph_co
 def record(request: Request) -> Recording:
     """Runs the function and records it; see :class:`graph_compiler.runtime.source_framework.SourceFramework`.
 
-    Arrays that the function keeps outside of its arguments are parameters, and may be replaced or written to; other state is an error.
+    Arrays that the function keeps outside of its arguments are parameters, and may be written to or replaced by others of their shape and type; what
+    else it changes becomes inputs and results.
     """
+    often, numbers = _changed_often(request)
     known = list(request.places)
     for _ in range(_MOST_ROUNDS):
-        recording, found = _attempt(request, known)
+        try:
+            recording, found = _attempt(request, together(known, often), numbers)
+        except Exception:
+            if not (often or numbers):
+                raise
+            often, numbers = [], frozenset()  # symbols in the place of numbers may have been what failed
+            continue
         if not found:
             return recording
-        known += found
+        known = together(known, found)
     places = ", ".join(place.name for place in known[-5:])
-    raise TracingError(f"{request.name} changes other numbers each time it is recorded: {places}")
+    raise TracingError(f"{request.name} keeps its state in other places each time it is recorded: {places}")
 
 
-_MOST_ROUNDS = 5
+_MOST_ROUNDS = 6
 
 
-def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list[Place]]:
-    """A recording, and the places of numbers that it shows to change although they are not among ``places``."""
+def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
+    """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments."""
+    if request.changing is None or not request.numbers:
+        return [], frozenset()
+    places = request.changing.noted(Weights(request.function, (), request.stateful.objects).world, lambda held, item: None)
+    known = {place.identity for place in request.places}
+    return [place for place in places if place.identity not in known], request.changing.numbers_given(
+        given(request.args, request.kwargs, ())[1]
+    )
+
+
+def _attempt(request: Request, places: Sequence[Place], numbers: frozenset[Path]) -> tuple[Recording, list[Place]]:
+    """A recording, and the places that it shows to be state although they are not among ``places``."""
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
-    leaves, tree = flatten((args, kwargs), lambda item: is_array(item) or isinstance(item, GENERATORS))
-    tree = _typed(tree, iter(leaves))
+    leaves, tree = given(args, kwargs, numbers)
     with alone:
         code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
         refuse_outside(code.found())
         capture, weights = Capture(Recorder(request.name, "numpy")), Weights(function, code.functions, stateful.objects)
-        before, numbers = _before(code), KeptNumbers(places)
+        before, kept, inputs = _before(code), Kept(places), Inputs(capture)
         asked = _Asked(code)
-        known: dict[int, Any] = {}
-        names = input_names(function, args, tree)
-        inputs = [_input(capture, leaf_name, leaf, known) for leaf_name, leaf in zip(names, map(as_array, leaves))]
-        again_args, again_kwargs = call_of(tree, inputs)
-        opened = stateful.arguments(again_args, again_kwargs)
-        containers = Containers((again_args, again_kwargs, ()), is_traced, weights.world.knows, opened)
+        call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])
+        count = len(inputs.made)
         try:
-            weights.enter_numbers(numbers, capture)
-            weights.enter(capture, known)
+            weights.enter(capture, kept, inputs)
+            containers = Containers((*call, kept.values), is_traced, weights.world.knows, stateful.arguments(*call))
             with asked.globals, asked.settings:
-                result = _run(function, again_args, again_kwargs, capture, weights, leaves, code)
-            graph, found = _finish(capture, result, tree, containers, weights, numbers)
-            _note_sharing(capture, graph, inputs)
+                result = _run(function, *call, capture, weights, leaves, code)
+            graph, found = _finish(capture, result, tree, containers, weights)
+            _note_sharing(capture, graph, inputs.made, count)
+            graph.notes["call_numbers"] = {value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES}
         finally:
             weights.restore()
             capture.forget_arrays()
@@ -85,8 +102,8 @@ def _attempt(request: Request, places: Sequence[Place]) -> tuple[Recording, list
             raise TracingError(
                 f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead"
             )
-    surroundings = _surroundings((function, *referred(tree)), asked, graph, weights, containers, numbers)
-    return Recording(graph, weights, surroundings, numbers.places), found
+    surroundings = _surroundings((function, *referred(tree)), asked, graph, weights, containers)
+    return Recording(graph, weights, surroundings, kept.places, bool(numbers)), found
 
 
 def _before(code: Reach) -> Surroundings:
@@ -128,58 +145,31 @@ def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weigh
     return result
 
 
-# ------------------------------------------------------------------------------------- arguments
-def is_array(item: Any) -> bool:
-    """Whether this is an array or scalar of numpy, or an array of another framework."""
-    if isinstance(item, (np.ndarray, np.generic)):
-        return True
-    return not isinstance(item, type) and hasattr(item, "dtype") and hasattr(item, "shape") and hasattr(item, "__array__")
-
-
-def as_array(item: Any) -> Any:
-    """An array of any framework as one of numpy, sharing its memory where it can."""
-    return (
-        item if isinstance(item, (np.ndarray, np.generic, *GENERATORS)) else np.asarray(item.detach() if hasattr(item, "detach") else item)
-    )
-
-
-def _input(capture: Capture, name: str, array: Any, known: dict[int, Any]) -> Any:
-    made = capture.add_generator(name, array) if isinstance(array, GENERATORS) else capture.add_input(name, array)
-    return known.setdefault(id(array), made)
-
-
-def _typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
-    """The tree with the classes of scalars at their places."""
-    if isinstance(tree, Leaf):
-        leaf = next(leaves)
-        return Item(type(leaf)) if isinstance(leaf, (np.generic, *GENERATORS)) else tree
-    return Branch(tree.type, tree.keys, tuple(_typed(child, leaves) for child in tree.children)) if isinstance(tree, Branch) else tree
-
-
 # ------------------------------------------------------------------------------------- the graph
-def _finish(
-    capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights, numbers: KeptNumbers
-) -> tuple[Graph, list[Place]]:
+def _finish(capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights) -> tuple[Graph, list[Place]]:
     graph = capture.recorder.graph
-    updates, state = containers.updates(), numbers.recorded(containers)
+    updates, state = containers.updates(), weights.kept.recorded(containers)
     if updates or state.replaced:
         graph.notes["updates"] = tuple(updates)
         result = (result, tuple(containers.new))
     if state.places:
         graph.notes["state"] = state
-    changed, found = weights.changed()
-    for place, now in changed:
-        name = weights.name_of(place)
-        if name is None or now._value.spec.shape != graph.parameters[name].spec.shape or now.dtype.name != graph.parameters[name].dtype:
-            raise TracingError(
-                f"{graph.name} puts an array of another shape or type in the place of {place.name}, so later calls would differ; return it instead"
-            )
-        graph.effects.append(Effect("buffer", name, now._value))
+    arrays, found = weights.changed(containers.holds)
+    graph.effects += [Effect("buffer", name, now._value) for name, now in arrays.items()]
     leaves, output_tree = flatten(result, lambda item: is_traced(item) or is_symbolic(item) or isinstance(item, (np.ndarray, np.generic)))
     refuse_escapes(graph.name, output_tree, tree, lambda item: is_traced(item) or is_symbolic(item))
     graph.outputs = [_output(capture, leaf) for leaf in leaves]
+    if "updates" in graph.notes:
+        first: dict[int, int] = {}
+        graph.notes["same_outputs"] = [first.setdefault(id(leaf), place) for place, leaf in enumerate(leaves)]
+        graph.notes["scalar_outputs"] = [place for place, leaf in enumerate(leaves) if _is_scalar(capture, leaf)]
     graph.input_tree, graph.output_tree = tree, output_tree
     return graph, found
+
+
+def _is_scalar(capture: Capture, leaf: Any) -> bool:
+    """Whether this is a scalar of numpy, none that is a number of Python in the user's code."""
+    return isinstance(leaf, np.generic) or type(leaf) is TracedScalar and leaf._value not in capture.weak
 
 
 def _output(capture: Capture, leaf: Any) -> Any:
@@ -188,17 +178,17 @@ def _output(capture: Capture, leaf: Any) -> Any:
     return leaf._value if is_traced(leaf) else capture.met(leaf)
 
 
-def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
-    """Which inputs are one object, and which are written to: these may share memory with no other array."""
+def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int) -> None:
+    """Which inputs, the first ``count`` of them arguments, are one object, and which are written to: these may share memory with no other array."""
     given = [id(item) for item in inputs]
-    same = [given.index(number) for number in given]
-    graph.notes["same_inputs"] = [*same, *(NO_ARRAY for _ in graph.inputs[len(inputs) :])]
-    if len(graph.inputs) > len(inputs):
-        graph.notes["call_inputs"] = len(inputs)
+    same = [NO_ARRAY if item is None else given.index(id(item)) for item in inputs]
+    graph.notes["same_inputs"] = same
+    if len(graph.inputs) > count:
+        graph.notes["call_inputs"] = count
     aliases = Aliases(graph)
     graph.notes["matmul_precision"] = "highest"  # numpy has no other
     graph.notes["written_inputs"] = places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
-    apart = sorted(set(same))
+    apart = sorted({*same} - {NO_ARRAY})
     held = [value for value in graph.parameters.values() if value in aliases.written]
     arrays = [
         *(getattr(inputs[index], "_seen", None) for index in apart),
@@ -212,19 +202,16 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any]) -> None:
             "which cannot be recorded; pass a copy of it"
         )
     if any(aliases.is_written(value) for value in capture.by_strides):  # such a write reaches the argument, or a copy of it
-        graph.notes["input_facts"] = {"is_contiguous": [bool(item._seen.flags.c_contiguous) for item in inputs]}
+        graph.notes["input_facts"] = {"is_contiguous": [bool(item is None or item._seen.flags.c_contiguous) for item in inputs]}
 
 
-def _surroundings(
-    objects: Sequence[Any], asked: _Asked, graph: Graph, weights: Weights, containers: Containers, numbers: KeptNumbers
-) -> Surroundings:
+def _surroundings(objects: Sequence[Any], asked: _Asked, graph: Graph, weights: Weights, containers: Containers) -> Surroundings:
     """What a recording relies on: everything the function refers to but its arrays, and the types of these."""
-    parts = weights.parts() | numbers.parts()
-
+    parts = weights.parts() | weights.kept.parts()
     read_anew = set(map(id, weights.buffers()))
 
     def is_free(item: Any, key: Any) -> bool:
-        return (id(item), key) in parts or containers.holds(item)
+        return (id(item), key) in parts or (id(item), None) in parts or containers.holds(item)
 
     def contents(item: Any) -> Any:
         return None if id(item) in read_anew else _elements(item)

@@ -17,6 +17,7 @@ from ...tracing.places import Place
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, referred
 from ..namespaces import GlobalReads
+from ..open_numbers import DTYPES, with_numbers
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
@@ -30,7 +31,7 @@ from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
 from .numbers.spaces import Space, spaces_of
 from .numbers.type_calls import asks_for_types_unseen, type_calls_seen
-from .numbers.typed import DTYPES, typed, with_numbers
+from .numbers.typed import typed
 from .process.clocks import clocks_seen
 from .process.encoders import NestedEncoders
 from .process.generators import Generators, generators_in, is_generator

@@ -19,10 +19,12 @@ _STATE = 2  # the place of the state in ``(args, kwargs, state)``
 
 
 class _Form(NamedTuple):
-    """An output of a graph: the ``first`` one that was the same object while recording, and its data type; None of a number."""
+    """An output of a graph: the ``first`` one that was the same object while recording, its data type (None of a number), and whether it is a scalar of
+    numpy, which is no array."""
 
     first: int
     dtype: str | None
+    is_scalar: bool
 
 
 class Leaving:
@@ -96,7 +98,8 @@ class Leaving:
         if form.dtype is None:
             return item
         if form.first not in made:
-            made[form.first] = self._new(item, form.dtype)
+            array = self._new(item, form.dtype)
+            made[form.first] = array[()] if form.is_scalar else array
         return made[form.first]
 
     def _own(self, item: Any) -> Any:
@@ -140,7 +143,11 @@ def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_Form]]]:
     numbers = graph.notes.get("numbers", ())
     is_array = [isinstance(item, Value) and place not in numbers for place, item in enumerate(graph.outputs)]
     firsts = graph.notes.get("same_outputs", range(len(graph.outputs)))
-    forms = (_Form(first, item.dtype if known else None) for first, known, item in zip(firsts, is_array, graph.outputs))
+    scalars = graph.notes.get("scalar_outputs", ())
+    forms = (
+        _Form(first, item.dtype if known else None, place in scalars)
+        for place, (first, known, item) in enumerate(zip(firsts, is_array, graph.outputs))
+    )
     for _ in range(count_leaves(result)):
         next(forms)
     for child in new.children if isinstance(new, Branch) else ():

@@ -185,6 +185,9 @@ def _containers(reach: Reach, free: Free, known_as: dict[int, str]) -> Iterator[
         if isinstance(items, dict) and any(free(items, key) for key in items):
             yield from (_entry(what, items, key) for key in items if not free(items, key))
             yield keys_fact(items, free, f"which items {which} has")
+        elif isinstance(items, list) and any(free(items, place) for place in range(len(items))):
+            yield Fact("len({}) == {}", (items, len(items)), f"the length of {which}")
+            yield from (same_fact("{}[{}]", (items, place), item, what) for place, item in enumerate(items) if not free(items, place))
         else:
             text, objects = _as_it_is(items)
             counts = isinstance(items, dict) and not isinstance(items, OrderedDict)  # whose order is no matter of the dict below it

@@ -182,7 +182,7 @@ def _same(before: list[tuple[Any, Any]], now: list[tuple[Any, Any]]) -> bool:
 
 
 def _same_item(before: Any, now: Any) -> bool:
-    return before is now or (isinstance(before, (int, float, str)) and type(before) is type(now) and before == now)
+    return before is now or (type(before) in (int, float, str) and type(before) is type(now) and before == now)
 
 
 def _refill(container: Any, pairs: list[tuple[Any, Any]]) -> None:

@@ -108,9 +108,14 @@ def check(program: Program, to: str, lazy: bool) -> None:
         assert_same(ours, changed)
         assert_same(state_of(function), state_of(original))
         assert_same(attributes_of(function), attributes_of(original))
-        assert all(isinstance(item, torch.Tensor) for item in arrays(attributes_of(function)).values())
+        assert _classes(attributes_of(function)) == _classes(attributes_of(original))
     if program.variants is not None:
         assert len(graph.variants) == program.variants, graph.explain()
+
+
+def _classes(tree: Any) -> dict[Any, type]:
+    """Of every array or scalar its class: a framework's own, whichever the graph is for."""
+    return {path: type(item) for path, item in arrays(tree).items()}
 
 
 def _nothing(function: Any) -> None:

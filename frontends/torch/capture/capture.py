@@ -21,6 +21,7 @@ from ....sizes import Size
 from ....tracing import Locator, Recorder, refuse_escapes
 from ....tracing.updates import Containers
 from ....trees import Tree, flatten, iterate_structure, map_structure
+from ...open_numbers import DTYPES
 from ..basics import kinds, reads
 from ..basics.arguments import as_recorded, opens
 from ..basics.names import is_in_place, name_by_module, name_of, row_key, wished_names
@@ -43,7 +44,6 @@ from ..memory.written import Written
 from ..numbers import numbers
 from ..numbers.keys import KeySizes
 from ..numbers.sizes import expression_of, is_symbolic
-from ..numbers.typed import DTYPES
 from ..process.autocasting import device_under_autocast, record_cast
 from ..process.generators import SPEC as GENERATOR
 from ..process.generators import Generators, is_generator

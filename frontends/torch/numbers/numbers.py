@@ -17,9 +17,9 @@ from ....ops.registry import ArraySpec
 from ....sizes import Size, Symbol
 from ....tracing.checks import in_check
 from ....trees import iterate_structure, map_structure
+from ...open_numbers import DTYPES
 from .of_sizes import numbers_of_sizes
 from .sizes import expression_of, symbolic
-from .typed import DTYPES
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture

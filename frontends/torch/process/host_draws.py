@@ -20,9 +20,10 @@ from ....tracing import active
 from ....tracing.host_random import DRAWS, host_state, restore_host_state, same_host_state
 from ....tracing.places import Draw
 from ....trees import Static, flatten, unflatten
+from ...open_numbers import DTYPES
 from ..basics.refusals import UnseenDraw
 from ..numbers.sizes import is_symbolic, symbolic
-from ..numbers.typed import DTYPES, typed
+from ..numbers.typed import typed
 
 
 class HostDraws:

@@ -27,11 +27,12 @@ from ....tracing.roots import reach, roots_of
 from ....tracing.updates import Containers
 from ....tracing.world import ORDER, Change, Held, World
 from ....trees import Branch, Fixed, Tree, flatten, map_structure, unflatten
+from ...open_numbers import DTYPES
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage
 from ..memory.memory import is_shared
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
-from ..numbers.typed import DTYPES, typed
+from ..numbers.typed import typed
 from .gradient_places import GRADIENT, gradients_in
 from .parameters import Weights
 

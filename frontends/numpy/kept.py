@@ -1,0 +1,75 @@
+"""What a function keeps in places outside of its arguments and changes (a count of steps, a list that grows): inputs and further results of its graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...tracing.holders import MISSING
+from ...tracing.namespaces import Names
+from ...tracing.places import Place, Replaced, State
+from ...tracing.updates import Containers
+from ...tracing.world import Held
+from ...trees import Branch, Fixed, Tree, flatten, unflatten
+from ..open_numbers import DTYPES
+from .arguments import Inputs, is_array, typed
+from .sizes import is_symbolic
+
+
+class Kept:
+    """What is in the ``places`` that are known to change; which these are is found by recording."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self.places = outermost(places)
+        self.values: tuple[Any, ...] = ()  # what the places hold while recording
+        self._trees: tuple[Tree, ...] = ()
+
+    def enter(self, inputs: Inputs) -> None:
+        """The places hold traced arrays and symbolic numbers, which are inputs."""
+        trees, values = [], []
+        for place in self.places:
+            held, name = place.read(), place.name.removeprefix("self.") or "state"
+            has_numbers = not place.whole and type(held) in (tuple, *DTYPES)
+            leaves, tree = flatten(held, _is_array_or_number if has_numbers else is_array)
+            made = [inputs.enter(name, leaf) for leaf in leaves]
+            if made:
+                place.write(unflatten(tree, made))
+            trees.append(typed(tree, iter(leaves)))
+            values.append(place.read())
+        self.values, self._trees = tuple(values), tuple(trees)
+
+    def recorded(self, containers: Containers) -> State:
+        """For the graph: what is read, and what each place holds afterwards. Parts of a list are looked after as those of an argument."""
+        tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
+        replaced = []
+        for index, (place, before) in enumerate(zip(self.places, self.values)):
+            now = place.read()
+            if isinstance(now, frozenset):  # a set asks for hashes, so it holds for these sizes
+                now = frozenset(item.number() if is_symbolic(item) else item for item in now)
+            is_list = place.whole and not isinstance(now, (frozenset, Fixed))
+            if now is not before and not is_list and not (isinstance(now, (frozenset, Fixed)) and now == before):
+                replaced.append(Replaced(index, MISSING if now is MISSING else containers.place(now)))
+        return State(self.places, tree, tuple(replaced))
+
+    def parts(self) -> set[tuple[int, Any]]:
+        """The containers and keys of the places."""
+        return {key_of(place.held, None if place.whole else place.key) for place in self.places}
+
+
+def _is_array_or_number(item: Any) -> bool:
+    return type(item) in DTYPES or is_array(item)
+
+
+def key_of(held: Held, key: Any) -> tuple[int, Any]:
+    """Equal for what is the same part of a container."""
+    return id(held.item.space if isinstance(held.item, Names) else held.item), key
+
+
+def outermost(places: Sequence[Place]) -> tuple[Place, ...]:
+    """Without the places inside of what another one holds."""
+    kept = list({place.identity: place for place in places}.values())
+    for place in [*kept]:
+        others = Containers(((), {}, tuple(other.read() for other in kept if other is not place)), is_array)
+        if others.holds(place.held.item):
+            kept.remove(place)
+    return tuple(kept)
