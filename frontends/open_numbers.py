@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Any
 
 from ..trees import Branch, Item, Path, Static, Tree
 
 DTYPES: dict[type, str] = {int: "int64", float: "float64"}
+
+
+def holds_numbers(held: Any, is_whole: bool) -> bool:
+    """Whether the numbers in what a place holds vary with what the function makes of them: not those beside other items of a list.
+
+    >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True), holds_numbers(("adam", 2), False), holds_numbers(3, False)
+    (True, False, True, True)
+    """
+    if isinstance(held, list):
+        return all(type(item) in DTYPES for item in held)
+    return not is_whole and (isinstance(held, tuple) or type(held) in DTYPES)
 
 
 def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:

@@ -11,7 +11,7 @@ from ...tracing.places import Place, Replaced, State
 from ...tracing.updates import Containers
 from ...tracing.world import Held
 from ...trees import Branch, Fixed, Tree, flatten, unflatten
-from ..open_numbers import DTYPES
+from ..open_numbers import DTYPES, holds_numbers
 from .arguments import Inputs, is_array, typed
 from .sizes import is_symbolic
 
@@ -29,8 +29,7 @@ class Kept:
         trees, values = [], []
         for place in self.places:
             held, name = place.read(), place.name.removeprefix("self.") or "state"
-            has_numbers = not place.whole and type(held) in (tuple, *DTYPES)
-            leaves, tree = flatten(held, _is_array_or_number if has_numbers else is_array)
+            leaves, tree = flatten(held, _is_array_or_number if holds_numbers(held, place.whole) else is_array)
             made = [inputs.enter(name, leaf) for leaf in leaves]
             if made:
                 place.write(unflatten(tree, made))

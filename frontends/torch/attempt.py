@@ -197,7 +197,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
         *encoders.facts(),
         *heard.settings.facts(),
     ]
-    facts += outside_of((function, *referred(tree), *heard.globals.functions()), state.free(containers), weights)
+    facts += outside_of((function, *referred(tree), *heard.globals.functions()), state.free(containers), weights, containers.holds)
     has_numbers = reading.any or bool(learned.numbers)
     return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, has_numbers), left, is_other_code)
 

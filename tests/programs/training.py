@@ -33,8 +33,25 @@ class Trained:
         return loss.detach()
 
     @property
+    def groups(self) -> list[dict[str, Any]]:
+        return self._optimiser.param_groups
+
+    @property
     def weights(self) -> list[nn.Parameter]:
         return list(self._model.parameters())
+
+
+class Scheduled(Trained):
+    """With a rate that is another after each step."""
+
+    def __init__(self, schedule: Callable[[torch.optim.Optimizer], Any], **options: Any) -> None:
+        super().__init__(_linear(), torch.optim.SGD, zeroed_before, **options)
+        self._scheduler = schedule(self._optimiser)
+
+    def __call__(self, x: Any) -> Any:
+        loss = super().__call__(x)
+        self._scheduler.step()
+        return loss
 
 
 def _reads(trained: Any) -> Any:
@@ -44,7 +61,7 @@ def _reads(trained: Any) -> Any:
         loss = trained(x)
         return loss, [weight.detach().clone() for weight in trained.weights], [_copy(weight.grad) for weight in trained.weights]
 
-    function.weights = trained.weights
+    function.weights, function.groups = trained.weights, trained.groups
     return function
 
 
@@ -140,6 +157,34 @@ PROGRAMS.append(
         lambda: _reads(Trained(_linear(), torch.optim.SGD, accumulated, lr=0.1)),
         _CALLS,
         changes={1: _halves, 2: _drops, 3: _halves},
+    )
+)
+
+
+_ALIKE = tuple(_x(2, 0.1 * number) for number in range(7))
+_SCHEDULES: dict[str, tuple[Callable[[torch.optim.Optimizer], Any], int]] = {
+    "exponential": (lambda optimiser: torch.optim.lr_scheduler.ExponentialLR(optimiser, 0.8), 2),
+    "in_steps": (lambda optimiser: torch.optim.lr_scheduler.StepLR(optimiser, 2, 0.5), 3),
+    "warming_up": (lambda optimiser: torch.optim.lr_scheduler.LinearLR(optimiser, 0.1, total_iters=4), 3),
+}
+
+
+def _lowers(function: Any) -> None:
+    for group in function.groups:
+        group["lr"] *= 0.8
+
+
+PROGRAMS += [
+    Program(name, lambda schedule=schedule: _reads(Scheduled(schedule, lr=0.2, momentum=0.5)), _ALIKE, variants=variants)
+    for name, (schedule, variants) in _SCHEDULES.items()
+]
+PROGRAMS.append(
+    Program(
+        "rate_of_the_user",
+        lambda: _reads(Trained(_linear(), torch.optim.SGD, zeroed_before, lr=0.2, momentum=0.5)),
+        _ALIKE,
+        changes=dict.fromkeys(range(2, 7), _lowers),
+        variants=4,
     )
 )
 

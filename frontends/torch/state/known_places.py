@@ -48,7 +48,7 @@ def note_changes(changing: Changing, weights: Weights, state: State) -> list[Pla
     """Compares what the function can reach with what it held at the recording before; gives what was another for the second time."""
 
     def mark_of(held: Held, item: Any) -> Any:
-        if not isinstance(item, torch.Tensor) or weights.holds(held.item) or held.kind is GRADIENT:
+        if not isinstance(item, torch.Tensor) or weights.name_of(item) or weights.holds(held.item) or held.kind is GRADIENT:
             return None
         pieces = pieces_of(item)
         return (id(item), version(item), hash(tuple(map(bytes, pieces.before))) if pieces else 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,17 +23,25 @@ from .parameters import Weights
 
 _INTERNAL = ("torch", "numpy", "jax", "jaxlib", "graph_compiler")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-_WHOLE = (torch.distributions.Distribution,)  # whose methods read what the user gave them
+# Whose methods read what the user gave them, or sets between calls: the rate of an optimiser, say.
+_WHOLE = (torch.distributions.Distribution, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)
 _HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
 
 
-def outside_of(objects: Iterable[Any], free: Free, weights: Weights) -> list[Fact]:
-    """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are none of ``weights``."""
+def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: Callable[[Any], bool]) -> list[Fact]:
+    """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are none of ``weights``.
+
+    ``is_input`` tells what a graph reads at each call, and may write to.
+    """
     reach = Reach(objects, _INTERNAL, _is_leaf, functools.partial(_parts, weights), _HIDDEN, _WHOLE)
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
     forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]
-    found = facts_outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), _contents, free)
+
+    def contents(item: Any) -> bytes | None:
+        return None if isinstance(item, torch.Tensor) and is_input(item) else _contents(item)
+
+    found = facts_outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), contents, free)
     return [*hooks.facts(), *forwards, *found]
 
 

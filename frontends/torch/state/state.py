@@ -27,7 +27,7 @@ from ....tracing.roots import reach, roots_of
 from ....tracing.updates import Containers
 from ....tracing.world import ORDER, Change, Held, World
 from ....trees import Branch, Fixed, Tree, flatten, map_structure, unflatten
-from ...open_numbers import DTYPES
+from ...open_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage
 from ..memory.memory import is_shared
@@ -78,7 +78,7 @@ class State:
 
     def _input(self, capture: Any, place: Place) -> tuple[Tree, Any]:
         held = place.read()
-        has_numbers = self._numbers and not place.whole and (isinstance(held, tuple) or type(held) in DTYPES)
+        has_numbers = self._numbers and holds_numbers(held, place.whole)
         leaves, tree = flatten(held, lambda item: is_array(item) or has_numbers and type(item) in DTYPES, opens)
         name = place.name.replace("self.", "") or "state"
         inputs = [_number(capture, name, leaf) if type(leaf) in DTYPES else _array(capture, name, leaf) for leaf in leaves]
