@@ -11,7 +11,7 @@ from ...ir.graph import Node, Value
 from ...ops import ArraySpec
 from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating
 from ...ops.text import Text
-from ...sizes import Size, Symbol
+from ...sizes import Size, Symbol, hint_of
 from ..dialect import CanonicalDialect
 from ..half_numbers import HALF, held
 from ..rows import Operand, Rows, operand
@@ -59,14 +59,13 @@ class TensorFlowDialect(CanonicalDialect):
         found, seen = [], node.op in _OPERATORS
         for item in node.inputs:
             written = self._operand(item, text)
+            dtype = "bool" if isinstance(hint_of(item), bool) and not cast.to else beside
             if isinstance(item, Size) and node.op not in _COUNTS:
-                written = operand(
-                    f"scalar({written.removeprefix('(').removesuffix(')') if written.startswith('(') and written.count('(') == 1 else written}, tf.{beside})",
-                    None,
-                )
+                bare = written.startswith("(") and written.count("(") == 1
+                written = operand(f"scalar({written.strip('()') if bare else written}, tf.{dtype})", None)
             elif item is not None and not isinstance(item, Value):
                 written = held(written, node.op, cast.have) if cast.have in HALF else written
-                written = _number(item, written, "bool" if isinstance(item, bool) and not cast.to else beside, typed=not seen)
+                written = _number(item, written, dtype, typed=not seen)
             seen = seen or (isinstance(item, Value) and item.dtype == arrays[0] if arrays else isinstance(item, Value))
             found.append(written)
         return found

@@ -71,6 +71,16 @@ def argument_reshaped_in_place(x: Any) -> Any:
     return x.unsqueeze_(0) + 1
 
 
+def argument_by_another_name_reshaped(x: Any) -> Any:
+    """What ``contiguous`` gives is the argument itself."""
+    x.contiguous().t_()
+    return x.shape[0]
+
+
+def bools_filled_by_a_size(x: Any) -> Any:
+    return x * (x > 0).index_fill(-1, torch.tensor([0]), x.shape[0])
+
+
 def resized(x: Any) -> Any:
     return (x * 2).resize_(2)
 
@@ -368,6 +378,13 @@ PROGRAMS = [
         _TWO_AXES,
         dict.fromkeys(_EVERYWHERE, "changes the shape of an array"),
     ),
+    Program(
+        "argument_by_another_name_reshaped",
+        lambda: argument_by_another_name_reshaped,
+        _TWO_AXES,
+        dict.fromkeys(_EVERYWHERE, "changes the shape of an array"),
+    ),
+    Program("bools_filled_by_a_size", lambda: bools_filled_by_a_size, _TWO_AXES),
     Program("resized", lambda: resized, _TWO_AXES, dict.fromkeys(_EVERYWHERE, "puts other memory under a tensor")),
     Program("out_resized", lambda: out_resized, _TWO_AXES),
     Program("out_without_elements", lambda: out_without_elements, _TWO_AXES),

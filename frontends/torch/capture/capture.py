@@ -314,7 +314,7 @@ class Capture(TorchFunctionMode):
         self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool
     ) -> None:
         origin = self.locator.locate(name, 4)
-        facts: dict[str, Any] = {"key": key}
+        facts: dict[str, Any] = {"key": key, **({"itself": True} if made and operands and made[0] is operands[0] else {})}
         if key.startswith("as_strided") and not fills_memory(operands[0]):
             facts["strided"] = True
         self.rules.refuse_writes(written, origin)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import TracingError
+from ....ir.graph import Value
 from ..basics.names import pure_key, row_key
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ REFUSED = frozenset({"resize_", "resize_as_", "set_", "resize_as_sparse_"})
 def reshape_in_place(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """``x.t_()`` as ``x = x.t()``: other views of the same memory stay what they are."""
     tensor = args[0]
-    if capture.value(tensor).node is None:
+    if _was_there(capture.value(tensor)):
         raise TracingError(
             f"{capture.here()}: {capture.call} changes the shape of an array that was not made by this function, which a graph cannot do; "
             f"use the call without the underscore and its result"
@@ -32,6 +33,13 @@ def reshape_in_place(capture: Capture, function: Any, args: Any, kwargs: Any) ->
     capture.run(function, args, kwargs)
     capture.recorder.track(tensor, capture.value(view))
     return tensor
+
+
+def _was_there(value: Value) -> bool:
+    """Whether the tensor was there before the function ran: ``x.contiguous()`` may be ``x`` itself."""
+    while value.node is not None and value.node.facts.get("itself"):
+        value = value.node.uses[0]
+    return value.node is None
 
 
 def refuse(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
