@@ -240,3 +240,45 @@ def test_a_call_that_fits_nothing_in_a_tensorflow_function_says_why() -> None:
     graph = graph_compiler.transpile(lambda x: x / math.sqrt(x.shape[0]), to="tensorflow", args=(torch.ones(2, 3),))
     with pytest.raises(CallMismatch, match="tensorflow traces this call"):
         tf.function(graph, input_signature=[tf.TensorSpec([None, 3])], autograph=False)(np.ones((4, 3), np.float32))
+
+
+class Cooling(torch.nn.Module):
+    """Keeps a number of Python and an array outside of its buffers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heat, self.calls, self.last = 2.0, 0, torch.zeros(3)
+
+    def forward(self, x: Any) -> Any:
+        self.heat, self.calls = self.heat * 0.9, self.calls + 1
+        self.last = torch.tanh(self.last + x) / self.heat
+        return self.last * self.calls
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_numbers_in_state_pass_through_transformations(dtype: str) -> None:
+    """Compiled and scanned functions give arrays back for numbers of Python: they are taken for these, and still take the type of what is beside them."""
+    original, x = Cooling().to(getattr(torch, dtype)), jnp.linspace(-1, 1, 3).astype(dtype)
+    original.last = original.last.to(getattr(torch, dtype))
+    graph = graph_compiler.transpile(original, to="jax", args=(torch.zeros(3, dtype=getattr(torch, dtype)),))
+    wanted, state = [], dict(graph.state)
+    compiled = jax.jit(lambda x, state: graph.functional({}, x, state=state))
+    scanned = jax.lax.scan(
+        lambda state, x: graph.functional({}, x, state=state)[::-1], jax.tree.map(jnp.asarray, state), jnp.stack([x] * 3)
+    )
+    for _ in range(3):
+        result, state = compiled(x, state)
+        wanted.append(result)
+    again, _ = graph.functional({}, x, state=state)  # with the arrays that came back
+    for number, one in enumerate(wanted):
+        expected = original(torch.linspace(-1, 1, 3, dtype=getattr(torch, dtype)))
+        assert one.dtype == dtype
+        np.testing.assert_allclose(one.astype("f"), expected.float(), rtol=2e-2 if dtype == "bfloat16" else 1e-5)
+        np.testing.assert_allclose(scanned[1][number].astype("f"), one.astype("f"), rtol=2e-2 if dtype == "bfloat16" else 1e-5)
+    assert again.dtype == dtype
+
+
+def test_given_state_that_does_not_fit_is_named() -> None:
+    graph = graph_compiler.transpile(Cooling(), to="jax", args=(torch.zeros(3),))
+    with pytest.raises(GuardFailed, match="calls is 'many' and was recorded as an int"):
+        graph.functional({}, jnp.zeros(3), state={"calls": "many"})

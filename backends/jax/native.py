@@ -94,6 +94,11 @@ class JaxTarget:
         """While JAX transforms a function."""
         return isinstance(item, jax.core.Tracer)
 
+    def traced_number(self, item: Any, cls: type) -> Any:
+        """What stands for a number of Python while JAX traces a function, of a weak type as the number; None for anything else."""
+        is_number = self.is_traced(item) and item.ndim == 0 and jnp.issubdtype(item.dtype, jnp.integer if cls is int else jnp.floating)
+        return jax.lax.convert_element_type_p.bind(item, new_dtype=item.dtype, weak_type=True, sharding=None) if is_number else None
+
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32, and of keys their words."""
         if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):

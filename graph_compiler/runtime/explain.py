@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..ir.graph import Guard, Value
@@ -31,20 +31,20 @@ _FACTS = {
 }
 
 
-def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The first reason why a call does not fit a variant."""
+def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+    """The first reason why a call does not fit a variant; ``given`` is state by name, instead of what the places hold."""
     if not variant.surroundings.holds():
         return variant.surroundings.reason()
-    if variant.match(args, kwargs) is not None:
+    if given is None and variant.match(args, kwargs) is not None:
         return variant.last_failure.strip().partition("\n")[0] or "it fits"  # the rest of a framework's error is advice for its own users
     return next(
-        _differences(variant, args, kwargs), "an object among the arguments has attributes of its own that it had not while recording"
+        _differences(variant, args, kwargs, given), "an object among the arguments has attributes of its own that it had not while recording"
     )
 
 
-def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[str]:
+def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None) -> Iterator[str]:
     """All reasons; each is asked for only where those before it found nothing."""
-    held = _held(variant)
+    held = [(place, old, (given or {}).get(place.name, item)) for place, old, item in _held(variant)]
     yield from _tree_differences(variant.graph.input_tree, _tree(variant.target.convert, (args, kwargs)), ())
     yield from _state_differences(variant, held)
     leaves = leaves_at(variant.graph.input_tree, (args, kwargs))

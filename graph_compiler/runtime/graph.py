@@ -136,11 +136,11 @@ class Graph:
         self._variants.append(variant)
         return variant
 
-    def why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        """Why a call fits none of the variants, in words."""
+    def why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+        """Why a call, with the state that is ``given`` by name, fits none of the variants, in words."""
         from .explain import why_missed
 
-        return "; ".join(f"variant {i}: {why_missed(variant, args, kwargs)}" for i, variant in enumerate(self._variants)) or "first call"
+        return "; ".join(f"variant {i}: {why_missed(variant, args, kwargs, given)}" for i, variant in enumerate(self._variants)) or "first call"
 
     # ------------------------------------------------------------------------------ looking inside
     @property

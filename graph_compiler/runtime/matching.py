@@ -161,7 +161,13 @@ class _Matcher:
         name = f"array_{len(self.names)}"
         self.lines.append(f"{name} = given_{len(self.names)} = {access}")
         self.names.append(name)
-        self._require(f"type({name}) is {self._bind('class', cls)}")
+        bound = self._bind("class", cls)
+        if cls in (int, float) and hasattr(self.target, "traced_number"):  # a number that a transformation of the user's has made an array of
+            self.bound["traced_number"] = self.target.traced_number
+            self.lines.append(f"if type({name}) is not {bound}: {name} = traced_number({name}, {bound})")
+            self._require(f"{name} is not None")
+        else:
+            self._require(f"type({name}) is {bound}")
         if hasattr(cls, "__array__"):  # a scalar of numpy enters as an array without axes
             self.lines.append(f"{name} = convert({name}.__array__())")
 

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GuardFailed
+from ..trees import Branch, Item, Tree
 
 if TYPE_CHECKING:
     from .graph import Graph
+    from .target import Target
+    from .variant import Variant
 
 
 def purely(
@@ -20,7 +23,7 @@ def purely(
     variants = [variant for variant in graph.variants if variant.holds()]
     problem: GuardFailed | None = None
     for variant in variants:
-        held = variant.state.read(given) if variant.state else ()
+        held = _held(variant, given)
         leaves = variant.match(args, kwargs, held) if variant.state else variant.match(args, kwargs)
         if leaves is not None:
             try:
@@ -35,4 +38,22 @@ def purely(
             outcome = variant.pure(parameters, found[0], rng)
             fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
             return fitting
-    raise GuardFailed(f"{graph.name}: no recorded variant fits this call: {graph.why_missed(args, kwargs)}")
+    raise GuardFailed(f"{graph.name}: no recorded variant fits this call: {graph.why_missed(args, kwargs, given)}")
+
+
+def _held(variant: Variant, given: Any) -> tuple[Any, ...]:
+    """What the places of a variant hold; of what is ``given``, arrays where it has numbers of Python, which compiled functions give back, as numbers."""
+    if variant.state is None:
+        return ()
+    held = variant.state.read(given)
+    if not given or not isinstance(variant.state.tree, Branch):
+        return held
+    return tuple(_number(variant.target, tree, item) for tree, item in zip(variant.state.tree.children, held))
+
+
+def _number(target: Target, tree: Tree, item: Any) -> Any:
+    if not isinstance(tree, Item) or tree.type not in (int, float) or type(item) is tree.type:
+        return item
+    array = target.convert(item)
+    is_number = array is not None and not target.is_traced(array) and tuple(array.shape) == ()
+    return tree.type(target.elements(array)) if is_number else item
