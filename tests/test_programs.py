@@ -22,6 +22,7 @@ from .programs import (
     found,
     given,
     gradient_reads,
+    growing,
     guards,
     initialising,
     inner_gradients,
@@ -77,6 +78,7 @@ TABLES = {
     "control_flow": control_flow,
     "found": found,
     "given": given,
+    "growing": growing,
     "memory": memory,
     "resets": resets,
     "schedules": schedules,
@@ -95,7 +97,7 @@ CASES = [
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
     "views": (), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
-    "gradient_reads": ("torch",), "containers": ("torch",), "encoders": (), "failing": (), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",), "standing": (), "called": ("jax",),
+    "gradient_reads": ("torch",), "containers": ("torch",), "encoders": (), "failing": (), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",), "growing": (), "standing": (), "called": ("jax",),
     "numpy_state": ("numpy",), "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]

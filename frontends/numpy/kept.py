@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...tracing.growing import StandIns
 from ...tracing.holders import MISSING
 from ...tracing.namespaces import Names
 from ...tracing.places import Place, Replaced, State
 from ...tracing.updates import Containers
 from ...tracing.world import Held
-from ...trees import Branch, Fixed, Tree, flatten, unflatten
+from ...trees import Branch, Fixed, Growing, Tree, flatten, unflatten
 from ..open_numbers import DTYPES, holds_numbers
 from .arguments import Inputs, is_array, typed
 from .sizes import is_symbolic
@@ -24,10 +25,15 @@ class Kept:
         self.values: tuple[Any, ...] = ()  # what the places hold while recording
         self._trees: tuple[Tree, ...] = ()
 
-    def enter(self, inputs: Inputs) -> None:
+    def enter(self, inputs: Inputs, stand_ins: StandIns) -> None:
         """The places hold traced arrays and symbolic numbers, which are inputs."""
-        trees, values = [], []
+        trees: list[Tree] = []
+        values: list[Any] = []
         for place in self.places:
+            if (growing := stand_ins.put(place)) is not None:
+                trees.append(Growing(list, (), ()))
+                values.append(growing)
+                continue
             held, name = place.read(), place.name.removeprefix("self.") or "state"
             leaves, tree = flatten(held, _is_array_or_number if holds_numbers(held, place.whole) else is_array)
             made = [inputs.enter(name, leaf) for leaf in leaves]

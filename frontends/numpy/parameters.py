@@ -12,6 +12,7 @@ import numpy as np
 
 from ...errors import TracingError
 from ...tracing.conjunction import Fact, conjunction
+from ...tracing.growing import StandIns
 from ...tracing.holders import MISSING, Kind, is_whole
 from ...tracing.namespaces import Names
 from ...tracing.places import Place as StatePlace
@@ -137,11 +138,12 @@ class Weights:
         self._put: dict[Key, Any] = {}
         self.kept = Kept(())
         self._shared: list[StatePlace] = []
+        self._stand_ins = StandIns(self.world, (), (), frozenset())
 
     # ------------------------------------------------------------------------------ while recording
-    def enter(self, capture: Any, kept: Kept, inputs: Inputs) -> None:
+    def enter(self, capture: Any, kept: Kept, inputs: Inputs, stand_ins: StandIns) -> None:
         """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name; what is ``kept`` becomes inputs."""
-        self.kept = kept
+        self.kept, self._stand_ins = kept, stand_ins
         own, inside = kept.parts(), Containers(((), {}, tuple(place.read() for place in kept.places)), is_array)
         outside = [held for held in self.world.held if not inside.holds(held.item)]
         parts = [(held, key, item) for held in outside for key, item in held.before.items() if key_of(held, key) not in own]
@@ -152,7 +154,7 @@ class Weights:
                 f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the function changes: "
                 "of such state it cannot be told what a write changes. Keep it in one place"
             )
-        kept.enter(inputs)
+        kept.enter(inputs, stand_ins)
         known: dict[int, Any] = {}
         for held, key, item in parts:
             new = self._traced(capture, Place(held, key), item, known, inputs)
@@ -189,6 +191,7 @@ class Weights:
 
         ``is_given`` tells the containers of arguments and places, which are looked after otherwise.
         """
+        self._stand_ins.take_out()
         arrays: dict[str, Any] = {}
         found = {place.identity: place for place in (*self.kept.places, *self._shared)}
         for change in self.world.changes():

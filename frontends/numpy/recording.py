@@ -15,6 +15,7 @@ from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_
 from ...tracing.alone import alone
 from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
+from ...tracing.growing import StandIns
 from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.overlap import NO_ARRAY, overlap
@@ -46,10 +47,15 @@ def record(request: Request) -> Recording:
     """
     often, numbers = _changed_often(request)
     known = list(request.places)
+    grown = request.changing.lengths.grown(known) if request.changing is not None else frozenset()
     for _ in range(_MOST_ROUNDS):
         try:
-            recording, found = _attempt(request, together(known, often), numbers)
+            recording, found = _attempt(request, together(known, often), numbers, grown)
         except Exception:
+            if grown and request.changing is not None:
+                request.changing.lengths.give_up(grown)
+                grown = frozenset()
+                continue
             if not (often or numbers):
                 raise
             often, numbers = [], frozenset()  # symbols in the place of numbers may have been what failed
@@ -61,7 +67,7 @@ def record(request: Request) -> Recording:
     raise TracingError(f"{request.name} keeps its state in other places each time it is recorded: {places}")
 
 
-_MOST_ROUNDS = 6
+_MOST_ROUNDS = 7
 
 
 def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
@@ -75,7 +81,9 @@ def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
     )
 
 
-def _attempt(request: Request, places: Sequence[Place], numbers: frozenset[Path]) -> tuple[Recording, list[Place]]:
+def _attempt(
+    request: Request, places: Sequence[Place], numbers: frozenset[Path], grown: frozenset[tuple[int, Any]]
+) -> tuple[Recording, list[Place]]:
     """A recording, and the places that it shows to be state although they are not among ``places``."""
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = given(args, kwargs, numbers)
@@ -88,7 +96,7 @@ def _attempt(request: Request, places: Sequence[Place], numbers: frozenset[Path]
         call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])
         count = len(inputs.made)
         try:
-            weights.enter(capture, kept, inputs)
+            weights.enter(capture, kept, inputs, StandIns(weights.world, (args, kwargs), code.functions, grown))
             containers = Containers((*call, kept.values), is_traced, weights.world.knows, stateful.arguments(*call))
             with asked.globals, asked.settings:
                 result = _run(function, *call, capture, weights, leaves, code)

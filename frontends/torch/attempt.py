@@ -13,6 +13,7 @@ from ...tracing import Recorder, Recording, Request, Surroundings, active
 from ...tracing.alone import alone
 from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
+from ...tracing.growing import StandIns
 from ...tracing.places import Place
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, referred
@@ -67,12 +68,14 @@ class Attempt:
 class Learned:
     """How the function is recorded next, by what earlier attempts have shown.
 
-    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers that are inputs.
+    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers that are inputs, ``grown`` the places of lists
+    that it may only append to.
     """
 
     compiled: bool
     reading: Reading
     numbers: frozenset[Path] = frozenset()
+    grown: frozenset[tuple[int, Any]] = frozenset()
     keys: KeySizes = field(default_factory=KeySizes)
     by_kernel: KernelByKernel = field(default_factory=KernelByKernel)
     caches: Caches = field(default_factory=Caches)
@@ -138,11 +141,13 @@ def _listening(
         yield _Listeners(training, members, settings, attributes, read, claim)
 
 
-def _state(request: Request, learned: Learned, weights: Weights, capture: Capture) -> State:
+def _state(request: Request, learned: Learned, weights: Weights, capture: Capture, spaces: list[Space]) -> State:
     """What the function can reach, as it is before the attempt."""
     state = State(weights, request.places, request.stateful.objects, request.numbers)
     if request.changing is not None and request.changing.is_new:
         note_changes(request.changing, weights, state)
+    functions = [function for space in spaces for function in space.functions]
+    state.stand_ins = StandIns(state.world, (request.args, request.kwargs), functions, learned.grown)
     learned.caches.begin(state.world.caches)
     capture.written.caches = state.world.caches
     capture.gradients.follow(state.gradients, state.places)
@@ -158,7 +163,10 @@ def attempt(request: Request, learned: Learned) -> Attempt:
     weights = Weights(function, given_objects(function, args, tree))
     spaces = spaces_of(weights)
     keys, reading = learned.keys, learned.reading
-    if request.numbers and asks_for_types_unseen(spaces, (function, *weights.modules())):
+    asks_unseen = asks_for_types_unseen(spaces, (function, *weights.modules())) if request.numbers or learned.grown else False
+    if asks_unseen:
+        learned.grown = frozenset()
+    if request.numbers and asks_unseen:
         keys.plain = True
         learned.without_numbers()
         return attempt(replace(request, numbers=False), learned)
@@ -167,7 +175,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
-        state = _state(request, learned, weights, capture)
+        state = _state(request, learned, weights, capture, spaces)
         capture.generators.refuse_seeds_read(function for space in spaces for function in space.functions)
         try:
             containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))

@@ -26,6 +26,8 @@ def record(request: Request) -> Recording:
     known, rounds, learned = list(request.places), 0, Learned(not request.same_framework, Reading(request.numbers))
     if request.numbers and request.changing is not None:
         learned.numbers = request.changing.numbers_given(leaves_and_tree(request)[1])
+    if request.changing is not None:
+        learned.grown = request.changing.lengths.grown(request.places)
 
     def again() -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
@@ -42,6 +44,10 @@ def record(request: Request) -> Recording:
                 continue
             raise
         except Exception as problem:
+            if learned.grown and request.changing is not None:
+                request.changing.lengths.give_up(learned.grown)
+                learned.grown = frozenset()
+                continue
             if learned.keys.next_attempt(problem) or learned.by_kernel.next_attempt():
                 continue
             if request.numbers and (known or learned.reading.any or learned.numbers):

@@ -12,7 +12,7 @@ from ..sizes import Size, Symbol, substitute
 from ..tracing.attributes import attribute_of
 from ..tracing.overlap import NO_ARRAY, fact_of, overlap
 from ..tracing.places import Place
-from ..trees import Branch, Item, Leaf, Path, Static, Tree, flatten, leaves_at, unfixed
+from ..trees import Branch, Growing, Item, Leaf, Path, Static, Tree, flatten, leaves_at, unfixed
 from .bounds import lies_within
 from .variant import Variant
 
@@ -38,7 +38,8 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], 
     if given is None and variant.match(args, kwargs) is not None:
         return variant.last_failure.strip().partition("\n")[0] or "it fits"  # the rest of a framework's error is advice for its own users
     return next(
-        _differences(variant, args, kwargs, given), "an object among the arguments has attributes of its own that it had not while recording"
+        _differences(variant, args, kwargs, given),
+        "an object among the arguments has attributes of its own that it had not while recording",
     )
 
 
@@ -82,6 +83,8 @@ def _tree(convert: Callable[[Any], Any], item: Any) -> Tree:
 
 
 def _tree_differences(old: Tree, new: Tree, path: Path) -> Iterator[str]:
+    if isinstance(old, Growing) and isinstance(new, Branch) and new.type is old.type:
+        return
     if isinstance(old, Branch) and isinstance(new, Branch):
         if old.type is not new.type or old.keys != new.keys:
             yield _of_other_structure(path, old, new)

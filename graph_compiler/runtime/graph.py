@@ -140,7 +140,10 @@ class Graph:
         """Why a call, with the state that is ``given`` by name, fits none of the variants, in words."""
         from .explain import why_missed
 
-        return "; ".join(f"variant {i}: {why_missed(variant, args, kwargs, given)}" for i, variant in enumerate(self._variants)) or "first call"
+        return (
+            "; ".join(f"variant {i}: {why_missed(variant, args, kwargs, given)}" for i, variant in enumerate(self._variants))
+            or "first call"
+        )
 
     # ------------------------------------------------------------------------------ looking inside
     @property

@@ -18,7 +18,7 @@ from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol
 from ..tracing.attributes import attribute_of
 from ..tracing.overlap import NO_ARRAY, fact_of, overlap
-from ..trees import Branch, Item, Leaf, Setting, Static, Tree, same_static
+from ..trees import Branch, Growing, Item, Leaf, Setting, Static, Tree, same_static
 from .bounds import lies_within
 from .target import Target
 
@@ -162,7 +162,9 @@ class _Matcher:
         self.lines.append(f"{name} = given_{len(self.names)} = {access}")
         self.names.append(name)
         bound = self._bind("class", cls)
-        if cls in (int, float) and hasattr(self.target, "traced_number"):  # a number that a transformation of the user's has made an array of
+        if cls in (int, float) and hasattr(
+            self.target, "traced_number"
+        ):  # a number that a transformation of the user's has made an array of
             self.bound["traced_number"] = self.target.traced_number
             self.lines.append(f"if type({name}) is not {bound}: {name} = traced_number({name}, {bound})")
             self._require(f"{name} is not None")
@@ -184,6 +186,8 @@ class _Matcher:
         self.lines.append(f"{name} = {access}")
         cls = tree.type
         self._require(f"type({name}) is {self._bind('class', cls)}")
+        if isinstance(tree, Growing):
+            return
         keys = tuple(key for key in tree.keys if not isinstance(key, Setting))
         if issubclass(cls, Mapping) and len(keys) > 1:  # the original may go through it in order
             self._require(f"tuple({name}) == {self._bind('keys', keys)}")

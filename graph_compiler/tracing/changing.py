@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..trees import Path, Tree, static_paths
+from .growing import Lengths
 from .holders import is_whole
 from .namespaces import Names
 from .places import Place
@@ -34,6 +35,7 @@ class Changing:
         self._changes: Counter[tuple[int, Any]] = Counter()
         self._given: defaultdict[Path, set[Any]] = defaultdict(set)
         self.is_new = True  # nothing was noted yet
+        self.lengths = Lengths()
 
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
         """Where in the arguments ``(args, kwargs)`` of the call that is about to be recorded stand numbers that were others often enough.

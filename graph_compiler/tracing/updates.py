@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..trees import Path
+from .appended import Appended
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,10 +39,11 @@ class Same:
 
 @dataclasses.dataclass(frozen=True)
 class Update:
-    """Afterwards the container at ``path`` of ``(args, kwargs)`` holds these items."""
+    """Afterwards the container at ``path`` of ``(args, kwargs)`` holds these items; ``beside`` those that it held, where it is a list that grows."""
 
     path: Path
     items: tuple[tuple[Any, Kept | New | Same], ...]
+    beside: bool = False
 
 
 class Containers:
@@ -94,7 +96,8 @@ class Containers:
             now = _pairs(item, id(item) in self._opened)
             assert now is not None
             if not _same(before, now) or any(id(child) in rewritten for _, child in now):
-                found.append(Update(path, tuple((key, self.place(child, rewritten)) for key, child in now)))
+                items = tuple((key, self.place(child, rewritten)) for key, child in now)
+                found.append(Update(path, items, type(item) is Appended))
         return found
 
     def place(self, child: Any, rewritten: frozenset[int] = frozenset()) -> Kept | New | Same:
@@ -116,9 +119,14 @@ def apply_updates(
 ) -> None:
     """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes into the container at a path."""
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
-    planned = [(at(arguments, update.path), [(key, choose(update.path, item)) for key, item in update.items]) for update in updates]
-    for container, pairs in planned:
-        _refill(container, pairs)
+    planned = [
+        (at(arguments, update.path), [(key, choose(update.path, item)) for key, item in update.items], update.beside) for update in updates
+    ]
+    for container, pairs, is_beside in planned:
+        if is_beside:
+            container.extend(item for _, item in pairs)
+        else:
+            _refill(container, pairs)
 
 
 def item_of(arguments: Any, item: Any, new: Sequence[Any]) -> Any:
@@ -164,6 +172,8 @@ class _Field(str):
 
 def _pairs(item: Any, always: bool = False) -> list[tuple[Any, Any]] | None:
     """Keys and items of a container; None for what is none."""
+    if type(item) is Appended:
+        return list(enumerate(item.added))
     if isinstance(item, (tuple, list, deque)):
         return list(enumerate(item))
     if isinstance(item, Mapping):

@@ -80,6 +80,7 @@ class World:
     ) -> None:
         self.held: list[Held] = []
         self.caches: list[Any] = []  # functions in functools.lru_cache
+        self.elsewhere: set[int] = set()  # identities of what was found in tuples, behind other things and as roots of functions
         self._known: set[int] = set()
         self._own, self._code = set(map(id, own)), code
         waiting = deque((name, root, 0) for name, root in roots)
@@ -91,11 +92,16 @@ class World:
             return
         item = original_of(item)
         if isinstance(item, tuple) and depth <= _DEEPEST:
+            self.elsewhere.update(map(id, item))
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
-        yield from ((name, part, depth + 1) for part in behind(item))
+        for part in behind(item):
+            self.elsewhere.add(id(part))
+            yield name, part, depth + 1
         if isinstance(item, _CODE) and id(item) not in self._known:
             self._known.add(id(item))
-            yield from ((inner, root, depth + 1) for inner, root in self._code(item))
+            for inner, root in self._code(item):
+                self.elsewhere.add(id(root))
+                yield inner, root, depth + 1
         if isinstance(item, functools._lru_cache_wrapper):
             self.caches.append(item)
         if has_attributes(item):

@@ -14,6 +14,7 @@ from .kinds import is_called_with_items as is_called_with_items
 from .kinds import is_namedtuple as is_namedtuple
 from .tree import Branch as Branch
 from .tree import Fixed as Fixed
+from .tree import Growing as Growing
 from .tree import Item as Item
 from .tree import Leaf as Leaf
 from .tree import Path as Path

@@ -84,6 +84,12 @@ class Branch:
         return f"{self.type.__name__}({inside})"
 
 
+class Growing(Branch):
+    """A list of which nothing is asked: whatever it holds, it is the same."""
+
+    __slots__ = ()
+
+
 Tree = Union[Leaf, Static, Branch]
 
 

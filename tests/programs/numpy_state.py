@@ -172,7 +172,7 @@ def _twice(item: Any) -> dict[str, Any]:
 _ROWS: tuple[tuple[Step, Callable[[], dict[str, Any]], dict[str, Any]], ...] = (
     (differentiates, lambda: {"last": None}, {"variants": 2}),
     (integrates, lambda: {"total": 0.0}, {"variants": 2}),
-    (logs, lambda: {"log": []}, {}),
+    (logs, lambda: {"log": []}, {"calls": _FOUR * 2, "variants": 3}),
     (averages_all, lambda: {"log": []}, {}),
     (averages_last, lambda: {"recent": collections.deque([np.zeros(4, "f")] * 3, maxlen=3)}, {}),
     (keeps_trajectory, lambda: {"states": None, "state": np.zeros(2, "f")}, {"calls": _each(3, 3, 4)}),

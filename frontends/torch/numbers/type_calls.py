@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ....tracing.appended import Appended
 from ....tracing.code_names import globals_read, names_read
 from ...asked_types import asked_in
 from .name_uses import handed_on, only_called
@@ -17,8 +18,12 @@ _NAME = type.__name__
 
 
 def type_calls_seen(spaces: Iterable[Space]) -> AbstractContextManager[None]:
-    """Inside of the block ``type`` of a symbol is the class of the number, in the code of these modules that does nothing with the name but call it."""
-    return asked_in([(space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)], is_symbolic)
+    """Inside of the block ``type`` of a symbol is the class of the number, and that of what stands for a list ``list``, in the code of these modules that does nothing with the name but call it."""
+    return asked_in([(space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)], _stands_in)
+
+
+def _stands_in(item: Any) -> bool:
+    return is_symbolic(item) or type(item) is Appended
 
 
 def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> bool:

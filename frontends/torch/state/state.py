@@ -17,6 +17,7 @@ from ....errors import TracingError
 from ....ir.graph import Effect
 from ....passes.aliases import Aliases
 from ....sizes import Size, Symbol
+from ....tracing.growing import StandIns
 from ....tracing.holders import COMPILED, MISSING, is_whole
 from ....tracing.iterators import refuse_outside
 from ....tracing.namespaces import Names
@@ -26,7 +27,7 @@ from ....tracing.places import State as RecordedState
 from ....tracing.roots import reach, roots_of
 from ....tracing.updates import Containers
 from ....tracing.world import ORDER, Change, Held, World
-from ....trees import Branch, Fixed, Tree, flatten, map_structure, unflatten
+from ....trees import Branch, Fixed, Growing, Tree, flatten, map_structure, unflatten
 from ...open_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage
@@ -63,6 +64,7 @@ class State:
         self.values: tuple[Any, ...] = ()
         self.nested: frozenset[int] = frozenset()
         self.replaced: list[Replaced] = []
+        self.stand_ins = StandIns(self.world, (), (), frozenset())
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Any) -> tuple[Any, ...]:
@@ -77,6 +79,8 @@ class State:
         return self.values
 
     def _input(self, capture: Any, place: Place) -> tuple[Tree, Any]:
+        if (growing := self.stand_ins.put(place)) is not None:
+            return Growing(list, (), ()), growing
         held = place.read()
         has_numbers = self._numbers and holds_numbers(held, place.whole)
         leaves, tree = flatten(held, lambda item: is_array(item) or has_numbers and type(item) in DTYPES, opens)
@@ -90,6 +94,7 @@ class State:
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Any, containers: Containers) -> list[Place]:
         """What has become of the places. Places that are state and were not known are given back: with them it has to be recorded again."""
+        self.stand_ins.take_out()
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], Place] = {}
         for change in list(self.world.changes()):

@@ -1,0 +1,70 @@
+"""What stands for a list to which a function only appends, while it is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+
+class ListRead(Exception):
+    """A function has looked at what is in a list that was taken for one that it only appends to."""
+
+
+class Appended(list):  # type: ignore[type-arg]
+    """Stands for such a list in one recording: it takes items, and tells when anybody looks at what is in it.
+
+    Code in C that reads the memory of a list finds an object there that stands for nothing.
+
+    >>> losses = Appended()
+    >>> losses.append(2.5)
+    >>> losses.added, losses.was_read
+    ([2.5], False)
+    >>> len(losses)
+    Traceback (most recent call last):
+    graph_compiler.tracing.appended.ListRead: a list that was taken for one that is only appended to is read
+    """
+
+    def __init__(self) -> None:
+        super().__init__([object()])
+        self.added: list[Any] = []
+        self.was_read = False
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # what isinstance asks for, beside the type
+        return list
+
+    def append(self, item: Any, /) -> None:
+        """Takes an item."""
+        self.added.append(item)
+
+    def extend(self, items: Iterable[Any], /) -> None:
+        """Takes items."""
+        self.added.extend(items)
+
+    def __iadd__(self, items: Iterable[Any]) -> Any:  # type: ignore[misc]
+        self.added.extend(items)
+        return self
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        self.was_read = True
+        raise ListRead("a list that was taken for one that is only appended to is read")
+
+
+_WRITES = frozenset({"append", "extend", "__iadd__", "__init__", "__new__", "__class__", "__class_getitem__", "__getattribute__"})
+_OF_OBJECT = (
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__repr__",
+    "__str__",
+    "__format__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__sizeof__",
+)
+_MORE = ("__radd__", "__bool__", "__copy__", "__deepcopy__", "__array__", "__length_hint__")
+for _name in {*vars(list), *_OF_OBJECT, *_MORE} - _WRITES - {"__doc__", "__hash__"}:
+    setattr(Appended, _name, Appended._refuse)
