@@ -26,6 +26,7 @@ from .programs import (
     guards,
     initialising,
     inner_gradients,
+    kept_views,
     memory,
     numbers,
     numpy_state,
@@ -65,6 +66,7 @@ TABLES = {
     "changes": changes,
     "closures": closures,
     "captured": captured,
+    "kept_views": kept_views,
     "initialising": initialising,
     "inner_gradients": inner_gradients,
     "places": places,
@@ -96,7 +98,7 @@ CASES = [
 ]
 # Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
 BEFORE = {
-    "views": (), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
+    "views": (), "kept_views": ("numpy",), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
     "gradient_reads": ("torch",), "containers": ("torch",), "encoders": (), "failing": (), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",), "growing": (), "standing": (), "called": ("jax",),
     "numpy_state": ("numpy",), "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
 }  # fmt: skip

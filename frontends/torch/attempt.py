@@ -26,6 +26,7 @@ from .capture.capture import Capture
 from .capture.large_calls import LargeCalls, TakingOver
 from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
+from .memory.kept_views import KeptViews
 from .numbers.conversions import conversions_seen
 from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
@@ -78,6 +79,7 @@ class Learned:
     grown: frozenset[tuple[int, Any]] = frozenset()
     keys: KeySizes = field(default_factory=KeySizes)
     by_kernel: KernelByKernel = field(default_factory=KernelByKernel)
+    kept_views: KeptViews = field(default_factory=KeptViews)
     caches: Caches = field(default_factory=Caches)
 
     def without_numbers(self) -> None:
@@ -171,7 +173,8 @@ def attempt(request: Request, learned: Learned) -> Attempt:
         learned.without_numbers()
         return attempt(replace(request, numbers=False), learned)
     with alone, weights.exclusive(), NestedEncoders(Capture, TakingOver) as encoders:
-        capture = Capture(Recorder(request.name, "torch"), weights, request.same_framework, request.draws, keys, reading, learned.by_kernel)
+        recorder = Recorder(request.name, "torch")
+        capture = Capture(recorder, weights, request.same_framework, request.draws, keys, reading, learned.by_kernel, learned.kept_views)
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
@@ -204,6 +207,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
         *heard.globals.facts(),
         *encoders.facts(),
         *heard.settings.facts(),
+        *learned.kept_views.facts(graph, weights, state.places),
     ]
     facts += outside_of((function, *referred(tree), *heard.globals.functions()), state.free(containers), weights, containers.holds)
     has_numbers = reading.any or bool(learned.numbers)

@@ -48,7 +48,7 @@ def record(request: Request) -> Recording:
                 request.changing.lengths.give_up(learned.grown)
                 learned.grown = frozenset()
                 continue
-            if learned.keys.next_attempt(problem) or learned.by_kernel.next_attempt():
+            if learned.keys.next_attempt(problem) or learned.by_kernel.next_attempt() or learned.kept_views.next_attempt():
                 continue
             if request.numbers and (known or learned.reading.any or learned.numbers):
                 request = replace(request, numbers=False)

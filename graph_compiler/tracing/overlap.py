@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Union
 
+import numpy as np
+
+_MOST_WORK: Any = 10_000  # combinations of steps that are tried (the stubs of numpy know two numbers alone)
 NO_ARRAY = -1  # stands in the list of inputs that are one object for an input that is no array
 
 
@@ -51,8 +54,43 @@ def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
     """Whether one of the arrays that are ``written`` shares memory with another one, or its elements with each other."""
     places = [_place(array) for array in arrays]
     return any(map(_repeats, (arrays[index] for index in written))) or any(
-        a[0] < b[1] and b[0] < a[1] for index in written if (a := places[index]) for other, b in enumerate(places) if other != index and b
+        a[0] < b[1] and b[0] < a[1] and lie_together(arrays[index], arrays[other])
+        for index in written
+        if (a := places[index])
+        for other, b in enumerate(places)
+        if other != index and b
     )
+
+
+def lie_together(one: Any, other: Any) -> bool:
+    """Whether two arrays have an element in one place in memory; True where it would take long to find out.
+
+    >>> import numpy as np
+    >>> x = np.zeros((3, 4))
+    >>> lie_together(x[:, ::2], x[:, 1::2]), lie_together(x[1:], x[:2])
+    (False, True)
+    """
+    try:
+        return np.shares_memory(np.asarray(_Steps(one)), np.asarray(_Steps(other)), max_work=_MOST_WORK)
+    except np.exceptions.TooHardError:
+        return True
+
+
+class _Steps:
+    """The places of an array's elements, as numpy knows them; nothing is read there."""
+
+    def __init__(self, array: Any) -> None:
+        given = getattr(array, "__array_interface__", None) if hasattr(array, "strides") else None
+        size = array.itemsize if given else array.element_size()
+        steps = array.strides if given else tuple(step * size for step in array.stride())
+        start = given["data"][0] if given else array.data_ptr()
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (start, True),
+            "shape": tuple(array.shape),
+            "strides": steps,
+            "typestr": f"|V{size}",
+        }
 
 
 def _repeats(array: Any) -> bool:

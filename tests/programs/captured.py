@@ -152,7 +152,7 @@ PROGRAMS.append(Program("fleeting_buffer_written_at_two_ranks", Scratch, _RANKS)
 
 
 # ---------------------------------------------------------------------------------------------- one memory under two names
-@_program(_RANKS, {ELSEWHERE: "memory that two of its arrays share"})
+@_program(_RANKS)
 def closure_of_table_and_row() -> Any:
     table = torch.zeros(2, 3)
     row = table[0]

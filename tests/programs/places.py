@@ -425,7 +425,6 @@ PROGRAMS.append(
         "weight_written_by_its_data",
         weight_written_by_its_data,
         _CALLS,
-        {ELSEWHERE: "memory that two of its arrays share"},
         targets=("torch", "jax", "numpy", "tensorflow"),
     )
 )

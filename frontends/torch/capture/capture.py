@@ -35,6 +35,7 @@ from ..gradients.rules import Rules
 from ..memory import reshaping
 from ..memory.empty_out import filled, is_empty_out
 from ..memory.handed import Handed
+from ..memory.kept_views import KeptViews
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
 from ..memory.overlapping import refuse_out, refuse_overlap
@@ -84,11 +85,12 @@ class Capture(TorchFunctionMode):
         keys: KeySizes | None = None,
         reading: numbers.Reading | None = None,
         by_kernel: KernelByKernel | None = None,
+        kept_views: KeptViews | None = None,
     ) -> None:
         super().__init__()
         self.reading = reading or numbers.Reading()
         self.for_torch = for_torch
-        self.keys, self.by_kernel = keys or KeySizes(), by_kernel or KernelByKernel()
+        self.keys, self.by_kernel, self.kept_views = keys or KeySizes(), by_kernel or KernelByKernel(), kept_views or KeptViews()
         self.fixed: set[Size] = set()
         self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
@@ -139,6 +141,7 @@ class Capture(TorchFunctionMode):
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
+        note_aliases(self)  # once more: of what is only given back
         note_same(graph)
         note_sharing(self, graph)
         name_by_module(graph, self._leaf_paths())

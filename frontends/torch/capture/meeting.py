@@ -20,6 +20,8 @@ _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 def met(capture: Capture, tensor: torch.Tensor) -> Value:
     """The value of a tensor that was met for the first time. ``TracingError`` where it is not known what it comes from."""
+    if (owner := capture.kept_views.owner_of(tensor)) is not None:
+        return capture.kept_views.taken(capture, tensor, owner)
     name = capture.weights.name_of(tensor)
     if name is None and (sharing := capture.memory.values_in(tensor)) and not capture.is_weight(next(iter(sharing.values()))):
         return _alias(capture, tensor)
@@ -73,6 +75,9 @@ def _alias(capture: Capture, tensor: torch.Tensor) -> Value:
     seen = capture.memory.same(tensor)
     if seen is None or (seen.node is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
         capture.by_kernel.ask(capture.unseen.maker_of(tensor))
+        if not capture.for_torch:
+            inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())
+            capture.kept_views.ask([tensor, *(item for item in inputs if item is not None)])
         raise TracingError(
             f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording could not see it; "
             "make it with a function of torch"

@@ -9,7 +9,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from ....ir.graph import Value
-from ....tracing.overlap import overlap
+from ....tracing.overlap import lie_together
 from ..basics.tensors import storage
 
 
@@ -50,8 +50,10 @@ class Memory:
 
 
 def shares(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
-    """Whether two tensors have one memory; of numpy's each call that takes it for a tensor makes a storage of its own."""
-    return storage(tensor) == storage(owner) or is_shared(tensor) and is_shared(owner) and overlap([tensor, owner], [0])
+    """Whether two tensors have elements in one place; of numpy's memory each call that takes it for a tensor makes a storage of its own."""
+    return (storage(tensor) == storage(owner) or is_shared(tensor) and is_shared(owner)) and (
+        not has_memory(owner) or lie_together(tensor, owner)
+    )
 
 
 def is_shared(tensor: torch.Tensor) -> bool:

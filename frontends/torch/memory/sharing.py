@@ -17,12 +17,18 @@ def note_aliases(capture: Capture) -> None:
     """Which arrays from outside lie in memory that is written to through another one: elsewhere they are two, which is an error where the graph
     runs there, and noted where it runs in torch, for it may be written for others later."""
     graph = capture.recorder.graph
-    shared = capture.memory.shared_with(capture.written.owners(), capture.input_tensors[capture.count_call_inputs :])
+    owners = capture.written.owners()
+    shared = capture.memory.shared_with(owners, capture.input_tensors[capture.count_call_inputs :]) if owners else []
     if not shared:
         return
-    problem = f"{graph.name} writes to memory that two of its arrays share (a weight and its .data, say), which only torch has; pass a copy (clone)"
+    problem = f"{graph.name} writes to memory that two of its arrays share (a weight and its .data, say)"
     if not capture.for_torch:
-        raise TracingError(problem)
+        capture.kept_views.ask([*shared, *owners], capture.weights)
+        raise TracingError(
+            f"{problem}, which cannot be recorded as one array and views of it (none of them has all of it in row-major order and with its type and "
+            "gradient, or they stand in one list); keep one array, and take the others of it inside the function"
+        )
+    problem = f"{problem}, and was recorded for torch; record it for the other framework from the start, or take views of one of them inside the function"
     graph.notes["source_only"] = problem
     graph.notes["shared_memory"] = tuple(value for tensor in shared if (value := capture.recorder.find(tensor)) is not None)
 
