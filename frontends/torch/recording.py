@@ -31,7 +31,7 @@ def record(request: Request) -> Recording:
 
     def again() -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
-        return context.run(attempt, replace(request, places=outermost(known)), learned)
+        return context.run(attempt, replace(request, places=outermost(learned.kept_views.without(known))), learned)
 
     often, disturbed = changed_often(request), 0
     known += often

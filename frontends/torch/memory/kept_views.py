@@ -14,6 +14,7 @@ from ....tracing.conjunction import Fact
 from ....tracing.overlap import lie_together
 from ..basics.tensors import spec_of
 from .memory import has_memory, reach
+from .taking import calls_taking
 
 if TYPE_CHECKING:
     from ....tracing.places import Place
@@ -72,18 +73,21 @@ class KeptViews:
         self._met.clear()
         return new
 
-    def owner_of(self, tensor: torch.Tensor) -> torch.Tensor | None:
+    def owner_of(self, tensor: Any) -> torch.Tensor | None:
         """The tensor from outside that this one is known to be a view of."""
         entry = self._owners.get(id(tensor))
         return entry[1] if entry is not None and entry[0] is tensor else None
 
+    def without(self, places: Sequence[Place]) -> list[Place]:
+        """The places but those that hold views: their elements are in their owners' places."""
+        return [place for place in places if not self._owners or self.owner_of(place.read()) is None]
+
     def taken(self, capture: Capture, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
         """The value of a view, by a call that takes it; where the owner needs a gradient and the view does not, as by ``detach``."""
-        lies, of = _lies(tensor, owner), capture.value(owner)
-        self._met.append((tensor, owner, of))
-        if owner.requires_grad:
-            of = _call(capture, "torch.Tensor.detach", (of,), owner.detach())
-        value = _call(capture, "torch.Tensor.as_strided", (of, *lies.view, lies.offset), tensor)
+        value = capture.value(owner)
+        self._met.append((tensor, owner, value))
+        for name, arguments, made in capture._quietly(calls_taking, tensor, owner):
+            value = _call(capture, name, (value, *arguments), made)
         return capture.recorder.keep(tensor, value)
 
     def facts(self, graph: Graph, weights: Weights, places: Sequence[Place]) -> Iterable[Fact]:
@@ -100,8 +104,8 @@ class KeptViews:
 
 
 def _call(capture: Capture, name: str, inputs: tuple[Any, ...], tensor: torch.Tensor) -> Value:
-    facts: dict[str, Any] = {"key": name.rpartition(".")[2], "views": {0: inputs[0]}}
-    node = capture.recorder.add_call(name, inputs, {}, capture.here(), [("view", tensor, spec_of(tensor))], facts)
+    facts: dict[str, Any] = {"key": name, "views": {0: inputs[0]}}
+    node = capture.recorder.add_call(f"torch.Tensor.{name}", inputs, {}, capture.here(), [("view", tensor, spec_of(tensor))], facts)
     facts["result"] = node.outputs[0]
     capture.recorder.set_base(node.outputs[0], inputs[0])
     return node.outputs[0]
