@@ -1,0 +1,60 @@
+"""How a view that is there lies in the array that it is a view of: as an index, the order of the axes and a shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from operator import mul
+from typing import Any, NamedTuple
+
+
+class Taking(NamedTuple):
+    """``array[index]``, then its axes in this ``order``, then in this ``shape``; None where there is nothing to do."""
+
+    index: tuple[Any, ...] | None
+    order: tuple[int, ...] | None
+    shape: tuple[int, ...] | None
+
+
+def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]) -> Taking | None:
+    """How elements at these ``steps`` from each other, ``offset`` after the first one of an array in row-major order, are taken of it; None where
+    that is no index of it. All counts are in elements.
+
+    >>> taking((3,), (6,), 8, (4, 6))
+    Taking(index=(slice(1, 4, 1), 2), order=None, shape=None)
+    >>> taking((6, 4), (1, 6), 0, (4, 6))
+    Taking(index=None, order=(1, 0), shape=None)
+    """
+    jumps = [*accumulate(reversed(whole[1:]), mul, initial=1)][::-1] if whole else []
+    start = _start(offset, jumps)
+    axes = [axis for axis, size in enumerate(shape) if size != 1]
+    found = {axis: of for axis in axes if (of := _axis_of(shape[axis], steps[axis], whole, jumps, start)) is not None}
+    if len(set(found.values())) != len(axes):
+        return None
+    index: list[Any] = list(start)
+    for axis, of in found.items():
+        step = steps[axis] // jumps[of]
+        index[of] = slice(start[of], start[of] + (shape[axis] - 1) * step + 1, step)
+    kept = sorted(found.values())
+    order = tuple(kept.index(found[axis]) for axis in axes)
+    all_kept = len(kept) == len(whole) and all(shape[axis] == whole[of] for axis, of in found.items())
+    return Taking(
+        None if all_kept else tuple(index),
+        order if order != tuple(range(len(order))) else None,
+        tuple(shape) if len(axes) != len(shape) else None,
+    )
+
+
+def _start(offset: int, jumps: list[int]) -> list[int]:
+    """The place of the first element along each axis."""
+    start = []
+    for jump in jumps:
+        start.append(offset // jump)
+        offset %= jump
+    return start
+
+
+def _axis_of(size: int, step: int, whole: Sequence[int], jumps: list[int], start: list[int]) -> int | None:
+    """The axis of the array along which an axis of the view goes."""
+    fitting = (of for of, jump in enumerate(jumps) if step > 0 and step % jump == 0 and whole[of] != 1)
+    return next((of for of in fitting if start[of] + (size - 1) * (step // jumps[of]) < whole[of]), None)
