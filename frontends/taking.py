@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from operator import mul
 from typing import Any, NamedTuple
 
+from ..tracing.overlap import lie_together
+
 
 class Taking(NamedTuple):
-    """``array[index]``, then its axes in this ``order``, then in this ``shape``; None where there is nothing to do."""
+    """``array[key]``, then its axes in this ``order``, then in this ``shape``; None where there is nothing to do."""
 
-    index: tuple[Any, ...] | None
+    key: tuple[Any, ...] | None
     order: tuple[int, ...] | None
     shape: tuple[int, ...] | None
 
@@ -21,9 +23,9 @@ def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Seque
     that is no index of it. All counts are in elements.
 
     >>> taking((3,), (6,), 8, (4, 6))
-    Taking(index=(slice(1, 4, 1), 2), order=None, shape=None)
+    Taking(key=(slice(1, 4, 1), 2), order=None, shape=None)
     >>> taking((6, 4), (1, 6), 0, (4, 6))
-    Taking(index=None, order=(1, 0), shape=None)
+    Taking(key=None, order=(1, 0), shape=None)
     """
     jumps = [*accumulate(reversed(whole[1:]), mul, initial=1)][::-1] if whole else []
     start = _start(offset, jumps)
@@ -43,6 +45,18 @@ def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Seque
         order if order != tuple(range(len(order))) else None,
         tuple(shape) if len(axes) != len(shape) else None,
     )
+
+
+def views_among(arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]) -> dict[int, tuple[Any, Any]]:
+    """By identity the arrays that are views of another one, and that one: it has all elements of those that it has one in common with. Of equal
+    ones the owner is that of the highest ``rank``."""
+    found: dict[int, tuple[Any, Any]] = {}
+    for owner in sorted(arrays, key=rank, reverse=True):
+        if id(owner) not in found:
+            around = [item for item in arrays if item is not owner and lie_together(item, owner)]
+            if all(is_view(item, owner) for item in around):
+                found.update({id(item): (item, owner) for item in around if id(item) not in found})
+    return found
 
 
 def _start(offset: int, jumps: list[int]) -> list[int]:

@@ -57,7 +57,7 @@ class Capture:
             yield
         finally:
             self.is_open = False
-            for array, before in self._saved.values():
+            for array, before in reversed(self._saved.values()):  # two may share memory
                 np.copyto(array, before)
 
     def add_input(self, name: str, array: Any) -> Any:

@@ -23,6 +23,7 @@ from .arguments import Inputs, is_array
 from .draws import GENERATORS
 from .keeping import Watch, own, write
 from .kept import Kept, key_of
+from .kept_views import KeptViews
 from .patches import replacement_of
 from .traced import is_traced
 
@@ -127,7 +128,9 @@ class LiveArrays:
 class Weights:
     """The arrays that a function can reach, by the names of their places; an array in two places has the name of the first."""
 
-    def __init__(self, function: Any, functions: Iterable[types.FunctionType] = (), stateful: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, function: Any, functions: Iterable[types.FunctionType] = (), stateful: Iterable[Any] = (), views: KeptViews | None = None
+    ) -> None:
         owner = getattr(function, "__self__", None)
         objects = [("", owner)] if owner is not None else [("", function)] if not hasattr(function, "__code__") else []
         self.world = World((*objects, *((type(item).__name__, item) for item in stateful), *reach([function])), own=stateful)
@@ -135,6 +138,7 @@ class Weights:
         self.world.held += [Held(one.__name__, one, _DEFAULTS, _defaults(one)) for one in own_defaults]
         self._tuples = [(one, one.__defaults__, one.__kwdefaults__) for one in own_defaults]
         self.places: dict[str, Place] = {}
+        self.views = views or KeptViews()
         self._put: dict[Key, Any] = {}
         self.kept = Kept(())
         self._shared: list[StatePlace] = []
@@ -155,8 +159,9 @@ class Weights:
                 "of such state it cannot be told what a write changes. Keep it in one place"
             )
         kept.enter(inputs, stand_ins)
+        self.views.begin(inputs.known)
         known: dict[int, Any] = {}
-        for held, key, item in parts:
+        for held, key, item in (*parts, *(parts if self.views.any else ())):  # once more: views are taken of their owners
             new = self._traced(capture, Place(held, key), item, known, inputs)
             if new is not item:
                 held.kind.put(held.item, key, new)
@@ -167,11 +172,14 @@ class Weights:
             self._shared.append(StatePlace(place.held, place.key))
             return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
+            if id(item) not in known and self.views.has(item):
+                return self.views.taken(capture, place, item, known)
             if id(item) not in known:
                 name = place.name
                 while name in self.places:
                     name += "_"
                 self.places[name] = place
+                self.views.note(item, place)
                 known[id(item)] = capture.add_parameter(name, item)
             return known[id(item)]
         if type(item) is tuple or isinstance(item, tuple) and hasattr(item, "_fields"):
@@ -236,13 +244,14 @@ class Weights:
     def parts(self) -> set[Key]:
         """The containers and keys of the places."""
         items = (
-            (place.held.item.space if isinstance(place.held.item, Names) else place.held.item, place.key) for place in self.places.values()
+            (place.held.item.space if isinstance(place.held.item, Names) else place.held.item, place.key)
+            for place in (*self.places.values(), *self.views.places)
         )
         return {(id(item), key) for item, key in items}
 
     def buffers(self) -> list[Any]:
         """The arrays, any of which calls may write to."""
-        return [place.read() for place in self.places.values()]
+        return [place.read() for place in (*self.places.values(), *self.views.places)]
 
     def rebind(self, name: str, array: Any) -> None:
         """Puts another array in a place."""

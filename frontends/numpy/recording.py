@@ -31,6 +31,7 @@ from .arguments import Inputs, given
 from .capture import Capture
 from .draws import GENERATORS, bits_of, state_of
 from .kept import Kept
+from .kept_views import KeptViews
 from .parameters import Weights
 from .patches import replaced, replacement_of
 from .sizes import expression_of, is_symbolic
@@ -46,15 +47,17 @@ def record(request: Request) -> Recording:
     else it changes becomes inputs and results.
     """
     often, numbers = _changed_often(request)
-    known = list(request.places)
+    known, views = list(request.places), KeptViews()
     grown = request.changing.lengths.grown(known) if request.changing is not None else frozenset()
     for _ in range(_MOST_ROUNDS):
         try:
-            recording, found = _attempt(request, together(known, often), numbers, grown)
+            recording, found = _attempt(request, together(known, often), numbers, grown, views)
         except Exception:
             if grown and request.changing is not None:
                 request.changing.lengths.give_up(grown)
                 grown = frozenset()
+                continue
+            if views.next_attempt():
                 continue
             if not (often or numbers):
                 raise
@@ -82,7 +85,7 @@ def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
 
 
 def _attempt(
-    request: Request, places: Sequence[Place], numbers: frozenset[Path], grown: frozenset[tuple[int, Any]]
+    request: Request, places: Sequence[Place], numbers: frozenset[Path], grown: frozenset[tuple[int, Any]], views: KeptViews
 ) -> tuple[Recording, list[Place]]:
     """A recording, and the places that it shows to be state although they are not among ``places``."""
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
@@ -90,7 +93,7 @@ def _attempt(
     with alone:
         code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
         refuse_outside(code.found())
-        capture, weights = Capture(Recorder(request.name, "numpy")), Weights(function, code.functions, stateful.objects)
+        capture, weights = Capture(Recorder(request.name, "numpy")), Weights(function, code.functions, stateful.objects, views)
         before, kept, inputs = _before(code), Kept(places), Inputs(capture)
         asked = _Asked(code)
         call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])
@@ -101,7 +104,7 @@ def _attempt(
             with asked.globals, asked.settings:
                 result = _run(function, *call, capture, weights, leaves, code)
             graph, found = _finish(capture, result, tree, containers, weights)
-            _note_sharing(capture, graph, inputs.made, count)
+            _note_sharing(capture, graph, inputs.made, count, views)
             graph.notes["call_numbers"] = {value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES}
         finally:
             weights.restore()
@@ -186,7 +189,7 @@ def _output(capture: Capture, leaf: Any) -> Any:
     return leaf._value if is_traced(leaf) else capture.met(leaf)
 
 
-def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int) -> None:
+def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int, views: KeptViews) -> None:
     """Which inputs, the first ``count`` of them arguments, are one object, and which are written to: these may share memory with no other array."""
     given = [id(item) for item in inputs]
     same = [NO_ARRAY if item is None else given.index(id(item)) for item in inputs]
@@ -205,9 +208,10 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int)
     written = [apart.index(same[index]) for index in places]
     written += [len(apart) + index for index, value in enumerate(graph.parameters.values()) if value in held]
     if overlap(arrays, written):
+        views.ask([capture.recorder.kept(value)._seen for value in graph.parameters.values()])
         raise TracingError(
             f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, or whose elements share memory, "
-            "which cannot be recorded; pass a copy of it"
+            "which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
         )
     if any(aliases.is_written(value) for value in capture.by_strides):  # such a write reaches the argument, or a copy of it
         graph.notes["input_facts"] = {"is_contiguous": [bool(item is None or item._seen.flags.c_contiguous) for item in inputs]}
@@ -227,4 +231,4 @@ def _surroundings(objects: Sequence[Any], asked: _Asked, graph: Graph, weights: 
     reach = Reach((*objects, *asked.globals.functions()), _INTERNAL, lambda item: isinstance(item, np.ndarray))
     facts = [*asked.globals.facts(), *asked.settings.facts(), *facts_outside(reach, contents=contents, free=is_free)]
     held = Fact("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
-    return Surroundings([held, *facts] if graph.parameters else facts)
+    return Surroundings([held, *weights.views.facts(), *facts] if graph.parameters else facts)

@@ -11,7 +11,7 @@ import torch
 from ....errors import TracingError
 from ....ir.graph import Graph, Value
 from ....tracing.conjunction import Fact
-from ....tracing.overlap import lie_together
+from ...taking import views_among
 from ..basics.tensors import spec_of
 from .memory import has_memory, reach
 from .taking import calls_taking
@@ -59,11 +59,9 @@ class KeptViews:
         def rank(item: torch.Tensor) -> tuple[int, bool, bool]:
             return item.numel(), weights is not None and weights.name_of(item) is not None, item.requires_grad
 
-        for owner in sorted(tensors, key=rank, reverse=True):
-            if id(owner) not in self._asked:
-                around = [item for item in tensors if item is not owner and has_memory(item) and lie_together(item, owner)]
-                if all(_is_view(item, owner) for item in around):
-                    self._asked.update({id(item): (item, owner) for item in around if id(item) not in self._asked})
+        placed = [item for item in tensors if has_memory(item)]
+        found = views_among(placed, _is_view, rank)
+        self._asked = {**found, **self._asked}
 
     def next_attempt(self) -> bool:
         """From here on those asked for are views. Whether there are any that were not."""
@@ -113,7 +111,7 @@ def _call(capture: Capture, name: str, inputs: tuple[Any, ...], tensor: torch.Te
 
 def _is_view(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
     """Whether an array in row-major order has all elements of a tensor, which needs no gradient of its own."""
-    if tensor.requires_grad or tensor.dtype != owner.dtype or not (has_memory(tensor) and has_memory(owner) and owner.is_contiguous()):
+    if tensor.requires_grad or tensor.dtype != owner.dtype or not owner.is_contiguous():
         return False
     start = _lies(tensor, owner).offset
     return 0 <= start <= owner.numel() - reach(tensor) and not (tensor.is_conj() or tensor.is_neg() or owner.is_conj() or owner.is_neg())
