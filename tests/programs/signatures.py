@@ -36,7 +36,7 @@ class Frozen:
     y: Any
 
 
-SHARED = dict.fromkeys(("torch", ELSEWHERE), "shares memory with another")
+SHARED = dict.fromkeys(("torch", ELSEWHERE), "shares memory with another argument")
 
 
 class Pair(NamedTuple):

@@ -47,11 +47,25 @@ def note_sharing(capture: Capture, graph: Graph) -> None:
     capture.layouts.rely_on_copies(graph)
     apart = sorted({first for first in graph.notes["same_inputs"] if first != NO_ARRAY})
     tensors = [tensor for index in apart if (tensor := capture.input_tensors[index]) is not None]
-    if overlap(tensors, [apart.index(graph.notes["same_inputs"][index]) for index in places]):
-        raise TracingError(
-            f"{graph.name} writes to an argument that shares memory with another one, or whose elements share memory (expand, unfold), "
-            "which cannot be recorded; pass a copy of it"
-        )
+    written = [apart.index(graph.notes["same_inputs"][index]) for index in places]
+    if overlap(tensors, written):
+        raise TracingError(f"{graph.name} writes to {_words([graph.inputs[index].name for index in apart], tensors, written)}")
+
+
+def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
+    """Which of the arrays that are written to share memory, with which others, and what to do."""
+    for one in written:
+        if overlap([tensors[one]], [0]):
+            return (
+                f"{names[one]}, whose elements share memory with each other (expand, unfold), which cannot be recorded; pass a copy of it"
+            )
+        for other, tensor in enumerate(tensors):
+            if other != one and overlap([tensors[one], tensor], [0]):
+                return (
+                    f"{names[one]}, which shares memory with another argument, {names[other]}, which cannot be recorded; pass one of them and take the other of "
+                    "it inside the function, or pass a copy"
+                )
+    raise AssertionError("no two of them share memory")
 
 
 def note_same(graph: Graph) -> None:
