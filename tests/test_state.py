@@ -205,6 +205,27 @@ def test_stateful_arguments(to: str) -> None:
             assert_same((vars(mine), vars(other)), (vars(same), vars(again)))
 
 
+class Slotted:
+    __slots__ = ("steps", "total")
+
+    def __init__(self) -> None:
+        self.total, self.steps = torch.zeros(2), 0
+
+    def update(self, x: Any) -> Any:
+        self.total, self.steps = self.total * 0.5 + x, self.steps + 1
+        return self.total * self.steps
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_stateful_arguments_with_slots(to: str) -> None:
+    graph = gc.compile(lambda slotted, x: slotted.update(x), to=to, arg_stateful_idxs=[[0]])
+    mine, same = Slotted(), Slotted()
+    for size in (1.0, 2.0, 3.0):
+        x = torch.full((2,), size)
+        assert_same(graph(mine, x), same.update(x))
+        assert_same((mine.total, mine.steps), (same.total, same.steps))
+
+
 def test_a_path_that_leads_nowhere() -> None:
     with pytest.raises(CallMismatch, match=r"nothing at \[0, 'theirs'\]"):
         gc.compile(_updates_both, arg_stateful_idxs=[[0, "theirs"]], args=({"mine": [Box()]}, torch.ones(2)), kwargs={"other": Box()})

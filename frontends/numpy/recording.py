@@ -16,12 +16,13 @@ from ...tracing.alone import alone
 from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
 from ...tracing.growing import StandIns
+from ...tracing.holders import slotted
 from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place, together
 from ...tracing.updates import Containers
-from ...trees import Path, Tree, call_of, flatten, referred
+from ...trees import Path, Tree, call_of, flatten, referred, statics
 from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
 from ..open_numbers import DTYPES
@@ -93,7 +94,10 @@ def _attempt(
     with alone:
         code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
         refuse_outside(code.found())
-        capture, weights = Capture(Recorder(request.name, "numpy")), Weights(function, code.functions, stateful.objects, views)
+        capture, weights = (
+            Capture(Recorder(request.name, "numpy")),
+            Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views),
+        )
         before, kept, inputs = _before(code), Kept(places), Inputs(capture)
         asked = _Asked(code)
         call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])

@@ -14,9 +14,10 @@ from ...tracing.alone import alone
 from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
 from ...tracing.growing import StandIns
+from ...tracing.holders import slotted
 from ...tracing.places import Place
 from ...tracing.updates import Containers
-from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, referred
+from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, referred, statics
 from ..namespaces import GlobalReads
 from ..open_numbers import DTYPES, with_numbers
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
@@ -143,9 +144,9 @@ def _listening(
         yield _Listeners(training, members, settings, attributes, read, claim)
 
 
-def _state(request: Request, learned: Learned, weights: Weights, capture: Capture, spaces: list[Space]) -> State:
+def _state(request: Request, learned: Learned, weights: Weights, capture: Capture, spaces: list[Space], tree: Tree) -> State:
     """What the function can reach, as it is before the attempt."""
-    state = State(weights, request.places, request.stateful.objects, request.numbers)
+    state = State(weights, request.places, (*request.stateful.objects, *slotted(statics(tree))), request.numbers)
     if request.changing is not None and request.changing.is_new:
         note_changes(request.changing, weights, state)
     functions = [function for space in spaces for function in space.functions]
@@ -178,7 +179,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
-        state = _state(request, learned, weights, capture, spaces)
+        state = _state(request, learned, weights, capture, spaces, tree)
         capture.generators.refuse_seeds_read(function for space in spaces for function in space.functions)
         try:
             containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))

@@ -9,7 +9,7 @@ import sys
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -248,6 +248,11 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
 
 def _holds_of_user(cls: type) -> bool:
     return module_of(cls).partition(".")[0] not in _FOREIGN | {""} or is_holding(cls)
+
+
+def slotted(items: Iterable[Any]) -> list[Any]:
+    """The objects that keep their attributes in slots alone: among arguments these are not taken apart, but looked into where they are."""
+    return [item for item in items if not hasattr(item, "__dict__") and _slots(item) and kind_of(item) is OBJECT]
 
 
 def has_attributes(item: Any) -> bool:
