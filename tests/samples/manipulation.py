@@ -126,6 +126,7 @@ def _elements() -> list[Sample]:
         Sample(torch.combinations, (array(4),)),
         Sample(torch.combinations, (array(3), 3, True)),
         Sample(torch.combinations, (array(1),)),
+        Sample(torch.combinations, (bools(1),), name="combinations of a truth value"),
         Sample(torch.cartesian_prod, (array(2), array(3)), other=(array(3), array(2))),
         Sample(torch.cartesian_prod, (array(3),)),
     ]

@@ -19,6 +19,8 @@ SAMPLES = [
     Sample(F.max_pool2d, (array(3, 9, 8), 2), name="max_pool2d-unbatched"),
     Sample(F.max_pool2d, (ints(2, 3, 6, 6), 2), name="max_pool2d-integers"),
     Sample(F.max_pool2d, (array(2, 3, 6, 6, dtype="bfloat16"), 2), {"return_indices": True}, name="max_pool2d-bfloat16"),
+    Sample(lambda x: F.max_pool3d(x.double(), 2), (array(1, 2, 5, 6, 7),), name="max_pool3d of float64"),
+    Sample(lambda x: F.avg_pool3d(x.double(), 2), (array(1, 2, 5, 6, 7),), name="avg_pool3d of float64"),
     Sample(F.max_pool3d, (array(1, 2, 5, 6, 7), 2), {"ceil_mode": True, "return_indices": True}),
     Sample(torch.max_pool2d, (_IMAGE, [2, 2])),
     Sample(F.avg_pool1d, (array(2, 3, 9), 3), {"stride": 2, "padding": 1}, other=(array(2, 3, 14), 3)),

@@ -160,6 +160,14 @@ def _with_parameters() -> list[Sample]:
     return [
         *(Sample(torch.polygamma, (n, POSITIVE), other=(n, array(4, 3, kind="positive")), name=f"polygamma {n}") for n in range(4)),
         Sample(torch.polygamma, (1, torch.tensor([-8.8, -3.3, 0.5, 20.0])), name="polygamma below 0"),
+        Sample(
+            torch.polygamma,
+            (1, torch.tensor([-1.0, -2.0, -3.0, -5.0, -8.0, 0.0, -0.0, math.inf, -math.inf, math.nan])),
+            name="polygamma at poles",
+        ),
+        Sample(torch.polygamma, (1, torch.tensor([-1.5, -1.0, 0.0, 0.25, 3.0]).half()), name="polygamma of float16"),
+        Sample(torch.polygamma, (2, torch.tensor([-1.0, 0.0, 0.5, math.inf, -math.inf, math.nan])), name="polygamma 2 at poles"),
+        Sample(torch.special.zeta, (2.0, torch.tensor([1.0, 0.5, math.inf])), name="zeta at infinity"),
         Sample(torch.Tensor.polygamma, (POSITIVE, 2), name="Tensor.polygamma"),
         Sample(torch.special.polygamma, (1, POSITIVE)),
         Sample(torch.mvlgamma, (array(2, 3, kind="positive"), 1)),

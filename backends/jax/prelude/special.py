@@ -109,6 +109,8 @@ def orthogonal_polynomial(x: jax.Array, n: jax.Array, kind: str) -> jax.Array:
 def polygamma(x: jax.Array, n: int) -> jax.Array:
     """The ``n``-th derivative of the logarithmic derivative of the gamma function; half precision is computed in single."""
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
+    if n == 1:
+        return trigamma(wide).astype(x.dtype)
     return ((-1) ** (n + 1) * math.factorial(n) * zeta(jnp.array(n + 1, wide.dtype), wide)).astype(x.dtype)
 
 
@@ -127,6 +129,15 @@ def sine_quotient(x: jax.Array) -> jax.Array:
     near = lax.abs(x) < 0.05
     far, square = jnp.where(near, 1, x), jnp.where(near, x, 0) ** 2
     return jnp.where(near, 1 - square / 6 * (1 - square / 20 * (1 - square / 42)), jnp.sin(far) / far)
+
+
+def trigamma(x: jax.Array) -> jax.Array:
+    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x`` rounds to."""
+    below = x < 0.5
+    sine = jnp.sin(jnp.pi * jnp.where(below, x, 0.5))
+    above = jnp.where(below, 1 - x, x)
+    value = jnp.where(above == jnp.inf, 0, zeta(jnp.array(2, x.dtype), above))
+    return jnp.where(below, jnp.pi**2 / (sine * sine) - value, value)
 
 
 def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:

@@ -28,7 +28,7 @@ rows.table({
     "lgamma": "lgamma({x})",
     "logit": "logit({x}, {eps=})",
     "orthogonal_polynomial": "orthogonal_polynomial({x}, {n}, {kind})",
-    "polygamma": "special.polygamma({n}, {x}).astype({x}.dtype)",
+    "polygamma": "polygamma({x}, {n})",
     "rsqrt": "1 / np.sqrt({x})",
     "sigmoid": "1 / (1 + np.exp(-{x}))",
     "sinc": "np.sinc({x})",

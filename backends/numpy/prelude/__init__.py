@@ -138,8 +138,10 @@ from .special import half_nan_to_num as half_nan_to_num
 from .special import lgamma as lgamma
 from .special import logit as logit
 from .special import orthogonal_polynomial as orthogonal_polynomial
+from .special import polygamma as polygamma
 from .special import real_angle as real_angle
 from .special import spherical_bessel_j0 as spherical_bessel_j0
+from .special import trigamma as trigamma
 from .special import zeta as zeta
 from .statistical import argwhere_of_size as argwhere_of_size
 from .statistical import cdist as cdist

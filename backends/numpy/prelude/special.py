@@ -83,6 +83,13 @@ def orthogonal_polynomial(x: np.ndarray, n: np.ndarray, kind: str) -> np.ndarray
     return result.astype(dtype)
 
 
+def polygamma(x: np.ndarray, n: int) -> np.ndarray:
+    """The ``n``-th derivative of the logarithmic derivative of the gamma function; half precision is computed in single."""
+    wide = x.astype(np.promote_types(x.dtype, np.float32))
+    value = trigamma(wide) if n == 1 else np.where(x == np.inf, np.nan, special.polygamma(n, wide))
+    return value.astype(x.dtype)
+
+
 def real_angle(x: np.ndarray) -> np.ndarray:
     """pi for negative numbers, 0 for others, NaN of NaN."""
     return np.where(np.isnan(x), np.nan, np.where(x < 0, np.pi, 0)).astype(x.dtype)
@@ -93,8 +100,16 @@ def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
     return np.where(x == 0, 1, np.where(np.isinf(x), 0, np.sin(x) / x))
 
 
+def trigamma(x: np.ndarray) -> np.ndarray:
+    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x`` rounds to."""
+    below = x < 0.5
+    sine = np.sin(np.pi * np.where(below, x, x.dtype.type(0.5)))
+    value = special.zeta(2, np.where(below, 1 - x, x))
+    return np.where(below, np.pi**2 / (sine * sine) - value, value)
+
+
 def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1."""
+    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1 or ``q`` infinite."""
     dtype = np.result_type(x, q)
     x, q = np.broadcast_arrays(x, q)
     pole = (x == 1) | (x > 1) & (q <= 0) & (q == np.floor(q))
@@ -103,4 +118,4 @@ def zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
         total = np.where(below, total + place**-x, total)
         place = np.where(below, place + 1, place)
     value = total + special.zeta(x, place)
-    return np.where(x < 1, np.nan, np.where(pole, np.inf, value)).astype(dtype)
+    return np.where((x < 1) | (q == np.inf), np.nan, np.where(pole, np.inf, value)).astype(dtype)

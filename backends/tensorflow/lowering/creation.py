@@ -40,7 +40,9 @@ def asarray(*, data: Any, dtype: str) -> str:
 
 @rows.row("full")
 def full(*, shape: Any, fill_value: Any, dtype: str) -> str:
-    """``tf.fill``, or ``tf.constant`` of a number."""
+    """``tf.fill``, or ``tf.constant`` of a number, which TensorFlow does not take for a truth value."""
+    if dtype == "tf.bool" and _is_known(fill_value):
+        fill_value = bool(fill_value)
     value = f"tf.constant({fill_value!r}, {dtype})" if _is_known(fill_value) else f"scalar({fill_value!r}, {dtype})"
     return f"tf.fill({shape!r}, {value})" if shape else value
 

@@ -249,6 +249,7 @@ from .special import polygamma as polygamma
 from .special import real_angle as real_angle
 from .special import sine_quotient as sine_quotient
 from .special import spherical_bessel_j0 as spherical_bessel_j0
+from .special import trigamma as trigamma
 from .special import xlog1py as xlog1py
 from .special import xlogy as xlogy
 from .special import zeta as zeta

@@ -115,7 +115,7 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
     The gradient of its maxima over an empty array ends the process (oneDNN, TensorFlow 2.21).
     """
     known = not any(tf.is_tensor(number) for number in (*kernel, *strides)) and 0 not in x.shape.as_list()
-    floats = (tf.float32, tf.float64) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
+    floats = (tf.float32,) if len(kernel) == 3 else (tf.float16, tf.float32, tf.float64)
     return known and x.dtype in floats and set(dilation) == {1} and len(kernel) <= 3
 
 
@@ -132,7 +132,7 @@ def native_pool(pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequenc
 def window_sums(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], padding: Sequence[Sequence[Any]], lead: int) -> tf.Tensor:
     """The sum of each window over the axes from ``lead`` on."""
     x = padded(x, padding, lead, tf.zeros([], x.dtype))
-    if has_kernel(x, kernel, strides, (1,)) and not (len(kernel) == 3 and x.dtype == tf.float64):  # for which there are only maxima
+    if has_kernel(x, kernel, strides, (1,)):
         return native_pool(tf.nn.avg_pool, x, kernel, strides, lead) * math.prod(kernel)
     return pooled(tf.add, tf.reduce_sum, x, kernel, strides, (1,) * len(kernel), lead)
 

@@ -210,6 +210,8 @@ def of_positive(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor, at_zer
 
 def polygamma(x: tf.Tensor, n: int) -> tf.Tensor:
     """The ``n``-th derivative of the logarithmic derivative of the gamma function."""
+    if n == 1:
+        return trigamma(x)
     return (-1) ** (n + 1) * math.factorial(n) * zeta(like(n + 1, x), x)
 
 
@@ -232,6 +234,15 @@ def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
     return tf.where(tf.math.is_inf(x), tf.zeros_like(x), sine_quotient(x))
 
 
+def trigamma(x: tf.Tensor) -> tf.Tensor:
+    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x`` rounds to."""
+    below = x < 0.5
+    sine = tf.sin(math.pi * tf.where(below, x, like(0.5, x)))
+    above = tf.where(below, 1 - x, x)
+    value = tf.where(above == math.inf, tf.zeros_like(x), zeta(like(2, x), above))
+    return tf.where(below, math.pi**2 / (sine * sine) - value, value)
+
+
 def xlog1py(x: Any, y: Any) -> tf.Tensor:
     """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is."""
     x, y = in_one_type(x, y)
@@ -251,13 +262,13 @@ def in_one_type(x: Any, y: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 
 def zeta(x: Any, q: Any) -> tf.Tensor:
-    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1."""
+    """Hurwitz zeta; infinite where ``x`` is 1 and at the poles 0, -1, -2, ..., NaN where ``x`` is below 1 or ``q`` infinite."""
     x, q = in_one_type(x, q)
     below = q < 0
     pole = tf.equal(x, 1) | (x > 1) & (q <= 0) & (q == tf.floor(q))
     slope = -x * (q - tf.stop_gradient(q)) * zeta_below(x + 1, q)
     value = tf.where(below, zeta_below(x, q) + slope, tf.math.zeta(x, tf.where(below, tf.ones_like(q), q)))
-    return tf.where(x < 1, like(math.nan, x), tf.where(pole, like(math.inf, x), value))
+    return tf.where((x < 1) | (q == math.inf), like(math.nan, x), tf.where(pole, like(math.inf, x), value))
 
 
 def zeta_below(x: tf.Tensor, q: tf.Tensor) -> tf.Tensor:

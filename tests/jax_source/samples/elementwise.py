@@ -59,6 +59,8 @@ SAMPLES = [
     *each(lax, "rem div pow atan2", (POSITIVE, POSITIVE), (OTHER_POSITIVE, OTHER_POSITIVE)),
     *each(lax, "shift_right_logical shift_right_arithmetic", (INTS, ints(3, 4, low=0, high=4)), (OTHER_INTS, ints(5, 2, low=0, high=4))),
     *each(special, "erf erfc gammaln digamma expit log_ndtr ndtr i0 i0e i1 i1e entr", (POSITIVE,), (OTHER_POSITIVE,)),
+    *(row for n in (1, 2) for row in each(special, "polygamma", (n, POSITIVE), (n, OTHER_POSITIVE))),
+    *(row for n in (1, 2) for row in each(special, "polygamma", (n, ints(3, 4, low=-9, high=1)), (n, ints(5, 2, low=-9, high=1)))),  # poles
     *each(special, "xlogy xlog1py gammainc gammaincc", (POSITIVE, POSITIVE), (OTHER_POSITIVE, OTHER_POSITIVE)),
     *each(
         special,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -214,11 +215,12 @@ def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
 
 @rows.row("polygamma_p")
 def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
-    """Of a degree known beforehand."""
+    """Of a degree known beforehand; at the poles 0, -1, -2, ... what JAX gives, where torch's reflection rounds to large numbers."""
     degree = known_number(n)
     if isinstance(degree, Value):
         raise NotImplementedError("polygamma of a degree that is known only at run time")
-    return b.polygamma(x, n=int(degree))
+    pole = b.logical_and(b.less_equal(x, 0), b.equal(x, b.floor(x)))
+    return b.where(pole, math.inf if int(degree) % 2 else math.nan, b.polygamma(x, n=int(degree)))
 
 
 @rows.row("copy_p", "copy_p_p")
