@@ -144,7 +144,7 @@ class Capture(TorchFunctionMode):
         note_aliases(self)  # once more: of what is only given back
         note_same(graph)
         note_sharing(self, graph)
-        name_by_module(graph, self._leaf_paths())
+        name_by_module(graph, {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules})
         return graph
 
     def rewritten_state(self) -> frozenset[int]:
@@ -398,6 +398,3 @@ class Capture(TorchFunctionMode):
             if viewed is not None:
                 facts.setdefault("views", {})[index] = viewed
                 self.recorder.set_base(value, viewed)
-
-    def _leaf_paths(self) -> set[str]:
-        return {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules}
