@@ -42,6 +42,11 @@ def _rebuilt(x: Any, triangle: str) -> Any:
 TRIANGLES = torch.tensor([[4.0, 1.0, 0.5], [-0.5, 3.0, 0.2], [0.3, -1.0, 1.0]])
 TWICE = torch.tensor([[0, 2], [2, 1]])
 ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "batch_norm-statistics": (
+        lambda x: sum(o.square().sum() for o in torch.native_batch_norm(x, x[0], None, None, None, True, 0.1, 1e-5)),
+        _scores(4, 3),
+    ),
+    "layer_norm-statistics": (lambda x: sum(o.square().sum() for o in torch.native_layer_norm(x, [3], x[0], None, 1e-5)), _scores(4, 3)),
     "ctc_loss": (lambda x: _aligned(x, False, (4, 4, 4)), _scores(4, 3, 5)),
     "ctc_loss-no-alignment": (lambda x: _aligned(x, True, (4, 4, 3)), _scores(4, 3, 5)),
     "cumprod": (lambda x: x.cumprod(1), torch.tensor([[2.0, 0.0, 3.0, 0.0, 4.0], [1.0, 5.0, 2.0, 0.0, 3.0], [2.0, 3.0, 4.0, 5.0, 6.0]])),

@@ -96,12 +96,17 @@ def _as_recorded(b: TorchBuilder, *values: Any) -> tuple[Any, ...]:
 
 
 def _native_batch_norm(b: TorchBuilder, x: Any, weight: Any, bias: Any, stats: tuple[Any, Any], training: bool, eps: float) -> Any:
-    """Output, mean and 1 / sqrt(variance + eps); the latter are empty unless training."""
+    """Output, mean and 1 / sqrt(variance + eps), as :func:`_with_statistics`; the latter are empty unless training."""
     mean, variance = _statistics(b, x) if training else stats
     output = b.batch_norm(*optional(x, mean, variance, weight, bias), epsilon=eps)
     if not training:
         return _as_recorded(b, output, None, None)
-    return _as_recorded(b, output, mean, b.divide(1.0, b.sqrt(b.add(variance, eps))))
+    return _with_statistics(b, output, mean, variance, eps)
+
+
+def _with_statistics(b: TorchBuilder, output: Any, mean: Any, variance: Any, eps: float) -> Any:
+    """Output, mean and 1 / sqrt(variance + eps); torch lets no gradient flow through the latter two."""
+    return _as_recorded(b, output, b.stop_gradient(mean), b.stop_gradient(b.divide(1.0, b.sqrt(b.add(variance, eps)))))
 
 
 @rows.row("native_batch_norm")
@@ -240,8 +245,7 @@ def native_layer_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight
     """torch.native_layer_norm: output, mean and 1 / sqrt(variance + eps)."""
     over, x = _last(b, input, normalized_shape, weight, bias), wide(b, input)
     output = b.layer_norm(*optional(input, weight, bias), axis=over, epsilon=eps)
-    mean, variance = b.mean(x, axis=over, keepdims=True), b.var(x, axis=over, keepdims=True)
-    return _as_recorded(b, output, mean, b.divide(1.0, b.sqrt(b.add(variance, eps))))
+    return _with_statistics(b, output, b.mean(x, axis=over, keepdims=True), b.var(x, axis=over, keepdims=True), eps)
 
 
 def _epsilon(eps: float | None, dtype: str) -> float:
