@@ -32,6 +32,15 @@ def _aligned(scores: Any, zero_infinity: bool, lengths: tuple[int, ...]) -> Any:
     )
 
 
+def _pooled(name: str) -> Callable[[Any], Any]:
+    pool = getattr(F, name)
+    return lambda x: pool(x, 2) ** 2
+
+
+def _ramp(rank: int) -> Any:
+    return torch.arange(2.0 * 4**rank).reshape(1, 2, *(4,) * rank)
+
+
 def _rebuilt(x: Any, triangle: str) -> Any:
     """What the eigenvalues and eigenvectors of one triangle make, whose phases are free."""
     values, vectors = torch.linalg.eigh(x, triangle)
@@ -45,6 +54,11 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "batch_norm-statistics": (
         lambda x: sum(o.square().sum() for o in torch.native_batch_norm(x, x[0], None, None, None, True, 0.1, 1e-5)),
         _scores(4, 3),
+    ),
+    **{f"{kind}_pool{rank}d": (_pooled(f"{kind}_pool{rank}d"), _ramp(rank)) for kind in ("avg", "max") for rank in (1, 2, 3)},
+    "safe_softmax-nothing": (
+        lambda x: torch.ops.aten._safe_softmax(x, -1) ** 2,
+        torch.tensor([[-math.inf, -math.inf], [2.0, 3.0], [-math.inf, 4.0]]),
     ),
     "layer_norm-statistics": (lambda x: sum(o.square().sum() for o in torch.native_layer_norm(x, [3], x[0], None, 1e-5)), _scores(4, 3)),
     "ctc_loss": (lambda x: _aligned(x, False, (4, 4, 4)), _scores(4, 3, 5)),

@@ -121,11 +121,12 @@ def has_kernel(x: tf.Tensor, kernel: Sequence[Any], strides: Sequence[Any], dila
 
 def native_pool(pool: Any, x: tf.Tensor, kernel: Sequence[int], strides: Sequence[int], lead: int) -> tf.Tensor:
     """``tf.nn.max_pool`` or ``tf.nn.avg_pool`` over the axes from ``lead`` on, those before them and behind them as one axis each."""
+    layout = f"N{'DHW'[-len(kernel) :]}C"  # without a name, gradients over three axes fail
     if lead == 1 and len(x.shape) == len(kernel) + 2:
-        return pool(x, kernel, strides, "VALID")
+        return pool(x, kernel, strides, "VALID", layout)
     shape, end = sizes(x), lead + len(kernel)
     space, behind = shape[lead:end], shape[end:]
-    result = pool(tf.reshape(x, [math.prod(shape[:lead]), *space, math.prod(behind)]), kernel, strides, "VALID")
+    result = pool(tf.reshape(x, [math.prod(shape[:lead]), *space, math.prod(behind)]), kernel, strides, "VALID", layout)
     return tf.reshape(result, [*shape[:lead], *sizes(result)[1:-1], *behind])
 
 

@@ -174,6 +174,6 @@ _native("log_softmax")
 @rows.row("_safe_softmax")
 def safe_softmax(b: TorchBuilder, input: Any, dim: int, dtype: Any = None) -> Any:
     """aten::_safe_softmax: 0 where all scores are -inf."""
-    weights = over_axis(b, "softmax", input, dim, dtype)
     hidden = b.all(b.equal(input, float("-inf")), axis=axis(dim, input.ndim), keepdims=True)
+    weights = over_axis(b, "softmax", b.where(hidden, 0.0, input), dim, dtype)  # a NaN here would reach the gradient
     return b.where(hidden, 0.0, weights)
