@@ -155,6 +155,7 @@ def _same(graph: Any, program: Any, shapes: Shapes, sizes: dict[str, int], targe
     assert_same(found, expected)
 
 
+@pytest.mark.filterwarnings("ignore:std.*degrees of freedom")  # of one row, in torch as well
 @pytest.mark.parametrize("target", ["torch", "numpy"])
 @pytest.mark.parametrize("name", ALL)
 def test_gradients_are_right_at_other_sizes(name: str, target: str) -> None:

@@ -125,6 +125,14 @@ class LiveArrays:
         return Watch([self._found[name] for name in names])
 
 
+def _is_in(containers: Containers, item: Any) -> bool:
+    """Whether an object is one of these; of empty tuples Python has only one, which is in everything."""
+    return item is not _EMPTY and containers.holds(item)
+
+
+_EMPTY: tuple[Any, ...] = ()
+
+
 class Weights:
     """The arrays that a function can reach, by the names of their places; an array in two places has the name of the first."""
 
@@ -149,10 +157,10 @@ class Weights:
         """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name; what is ``kept`` becomes inputs."""
         self.kept, self._stand_ins = kept, stand_ins
         own, inside = kept.parts(), Containers(((), {}, tuple(place.read() for place in kept.places)), is_array)
-        outside = [held for held in self.world.held if not inside.holds(held.item)]
+        outside = [held for held in self.world.held if not _is_in(inside, held.item)]
         parts = [(held, key, item) for held in outside for key, item in held.before.items() if key_of(held, key) not in own]
         if twice := [
-            held.name_of(key) for held, key, item in parts if inside.holds(item) and not is_array(item) and (id(item), None) not in own
+            held.name_of(key) for held, key, item in parts if _is_in(inside, item) and not is_array(item) and (id(item), None) not in own
         ]:
             raise TracingError(
                 f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the function changes: "
