@@ -47,6 +47,7 @@ def _rebuilt(x: Any, triangle: str) -> Any:
     return vectors @ torch.diag(values**2) @ vectors.mT
 
 
+POSITIVE = torch.tensor([[4.0, 9.0, 9.0], [-0.5, 3.0, 9.0], [0.3, -1.0, 2.0]])
 # Not symmetric: one triangle is looked at, and the gradient is that of the matrix which it tells.
 TRIANGLES = torch.tensor([[4.0, 1.0, 0.5], [-0.5, 3.0, 0.2], [0.3, -1.0, 1.0]])
 TWICE = torch.tensor([[0, 2], [2, 1]])
@@ -81,6 +82,10 @@ ROWS: dict[str, tuple[Callable[[Any], Any], Any]] = {
         for function in (_rebuilt, torch.linalg.eigvalsh)
         for triangle in "LU"
     },
+    "pinv-hermitian": (lambda x: torch.linalg.pinv(x + x.mT, hermitian=True), TRIANGLES),
+    "cholesky-L": (torch.linalg.cholesky, POSITIVE),
+    "cholesky-U": (lambda x: torch.linalg.cholesky(x.mT, upper=True), POSITIVE),
+    "cholesky_ex-U": (lambda x: torch.linalg.cholesky_ex(x.mT, upper=True)[0], POSITIVE),
     "power-of-0": (lambda x: x**0 + x, torch.tensor([0.0, 2.0])),
 }
 

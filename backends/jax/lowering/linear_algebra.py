@@ -62,7 +62,7 @@ def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
 @rows.row("eigh")
 def _eigh(x: Operand, *, upper: bool) -> str:
     """Only one triangle is read, as LAPACK and torch do; JAX would take the gradient at the mean of both."""
-    return f"jnp.linalg.eigh(hermitian({x}{', upper=True' if upper else ''}), symmetrize_input=False)"
+    return f"jnp.linalg.eigh(hermitian_matrix({x}{', upper=True' if upper else ''}), symmetrize_input=False)"
 
 
 @rows.row("eigvalsh")

@@ -79,7 +79,7 @@ from .linear_algebra import condition_number as condition_number
 from .linear_algebra import conjugate_transpose as conjugate_transpose
 from .linear_algebra import first_indefinite as first_indefinite
 from .linear_algebra import geqrf as geqrf
-from .linear_algebra import hermitian as hermitian
+from .linear_algebra import hermitian_matrix as hermitian_matrix
 from .linear_algebra import lstsq as lstsq
 from .linear_algebra import lu_decomposition as lu_decomposition
 from .linear_algebra import lu_factor as lu_factor

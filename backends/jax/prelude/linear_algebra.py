@@ -44,7 +44,7 @@ def matrix_rank(
     x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False
 ) -> jax.Array:
     """How many singular values are above ``max(atol, rtol * largest)``."""
-    values = jnp.abs(jnp.linalg.eigvalsh(x)) if hermitian else jnp.linalg.svdvals(x)
+    values = jnp.abs(jnp.linalg.eigvalsh(hermitian_matrix(x))) if hermitian else jnp.linalg.svdvals(x)
     cutoff = singular_cutoff(x, jnp.max(values, axis=-1, initial=0), rtol, atol)
     return jnp.sum(values > cutoff[..., None], axis=-1)
 
@@ -53,6 +53,7 @@ def pinv(
     x: jax.Array, rtol: jax.Array | float | None = None, atol: jax.Array | float | None = None, *, hermitian: bool = False
 ) -> jax.Array:
     """The pseudo-inverse; singular values up to ``max(atol, rtol * largest)`` count as zero."""
+    x = hermitian_matrix(x) if hermitian else x
     if atol is None:
         rtol = max(x.shape[-2:]) * float(jnp.finfo(x.dtype).eps) if rtol is None else rtol
         return jnp.linalg.pinv(x, rtol=rtol, hermitian=hermitian)
@@ -98,20 +99,20 @@ def tensor_solve(x1: jax.Array, x2: jax.Array) -> jax.Array:
 
 
 # ---------------------------------------------------------------------------------------------- decompositions
-def hermitian(x: jax.Array, *, upper: bool = False) -> jax.Array:
+def hermitian_matrix(x: jax.Array, *, upper: bool = False) -> jax.Array:
     """The Hermitian matrix of which ``x`` holds one triangle; what the other one holds is not looked at.
 
-    JAX takes the mean of both. Its gradient, which is Hermitian as torch's, is kept.
+    Its gradient is Hermitian, as torch's is: the numbers come from one triangle alone, the derivative from zeros that are added.
     """
     lower = conjugate_transpose(x) if upper else x
-    mean = (lower + conjugate_transpose(lower)) / 2
-    told = jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1))
-    return mean + lax.stop_gradient(told - mean)
+    told = lax.stop_gradient(jnp.tril(lower) + conjugate_transpose(jnp.tril(lower, -1)))
+    zeros = jnp.where(jnp.isfinite(lower), lower - lax.stop_gradient(lower), 0)
+    return told + (zeros + conjugate_transpose(zeros)) / 2
 
 
 def cholesky(x: jax.Array, *, upper: bool = False) -> jax.Array:
     """The Cholesky factor of the Hermitian matrix of which ``x`` holds the triangle that the factor has."""
-    factor = lax.linalg.cholesky(hermitian(x, upper=upper), symmetrize_input=False)
+    factor = lax.linalg.cholesky(hermitian_matrix(x, upper=upper), symmetrize_input=False)
     return conjugate_transpose(factor) if upper else factor
 
 

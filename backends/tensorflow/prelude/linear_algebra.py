@@ -102,7 +102,7 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
 
 def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:
     """How many singular values are above ``max(atol, rtol * largest)``."""
-    values = tf.abs(tf.linalg.eigvalsh(x)) if hermitian else tf.linalg.svd(x, compute_uv=False)
+    values = tf.abs(eigh(x)[0]) if hermitian else tf.linalg.svd(x, compute_uv=False)
     values = tf.math.real(values)
     largest = tf.reduce_max(tf.pad(values, [[0, 0]] * (len(values.shape) - 1) + [[0, 1]]), -1)
     return tf.math.count_nonzero(values > singular_cutoff(x, largest, rtol, atol)[..., None], axis=-1)
@@ -200,8 +200,9 @@ def svd(x: tf.Tensor, *, full_matrices: bool = True) -> tuple[tf.Tensor, tf.Tens
 def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
     """Eigenvalues, ascending, and eigenvectors, of one triangle. The gradient, which TensorFlow gives to this triangle, is Hermitian as torch's."""
     lower = tf.linalg.adjoint(x) if upper else x
-    mean = (lower + tf.linalg.adjoint(lower)) / 2
-    values, vectors = tf.linalg.eigh(tf.stop_gradient(lower) + (mean - tf.stop_gradient(mean)))
+    told = tf.stop_gradient(tf.linalg.band_part(lower, -1, 0))  # TensorFlow reads no more, but refuses infinities in the other one
+    zeros = tf.where(tf.math.is_finite(tf.abs(lower)), lower - tf.stop_gradient(lower), tf.zeros_like(lower))
+    values, vectors = tf.linalg.eigh(told + (zeros + tf.linalg.adjoint(zeros)) / 2)
     return tf.math.real(values), vectors
 
 

@@ -88,18 +88,13 @@ def pinverse(b: TorchBuilder, input: Any, rcond: float = 1e-15) -> Any:
 @rows.row("linalg_pinv")
 def linalg_pinv(b: TorchBuilder, A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """torch.linalg.pinv."""
-    return b.pinv(_symmetric(b, A) if hermitian else A, rcond if rtol is None else rtol, atol, hermitian=bool(hermitian))
-
-
-def _symmetric(b: TorchBuilder, A: Any) -> Any:
-    """What torch takes a matrix for that is said to be Hermitian: it reads the lower triangle."""
-    return b.add(b.tril(A), adjoint(b, b.tril(A, k=-1)))
+    return b.pinv(A, rcond if rtol is None else rtol, atol, hermitian=bool(hermitian))
 
 
 @rows.row("linalg_matrix_rank")
 def linalg_matrix_rank(b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
     """torch.linalg.matrix_rank; ``tol`` is absolute."""
-    return b.matrix_rank(_symmetric(b, A) if hermitian else A, rtol, tol if atol is None else atol, hermitian=bool(hermitian))
+    return b.matrix_rank(A, rtol, tol if atol is None else atol, hermitian=bool(hermitian))
 
 
 @rows.row("linalg_cond")
