@@ -59,13 +59,13 @@ def interleave(calls: Mapping[str, Call], *, rounds: int, batch: float = 0.01) -
 
 
 def interleave_anew(makers: Mapping[str, Callable[[], Call]], *, goes: int, rounds: int, batch: float) -> Samples:
-    """Like ``interleave``, of so many rounds in all: in each of some goes every contender is made anew.
+    """Like ``interleave``, with so many rounds in each of some goes; in each go every contender is made anew.
 
     Where the memory of a compiled function lies is another after each compilation, and makes up to 8 % of a call of some 200 microseconds.
     """
     samples: Samples = {name: [] for name in makers}
     for _ in range(goes if makers else 0):
-        once = interleave({name: make() for name, make in makers.items()}, rounds=rounds // goes, batch=batch)
+        once = interleave({name: make() for name, make in makers.items()}, rounds=rounds, batch=batch)
         for name, taken in once.items():
             samples[name] += taken
     return samples

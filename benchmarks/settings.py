@@ -22,6 +22,11 @@ class Settings:
         return 2 if self.quick else 5
 
     @property
+    def goes(self) -> int:
+        """Of compiling small functions anew, each of which lands on memory that makes it some percent slower or faster."""
+        return 6 if self.quick else 8
+
+    @property
     def batch(self) -> float:
         """Seconds of one sample of steady calls."""
         return 0.01 if self.quick else 0.03

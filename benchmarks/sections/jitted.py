@@ -65,7 +65,7 @@ def _measure(results: Results, case: cases.Case, settings: Settings) -> None:
     firsts = interleave_once(first, rounds=settings.few_rounds)
     results.add_samples(case.name, "first call", firsts)
     _figure(results, case, "first", firsts)
-    steadies = interleave_anew(steady, goes=settings.few_rounds, rounds=settings.rounds, batch=settings.batch)
+    steadies = interleave_anew(steady, goes=settings.goes, rounds=settings.rounds // 2, batch=settings.batch)
     results.add_samples(case.name, "steady call", steadies)
     _figure(results, case, "steady", steadies)
 
