@@ -20,12 +20,13 @@ class Symbols(NamedTuple):
     """What the symbolic numbers of a frontend are.
 
     ``opened`` gives the expressions behind the arguments of a function, None where it has to be given the numbers; ``made`` what the user's code gets
-    where a function is computed on expressions.
+    where a function is computed on expressions; ``number_of`` an array of one element as a number, anything else as it is.
     """
 
     is_symbolic: Callable[[Any], bool]
     opened: Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
     made: Callable[[Callable[..., Any], tuple[Any, ...]], Any]
+    number_of: Callable[[Any], Any] = lambda item: item
 
 
 def stand_ins_of_math(symbols: Symbols) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:

@@ -1,7 +1,8 @@
-"""Python's ``math`` on sizes: one recording serves all of them, whatever framework the function is written in."""
+"""Python's ``math``, ``len``, ``int`` and ``float`` on sizes: one recording serves all of them, whatever framework the function is written in."""
 
 from __future__ import annotations
 
+import linecache
 import math
 from collections.abc import Callable
 from math import log10
@@ -22,6 +23,9 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "rounded up": lambda x: x[: math.ceil(x.shape[0] / 2)],
     "rounded": lambda x: x * round(x.shape[0] / 3) + math.floor(x.shape[0] / 2),
     "whole root": lambda x: x[: math.isqrt(x.shape[0])],
+    "length": lambda x: x / len(x) + (len(x.T) - 1) * len(x[1:]),
+    "length as a size": lambda x: x.reshape(len(x) * len(x[0])) * (len(x) // 2),
+    "converted": lambda x: x[: int(x.shape[0] * 0.7)] * float(x.shape[1]),
     "asked": lambda x: x if math.isfinite(x.shape[0] / 2) else -x,
 }
 
@@ -68,3 +72,22 @@ def test_a_number_of_sizes_goes_into_functions_that_jax_traces_by_itself() -> No
         for found, wanted in zip(graph(_ones("jax", rows, 2)), function(_ones("jax", rows, 2))):
             np.testing.assert_allclose(found, wanted, rtol=1e-6)
     assert len(graph.variants) == 1
+
+
+CELL = """
+def mean(x):
+    return x.sum() / len(x) * int(x.shape[0] / 2)
+"""
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize(("cell", "variants"), [(CELL, 1), (f"{CELL}    return [len, int]\n", 3)])
+def test_functions_of_a_notebook_have_one_recording_unless_they_hand_the_names_on(source: str, cell: str, variants: int) -> None:
+    file, held = f"<cell {variants}>", {"__name__": "__main__"}
+    linecache.cache[file] = (len(cell), None, cell.splitlines(keepends=True), file)
+    exec(compile(cell, file, "exec"), held)
+    graph = graph_compiler.compile(held["mean"])
+    for rows in (4, 5, 7):
+        x = _ones(source, rows, 2)
+        assert float(graph(x)) == pytest.approx(float(held["mean"](x)))
+    assert len(graph.variants) == variants, graph.explain()

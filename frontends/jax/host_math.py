@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import sys
+import types
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import Any
 
+import jax
+
 from ...sizes import Size
+from ..conversions import conversions_in, places_of
 from ..host_math import Symbols, stand_ins_of_math
 from ..python_arithmetic import computed
 from ..standing_in import standing_in, under_any_name
@@ -18,11 +22,22 @@ from .sizes import decided, expression_of, is_symbolic, symbolic
 
 def math_seen(spaces: Iterable[dict[str, Any]]) -> AbstractContextManager[None]:
     """Inside of the block these functions take symbols of the user's code as they are: as attributes of their module, and under any name in these globals."""
-    symbols = Symbols(is_symbolic, _opened, lambda function, operands: symbolic(computed(function, operands, decided)))
-    return standing_in(under_any_name((vars(math), *spaces), stand_ins_of_math(symbols)))
+    return standing_in(under_any_name((vars(math), *spaces), stand_ins_of_math(_SYMBOLS)))
+
+
+def conversions_seen(functions: Iterable[types.FunctionType]) -> AbstractContextManager[None]:
+    """Inside of the block ``int``, ``float`` and ``len`` give symbols where the code of these functions looks them up."""
+    return conversions_in(places_of(functions), _SYMBOLS, _length)
+
+
+def _length(item: Any) -> Any:
+    return item.shape[0] if isinstance(item, jax.core.Tracer) and item.ndim and is_symbolic(item.shape[0]) else None
 
 
 def _opened(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     operands = tuple(map(expression_of, args))
     is_open = all(isinstance(item, (Size, int, float)) for item in operands)
     return operands if is_open and not is_jax(sys._getframe(2)) else None  # JAX's own code gets numbers
+
+
+_SYMBOLS = Symbols(is_symbolic, _opened, lambda function, operands: symbolic(computed(function, operands, decided)))

@@ -35,7 +35,7 @@ from .counting import Steps
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
 from .foreign import as_jax, dtype_name_of
-from .host_math import math_seen
+from .host_math import conversions_seen, math_seen
 from .outside import modules_kept, outside_of, reach_of
 from .parameters import Weights, is_module
 from .sizes import deciding, expression_of, is_symbolic, symbolic
@@ -106,8 +106,8 @@ class _Attempt:
         refuse_outside(reached.found())
         functions = reached.functions
         self.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
-        names_looked_up = ((function.__globals__, name) for function in functions for name in names_read(function.__code__))
-        self.globals = GlobalReads(names_looked_up)
+        self.functions = functions
+        self.globals = GlobalReads((function.__globals__, name) for function in functions for name in names_read(function.__code__))
         self.settings = _Settings(self.spaces)
         self.shown = Shown()
         self.before = self._surroundings([], all_of(functions))
@@ -132,6 +132,7 @@ class _Attempt:
             self.globals,
             self.settings,
             math_seen(self.spaces),
+            conversions_seen(self.functions),
             _errors(graph.name),
             modules_kept(self._referred()),
         ):

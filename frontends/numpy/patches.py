@@ -24,6 +24,7 @@ from ...sizes import Size
 from ...tracing.code_names import names_read
 from ...trees import iterate_structure
 from ..asked_types import asked_in
+from ..conversions import conversions_in, places_of
 from ..host_math import Symbols, stand_ins_of_math
 from ..python_arithmetic import computed
 from ..standing_in import standing_in
@@ -119,6 +120,13 @@ def _made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     return symbolic(capture, computed(function, operands, capture.decide))
 
 
+_SYMBOLS = Symbols(is_symbolic, _expressions, _made)
+
+
+def _length(item: Any) -> Any:
+    return item.shape[0] if is_traced(item) and item.ndim and current() is not None else None
+
+
 _CREATION = (
     "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace", "geomspace", "tri", "array", "indices",
     "tril_indices", "triu_indices", "hanning", "hamming", "blackman", "bartlett", "kaiser", "zeros_like", "ones_like", "empty_like", "full_like",
@@ -151,7 +159,7 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
         replace(np, name, functools.partial(_opened, opened))
     for name, compute in COMPUTED.items():
         found[np, name] = (getattr(np, name), Brackets(getattr(np, name), recorded, lambda: current() is not None, compute))
-    for original, stand_in in stand_ins_of_math(Symbols(is_symbolic, _expressions, _made)):
+    for original, stand_in in stand_ins_of_math(_SYMBOLS):
         found[math, original.__name__] = (original, stand_in)
     return found
 
@@ -247,7 +255,11 @@ def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[
     modules = [(space, name, _stand_of(space[name])) for space, name in spaces if isinstance(space.get(name), types.ModuleType)]
     _here.capture = capture
     try:
-        with standing_in(modules), asked_in(spaces, lambda item: is_traced(item) or is_symbolic(item)):
+        with (
+            standing_in(modules),
+            asked_in(spaces, lambda item: is_traced(item) or is_symbolic(item)),
+            conversions_in(places_of(functions), _SYMBOLS, _length),
+        ):
             yield
     finally:
         _here.capture = before

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 
 def math_seen(capture: Capture, spaces: Iterable[Space]) -> AbstractContextManager[None]:
     """Inside of the block these functions take symbols as they are: as attributes of their module, and under any name in these modules."""
+    return standing_in(under_any_name((vars(math), *(space.held for space in spaces)), stand_ins_of_math(symbols_of(capture))))
+
+
+def symbols_of(capture: Capture) -> Symbols:
+    """The symbolic numbers of an attempt."""
     decide = capture.decide
-    symbols = Symbols(
+    return Symbols(
         is_symbolic,
         functools.partial(opened, capture),
         lambda function, operands: symbolic(computed(function, operands, decide), decide),
     )
-    return standing_in(under_any_name((vars(math), *(space.held for space in spaces)), stand_ins_of_math(symbols)))

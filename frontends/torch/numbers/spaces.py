@@ -40,6 +40,11 @@ class Space:
         """Where the module's text stands; empty where it has none."""
         return str(self.held.get("__file__", ""))
 
+    def files_with(self, name: str) -> set[str]:
+        """Where the code stands that looks up this name; that of the module, if there is none."""
+        found = {function.__code__.co_filename for function in self.functions if name in names_read(function.__code__)}
+        return found or {self.file}
+
     def looks_up(self, name: str) -> bool:
         """Whether code of a recording may look up this name here."""
         return self.is_own or name in self.names

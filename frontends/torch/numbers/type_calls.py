@@ -10,7 +10,7 @@ from typing import Any
 from ....tracing.appended import Appended
 from ....tracing.code_names import globals_read, names_read
 from ...asked_types import asked_in
-from .name_uses import handed_on, only_called
+from ...name_uses import handed_on, only_called
 from .sizes import is_symbolic
 from .spaces import Space
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
-import tokenize
+import linecache
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -39,11 +39,10 @@ def handed_on(file: str, name: str) -> frozenset[int]:
 
 @functools.lru_cache(maxsize=256)
 def _uses(file: str) -> tuple[_Use, ...]:
-    """Those of Python's own names; nothing where the file cannot be read."""
+    """Those of Python's own names; nothing where there is no text. That of the cell of a notebook is kept by ``linecache``."""
     try:
-        with tokenize.open(file) as source:
-            return tuple(_uses_in(ast.parse(source.read())))
-    except (OSError, SyntaxError, ValueError):
+        return tuple(_uses_in(ast.parse("".join(linecache.getlines(file)))))
+    except (SyntaxError, ValueError):
         return ()
 
 
