@@ -71,7 +71,21 @@ def _differentiated(primals: Any, tangents: Any, *, call: Call) -> Any:
     return jax.jvp(call.function, tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
 
 
+def _transposed(cotangents: Any, *arrays: Any, call: Call) -> list[Any]:
+    """Of a call that is linear in the arrays which are not known here, as those in derivatives of JAX's own functions are."""
+    unknown = [ad.is_undefined_primal(item) for item in arrays]
+
+    def linear(*given: Any) -> list[Any]:
+        rest = iter(given)
+        return call.function(*(next(rest) if is_unknown else item for is_unknown, item in zip(unknown, arrays)))
+
+    transpose = jax.linear_transpose(linear, *(item.aval for item in arrays if ad.is_undefined_primal(item)))
+    found = iter(transpose([ad.instantiate_zeros(item) for item in cotangents]))
+    return [next(found) if is_unknown else None for is_unknown in unknown]
+
+
 batching.primitive_batchers[call_p] = _batched
+ad.primitive_transposes[call_p] = _transposed
 ad.primitive_jvps[call_p] = _differentiated
 mlir.register_lowering(call_p, mlir.lower_fun(_run, multiple_results=True))
 

@@ -19,6 +19,11 @@ def _products() -> list[Sample]:
     return [
         Sample(torch.matmul, (x, y), other=(other_x, other_y)),
         Sample(torch.matmul, (array(2, 1, 3, 4), array(5, 4, 2)), other=(array(3, 1, 2, 5), array(2, 5, 4))),
+        # of several axes and one matrix: TensorFlow's own product of the first writes beyond its memory
+        Sample(torch.matmul, (array(16, 1, 7, 8), array(8, 5)), other=(array(8, 1, 3, 8), array(8, 5))),
+        Sample(torch.matmul, (array(16, 1, 7, 8), array(1, 8, 5)), other=(array(8, 1, 3, 8), array(1, 8, 5))),
+        Sample(torch.matmul, (array(16, 1, 7, 8), array(8)), other=(array(8, 2, 3, 8), array(8))),
+        Sample(torch.nn.functional.linear, (array(16, 1, 7, 8), array(5, 8), array(5)), other=(array(8, 2, 3, 8), array(5, 8), array(5))),
         Sample(torch.matmul, (v, y), other=(w, other_y)),
         Sample(torch.matmul, (v, v), other=(w, w)),
         Sample(torch.matmul, (ints(3, 4), ints(4, 2))),

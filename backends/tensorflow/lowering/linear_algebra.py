@@ -32,11 +32,21 @@ rows.table(
 )
 
 
+def one_product(x1: str, x2: str, axis: int) -> str:
+    """The product with one matrix, along the last axis of an array of four and ``axis`` of the matrix.
+
+    ``tf.matmul`` of shapes [8, 1, 4, 4] and [4, 4], which it would broadcast, writes beyond its memory on a CPU (oneDNN in TensorFlow 2.21).
+    """
+    return f"tf.tensordot({x1}, {x2}, {'1' if axis == 0 else [[3], [axis]]})"
+
+
 @rows.row("matmul")
 def _matmul(x1: Operand, x2: Operand) -> str:
     """``@`` of matrices; vectors have functions of their own."""
     if x1.ndim == 1 and x2.ndim == 1:
         return f"tf.reduce_sum({x1} * {x2})"
+    if x1.ndim == 4 and all(size == 1 for size in x2.shape[:-2]):
+        return one_product(x1, str(x2) if x2.ndim < 3 else f"tf.squeeze({x2}, {list(range(x2.ndim - 2))})", 0)
     if x2.ndim == 1:
         return f"tf.linalg.matvec({x1}, {x2})"
     if x1.ndim == 1:

@@ -218,6 +218,9 @@ SAMPLES = [
                 _HEADS,
                 _OTHER_HEADS,
             ),
+            ("gradient of cumlogsumexp", lambda x: jax.grad(lambda y: (lax.cumlogsumexp(y) ** 2).sum())(x), (_A,), None),
+            ("gradient of pinv", lambda x: jax.grad(lambda y: (jnp.linalg.pinv(y) ** 2).sum())(x), (_A,), (_OTHER_A,)),
+            ("linear_transpose", lambda x: jax.linear_transpose(lambda y: jnp.fft.fft(y).real, x)(x), (_A,), (_OTHER_A,)),
             ("grad", lambda x: jax.grad(lambda y: jnp.sum(jnp.tanh(y) ** 2))(x), (_A,), (_OTHER_A,)),
             (
                 "grad matmul",

@@ -71,6 +71,7 @@ SAMPLES = [
                 (X,),
                 (array(5, 3),),
             ),
+            ("lax.pad of nothing", lambda x: lax.pad(x[3:], 2.0, ((1, 2, 1), (0, 0, 1))), (array(3, 2),), None),
             ("lax.pad by an array", lambda x: lax.pad(x, x.sum(), ((1, 2, 0), (0, 1, 0))), (X,), (Y,)),
             ("rev", lambda x: (x[::-1], x[:, ::-1], lax.rev(x, (0, 1))), (X,), (Y,)),
             (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .....ir import Value
-from .....sizes import hint_of
+from .....ops.bounds import nonnegative
+from .....sizes import apply, hint_of
 from ..table import JaxBuilder, rows, tupled
 from .elementwise import known_number
 
@@ -112,9 +113,15 @@ def spaced(b: JaxBuilder, x: Any, value: Any, between: tuple[int, ...]) -> Any:
     """``x`` with so many elements of ``value`` between its own."""
     if not any(between):
         return x
-    shape = tuple(size if not gap else (size - 1) * (gap + 1) + 1 for size, gap in zip(x.shape, between))
+    shape = tuple(_spaced_size(size, gap) for size, gap in zip(x.shape, between))
     key = tuple((None, None, gap + 1) for gap in between)
     return b.setitem(filled(b, value, shape, x.dtype), x, key=key)
+
+
+def _spaced_size(size: Any, gap: int) -> Any:
+    """Nothing stays nothing."""
+    length = (size - 1) * (gap + 1) + 1
+    return size if not gap else length if nonnegative(size - 1) else apply("max", length, 0)
 
 
 def filled(b: JaxBuilder, value: Any, shape: tuple[Any, ...], dtype: str) -> Any:
