@@ -1,12 +1,16 @@
-"""What the compiler of a framework is told by its user."""
+"""The compilers of the frameworks: what users tell them, and what happens where one cannot compile a function."""
 
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import InvalidOption, nearest
+
+log = logging.getLogger("graph_compiler")
+_MOST_LETTERS = 200  # of an error of a compiler, which goes on with all of the code
 
 
 def check_compiler_options(name: str, compiler: Callable[..., Any], options: Iterable[str]) -> None:
@@ -22,3 +26,32 @@ def check_compiler_options(name: str, compiler: Callable[..., Any], options: Ite
             raise InvalidOption(
                 f"compile_options= has {option!r}, which {name} does not take{nearest(option, known)} It takes {', '.join(known)}"
             )
+
+
+def compiled_or_plain(
+    compiled: Callable[..., Any], function: Callable[..., Any], reason: Callable[[Exception], str | None]
+) -> Callable[..., Any]:
+    """``compiled``, and from the first error that has a ``reason`` not to compile, ``function`` as it is, of which a log line tells.
+
+    Errors of no reason are raised: they are the function's own.
+
+    >>> def fails(x):
+    ...     raise NotImplementedError("no kernel")
+    >>> call = compiled_or_plain(fails, abs, lambda problem: "a kernel is missing" if isinstance(problem, NotImplementedError) else None)
+    >>> call(-2)
+    2
+    """
+    chosen = [compiled]
+
+    def call(*args: Any) -> Any:
+        try:
+            return chosen[0](*args)
+        except Exception as problem:
+            why = None if chosen[0] is function else reason(problem)
+            if why is None:
+                raise
+            log.warning("%s is not compiled: %s (%s)", function.__name__, why, " ".join(str(problem).split())[:_MOST_LETTERS])
+        chosen[0] = function
+        return function(*args)
+
+    return call

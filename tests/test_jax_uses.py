@@ -110,3 +110,15 @@ def test_copies_of_an_nnx_module_have_variables_of_their_own() -> None:
     for twin in twins:
         assert_same(twin(x.numpy()), model(x))
     assert_same(module(x.numpy()), model(x) + 1)
+
+
+def test_a_graph_without_keys_of_a_type_tells_the_size_that_differs() -> None:
+    """The words of a key are uint32 in NumPy, and no reason to record again."""
+
+    def function(x: Any, key: Any) -> Any:
+        return x + jax.random.normal(key, x.shape) if x.shape[0] > 3 else x
+
+    graph = graph_compiler.transpile(function, to="numpy", args=(jnp.ones(6), jax.random.key(0)))
+    graph(jnp.ones(2), jax.random.key(1))
+    reason = next(line for line in graph.explain().splitlines() if line.startswith("variant 1"))
+    assert "x.shape[0] > 3" in reason and "uint32" not in reason

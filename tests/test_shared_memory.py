@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -58,3 +59,14 @@ def test_weights_that_numpy_writes_are_refused() -> None:
 
     with pytest.raises(graph_compiler.errors.TracingError, match="code outside of torch"):
         graph_compiler.compile(function, args=(torch.randn(3, 200),))
+
+
+def test_copies_do_not_depend_on_identities_of_the_recording() -> None:
+    """The keys of a memo are identities: another object may have the same one when the graph is called."""
+
+    def function(x: Any) -> Any:
+        doubled, named = copy.deepcopy([x * 2, {"x": x}])
+        return doubled + named["x"]
+
+    graph = graph_compiler.compile(function, args=(torch.ones(3),))
+    assert graph.source.count("__deepcopy__({})") == 2

@@ -22,6 +22,7 @@ from graph_compiler.errors import CallMismatch, GuardFailed, UnsupportedOperatio
 from .models import small  # noqa: E402
 from .support.canonical import through_canonical  # noqa: E402
 from .support.compare import arrays, assert_no_further, assert_same  # noqa: E402
+from .support.logs import logged  # noqa: E402
 from .support.one_call import lowered  # noqa: E402
 from .test_save_load import PROGRAMS, saved  # noqa: E402
 
@@ -337,3 +338,35 @@ def test_recording_leaves_the_history_of_what_is_written_to(make: Any, prepare: 
     original, graph = make(), graph_compiler.compile(make())
     for numbers in ([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]], [[-1.0, -2.0, -3.0], [0.5, -1.0, 2.0]], [[2.0, 1.0, 0.0], [0.5, 1.0, 2.0]]):
         assert_same(gradient_of_call(graph, numbers, prepare), gradient_of_call(original, numbers, prepare))
+
+
+# ---------------------------------------------------------------------------------------------- what its compiler cannot do
+def _failing(module: Any, examples: Any) -> Any:
+    raise NotImplementedError("no kernel for this")
+
+
+def test_a_function_that_the_compiler_fails_on_runs_as_it_is() -> None:
+    options = {"backend": _failing}
+    graph = graph_compiler.compile(lambda x: x * 2 + 1, args=(torch.ones(3),), return_backend_compiled_fn=True, compile_options=options)
+    with logged() as messages:
+        assert_same([graph(torch.arange(4.0)) for _ in range(2)], [torch.arange(4.0) * 2 + 1] * 2)
+    assert [("is not compiled" in message, "no kernel for this" in message) for message in messages] == [(True, True)]
+
+
+def test_nothing_runs_twice_where_the_compiler_fails_on_a_second_part() -> None:
+    """What came before a break of the graph has written to its argument."""
+    compiled = []
+
+    def second(module: Any, examples: Any) -> Any:
+        compiled.append(module)
+        return module.forward if len(compiled) == 1 else _failing(module, examples)
+
+    def function(x: Any) -> Any:
+        x.add_(1)
+        torch._dynamo.graph_break()
+        return x * 2
+
+    call, x = target.compile(function, {"backend": second}), torch.zeros(2)
+    with pytest.raises(Exception, match="no kernel"):
+        call(x)
+    assert x.tolist() == [1, 1]

@@ -16,7 +16,7 @@ from ...ir.graph import Guard
 from ...ops.dtypes import NARROWED
 from ...trees import Tree, flatten, unflatten
 from ..arrays import is_plain
-from ..compilers import check_compiler_options
+from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
 
 log = logging.getLogger("graph_compiler")
@@ -146,27 +146,16 @@ class JaxTarget:
         exact = {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})}
         compiled = jax.jit(packed, **{**options, "compiler_options": exact})
         inside = jax.jit(packed, **options)
-        chosen: list[Callable[..., Any]] = [lambda *args: compiled(*args).unpacked()]
 
-        def call(*args: Any) -> Any:
+        def jitted(*args: Any) -> Any:
             try:
-                return chosen[0](*args)
-            except (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError) as problem:
-                if chosen[0] is function:
-                    raise
-                log.warning(
-                    "%s is not compiled: a size in it depends on the elements of an array (%s)",
-                    function.__name__,
-                    str(problem).splitlines()[0],
-                )
-                chosen[0] = function
-                return function(*args)
+                return compiled(*args).unpacked()
             except ValueError as problem:
                 if "top-level" not in str(problem):
                     raise
                 return inside(*args).unpacked()  # options of the compiler are those of the function around it
 
-        return call
+        return compiled_or_plain(jitted, function, _why_not_compiled)
 
     def seed(self, number: int) -> None:
         """Restarts the sequence of keys that calls of graphs draw from."""
@@ -219,6 +208,11 @@ class JaxTarget:
 
 
 _KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
+
+
+def _why_not_compiled(problem: Exception) -> str | None:
+    of_elements = isinstance(problem, (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError))
+    return "a size in it depends on the elements of an array" if of_elements else None
 
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:

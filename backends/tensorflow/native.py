@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import math
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,10 +14,9 @@ from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
 from ..arrays import is_plain, words_of
-from ..compilers import check_compiler_options
+from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
 
-log = logging.getLogger("graph_compiler")
 _ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
 
 
@@ -112,22 +110,7 @@ class TensorFlowTarget:
         A function that decides on a size which depends on elements cannot be traced: it runs as it is, and a log line says so.
         """
         check_compiler_options("tf.function", tf.function, options)
-        compiled = _returning_anything(function, {"autograph": False, **options})
-        chosen: list[Callable[..., Any]] = [compiled]
-
-        def call(*args: Any) -> Any:
-            try:
-                return chosen[0](*args)
-            except tf.errors.OperatorNotAllowedInGraphError as problem:
-                if chosen[0] is function:
-                    raise
-                log.warning(
-                    "%s is not compiled: it decides on the elements of an array (%s)", function.__name__, str(problem).splitlines()[0]
-                )
-                chosen[0] = function
-                return function(*args)
-
-        return call
+        return compiled_or_plain(_returning_anything(function, {"autograph": False, **options}), function, _why_not_compiled)
 
     def seed(self, number: int) -> None:
         """Restarts the sequence of keys that calls of graphs draw from."""
@@ -176,6 +159,10 @@ class TensorFlowTarget:
         for holds, text in conditions:
             result = _asserted(result, holds, f"GuardFailed: {text}")
         return result
+
+
+def _why_not_compiled(problem: Exception) -> str | None:
+    return "it decides on the elements of an array" if isinstance(problem, tf.errors.OperatorNotAllowedInGraphError) else None
 
 
 def _returning_anything(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:

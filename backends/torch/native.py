@@ -11,7 +11,7 @@ from torch.utils.checkpoint import _StopRecomputationError
 
 from ...errors import GuardFailed
 from ..arrays import is_plain, words_of
-from ..compilers import check_compiler_options
+from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
 
 
@@ -48,9 +48,9 @@ class TorchTarget:
         return array.tolist() if isinstance(array, torch.Tensor) else array
 
     def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
-        """``torch.compile``."""
+        """``torch.compile``; a function whose kernels its code generator cannot write runs as it is, and a log line says so."""
         check_compiler_options("torch.compile", torch.compile, options)
-        return torch.compile(function, **options)
+        return compiled_or_plain(torch.compile(function, **options), function, _reason_not_to_compile())
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """torch.compile looks into containers by itself."""
@@ -131,6 +131,23 @@ class TorchTarget:
                 check = torch._C._functorch.get_unwrapped(check)
             guard.require(self.elements(check))
         return result
+
+
+def _reason_not_to_compile() -> Callable[[Exception], str | None]:
+    """Why a call of a compiled function failed, where it was the compiler and nothing of the function has run.
+
+    Where torch has split a function in two, the first part has run, and may have written to arrays, when the second one is compiled.
+    """
+    from torch._dynamo.exc import BackendCompilerFailed  # torch.compile has imported it
+    from torch._dynamo.utils import counters
+
+    splits = sum(counters["graph_break"].values())
+
+    def reason(problem: Exception) -> str | None:
+        is_whole = sum(counters["graph_break"].values()) == splits
+        return "the compiler fails on it" if is_whole and isinstance(problem, BackendCompilerFailed) else None
+
+    return reason
 
 
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:

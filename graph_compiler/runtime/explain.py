@@ -14,6 +14,7 @@ from ..tracing.overlap import NO_ARRAY, fact_of, overlap
 from ..tracing.places import Place
 from ..trees import Branch, Growing, Item, Leaf, Path, Static, Tree, flatten, leaves_at, unfixed
 from .bounds import lies_within
+from .matching import narrows
 from .variant import Variant
 
 _OUTSIDE = 2  # how the path of a place outside of the arguments begins
@@ -148,7 +149,7 @@ def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
         elif (dtype := variant.target.dtype(value.dtype)) is None or native.dtype != dtype:
             order = " in another order of bytes" if dtype_name(native) == value.dtype else ""
             yield f"{value.name} is {dtype_name(native)}{order} and was recorded as {value.dtype}"
-        elif variant.is_own is not None and variant.is_own(leaf) and dtype_name(leaf) != value.dtype:
+        elif variant.is_own is not None and narrows(variant.target) and variant.is_own(leaf) and dtype_name(leaf) != value.dtype:
             yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"
 
 

@@ -62,6 +62,11 @@ def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
     return _UnknownMatcher(graph, target).function()
 
 
+def narrows(target: Target) -> bool:
+    """Whether a target has no types of 64 bits, so that arrays of the source framework become others."""
+    return bool(target.dtype("float64") == target.dtype("float32"))
+
+
 class _Matcher:
     def __init__(
         self,
@@ -72,7 +77,7 @@ class _Matcher:
         misfit: str = "None",
     ) -> None:
         self.graph, self.target, self.convert, self.misfit = graph, target, "convert", misfit
-        self.narrows = is_own is not None and target.dtype("float64") == target.dtype("float32")
+        self.narrows = is_own is not None and narrows(target)
         self.lines: list[str] = []
         self.names: list[str] = []
         self.bound: dict[str, Any] = {

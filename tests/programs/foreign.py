@@ -444,6 +444,19 @@ def deepcopy_of_list(x: Any) -> Any:
     return ys[0] + ys[1]["a"]
 
 
+def deepcopy_of_parts(x: Any) -> Any:
+    first, second = copy.deepcopy((x * 2).chunk(2))
+    first.add_(1)
+    return first, second
+
+
+def deepcopy_of_views(x: Any) -> Any:
+    y = x * 2
+    whole, part = copy.deepcopy([y, y[:1]])
+    whole.add_(1)
+    return whole, part
+
+
 def tensor_of_items(x: Any) -> Any:
     return torch.tensor([v.item() for v in x]) * 2
 
@@ -782,6 +795,7 @@ _IN_BOTH = {
     "changes what kernels do": "own_dispatch_mode",
     "puts other memory under a tensor": "resize set_in_place",
     "of a tensor that depends on the inputs": "from_dlpack",
+    "views of one memory": "deepcopy_of_views",
     "may come from a thread": "thread_inside pool_inside",
 }
 _IN_JAX = "sparse_csr quantised module_inside complex_written"

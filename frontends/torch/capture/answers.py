@@ -18,6 +18,7 @@ from ..basics.captured import is_captured
 from ..basics.names import row_key
 from ..gradients import gradient_reads
 from ..memory import reshaping, strides
+from ..memory.deep_copies import deep_copy
 from ..memory.memory import is_shared
 from ..memory.watching import layout_of
 from ..numbers.numbers import read_numbers, refuse_random
@@ -264,6 +265,7 @@ ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     "stride": strides.stride,
     reads.GRAD_MODE: _grad_mode,
     "__contains__": _contains,
+    "__deepcopy__": deep_copy,
     "l1_loss": _l1_loss,
     "new": _new,
     "is_contiguous": _contiguous,
