@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from ..ir import Builder, Graph, Guard, Value
@@ -11,6 +12,7 @@ from ..ops.registry import ArraySpec, Op, Unknown
 from ..sizes import Size, apply, hint_of
 from .read_numbers import as_read, fixed, is_read, number_of
 
+log = logging.getLogger("graph_compiler")
 _HEAVIEST = 64  # of an array's sizes: what is computed from sizes again and again, layer by layer, doubles in each
 
 
@@ -126,7 +128,12 @@ class RaisingBuilder(Builder):
         return self.streams.get(generator) or (self._input_key(), self.graph.notes.get("keys", -1) + 1)
 
     def seed(self, generator: Any, seed: int) -> None:
-        """From here on a generator (None: the default one) draws what ``seed`` leads to."""
+        """From here on a generator (None: the default one) draws what ``seed`` leads to, of which a log line tells: other numbers than the source's."""
+        if not self.streams:
+            log.warning(
+                "%s seeds a generator of random numbers: each framework draws others from a seed, of the same distribution and the same at every call",
+                self.graph.name,
+            )
         self.streams[generator] = (self.random_key(seed=seed % 2**32), 0)
 
 

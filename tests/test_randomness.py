@@ -16,6 +16,7 @@ import graph_compiler as gc
 from .programs import randomness
 from .programs.table import Program, compiled, outcome
 from .support.compare import assert_same, assert_same_structure, to_numpy
+from .support.logs import logged
 from .support.seeding import seed
 
 TARGETS = ("torch", "jax", "numpy")
@@ -94,7 +95,9 @@ def test_with_generators_every_call_draws_others(number: int, to: str) -> None:
 
 
 def test_seeds_decide_in_another_framework() -> None:
-    graph = gc.transpile(randomness.own_generator, args=(torch.zeros(3, 2),))
+    with logged() as messages:
+        graph = gc.transpile(randomness.own_generator, args=(torch.zeros(3, 2),))
+    assert ["own_generator seeds a generator" in message for message in messages] == [True]
     (seeded, fresh), (again, other) = graph(torch.zeros(3, 2)), graph(torch.zeros(3, 2))
     assert (seeded == again).all()
     assert (fresh != other).any()
