@@ -1,5 +1,6 @@
 """TensorFlow as a target: canonical operations written in the public functions of ``tf``."""
 
+from . import before as before  # isort: skip
 from . import prelude as prelude
 from .dialect import TensorFlowDialect
 from .lowering import rows as rows

@@ -13,6 +13,7 @@ from .attempt import Attempt, Learned, attempt, leaves_and_tree
 from .basics.refusals import UnseenDraw, check_outside
 from .installing import as_installed, is_hook
 from .numbers.numbers import Reading
+from .process.compiler import with_compiler_if_wanted
 from .state.known_places import changed_often, converted, outermost
 
 _MOST_DISTURBED = 4  # other threads draw random numbers, too
@@ -29,9 +30,12 @@ def record(request: Request) -> Recording:
     if request.changing is not None:
         learned.grown = request.changing.lengths.grown(request.places)
 
-    def again() -> Attempt:
+    def once() -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
         return context.run(attempt, replace(request, places=outermost(learned.kept_views.without(known))), learned)
+
+    def again() -> Attempt:
+        return with_compiler_if_wanted(once)
 
     often, disturbed = changed_often(request), 0
     known += often

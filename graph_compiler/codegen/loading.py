@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import linecache
 import weakref
 from collections.abc import Callable, Mapping
@@ -11,7 +10,7 @@ from typing import Any
 from ..errors import FrameworkNotInstalled
 from .source import Program
 
-_counter = itertools.count()
+_last = [0]  # number of a file. No itertools.count: torch.compile asks that for a copy, which Python 3.14 refuses
 _retired: list[str] = []  # of functions that are gone: dropped here, for the collector may run while linecache goes through its entries
 
 
@@ -19,7 +18,8 @@ def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[.
     """The function of a program. Its source stays in ``linecache`` as long as the function lives."""
     while _retired:
         linecache.cache.pop(_retired.pop(), None)
-    filename = f"<graph_compiler {program.name} {next(_counter)}>"
+    _last[0] += 1
+    filename = f"<graph_compiler {program.name} {_last[0]}>"
     scope: dict[str, Any] = {**program.globals, **(extra or {})}  # without a __name__, by which torch's compiler would import it
     try:
         exec(compile(program.source, filename, "exec"), scope)

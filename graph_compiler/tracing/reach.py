@@ -24,6 +24,7 @@ from .originals import module_of, original_of
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
+_OF_COMPILER = ("__static_attributes__", "__firstlineno__")  # of classes since Python 3.13: what their code says, and no state
 MOST_ITEMS = 1000  # of larger containers only the number of items is watched
 
 
@@ -163,7 +164,7 @@ class Reach:
                     continue
                 self._seen[id(base)] = base
             library = self._is_internal(base.__module__) or _is_library(base.__module__)
-            own = list(vars(base).items())
+            own = [(name, item) for name, item in list(vars(base).items()) if name not in _OF_COMPILER]
             self._wait(item for name, item in own if name == "forward" or name.startswith("__") and not library)
             if not library:
                 self.owners.append(base)

@@ -14,6 +14,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from ..basics.refusals import refuse_operator
+from ..process.compiler import is_loaded
 from .prefixes import prefixes
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _REPLACED = (("torch._higher_order_ops.associative_scan", "generic_associative_s
 def in_eager() -> Iterator[None]:
     """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen."""
     with ExitStack() as stack:
-        if hasattr(torch.compiler, "set_stance"):  # since torch 2.6
+        if is_loaded() and hasattr(torch.compiler, "set_stance"):  # since torch 2.6
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         for cls in filter(None, (_found(*place) for place in _CHECKING)):
             stack.callback(setattr, cls, "__call__", cls.__call__)

@@ -30,6 +30,11 @@ class Unseen(TorchDispatchMode):
         self._hidden: dict[int, tuple[Any, str]] = {}
         self._memory: set[int] = set()
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Torch wraps ``__torch_dispatch__`` otherwise, for its compiler, and loads that at the first kernel; nothing is compiled while recording."""
+        return False
+
     def maker_of(self, tensor: torch.Tensor) -> str | None:
         """The public call inside of which a kernel made this tensor, where the call did not give it back."""
         entry = self._hidden.get(id(tensor))
