@@ -301,7 +301,7 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
         value=[{"!": "size", "v": [[[["apply", "pow", [9, {"!": "size", "v": [[[["symbol", 0, 0, 1 << 40, "size"]], 1]]}]]], 1]]}],
     ),
     "a size of a hundred thousand terms": put(
-        "outputs", value=[{"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]] * i, 1] for i in range(60)] * 2000}]
+        "outputs", value=[{"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]] * i, 1] for i in range(5)] * 20_000}]
     ),
     "a size of a hundred thousand factors": put("outputs", value=[{"!": "size", "v": [[[["symbol", 0, 0, 1, "size"]] * 100_000, 1]]}]),
     "an unknown function of sizes": put("outputs", value=[{"!": "size", "v": [[[["apply", "__import__", ["os"]]], 1]]}]),

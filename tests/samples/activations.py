@@ -61,6 +61,8 @@ SAMPLES = [
         ),
     ),
     Sample(F.threshold, (ints(3, 4), 1, -7)),
+    Sample(F.threshold, (ints(3, 4), 1.5, -7)),
+    Sample(F.threshold, (array(3, 4, dtype="float64"), 0.1, 0.3)),
     Sample(F.rrelu, (array(3, 4),)),
     Sample(F.rrelu, (array(3, 4), 0.1, 0.5)),
     Sample(F.prelu, (array(3, 4), array(1)), other=(array(5, 2), array(1))),

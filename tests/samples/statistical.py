@@ -177,6 +177,7 @@ def _running() -> list[Sample]:
         Sample(torch.trapz, (x, x), other=(other, other)),
         Sample(torch.trapezoid, (ints(4), ints(4)), other=(ints(6), ints(6))),
         Sample(torch.trapezoid, (array(0),)),
+        Sample(torch.trapezoid, (array(4, dtype="float64"),), {"dx": 0.3}),
         Sample(torch.cumulative_trapezoid, (x,), {"dim": 0}, other=(other,)),
         Sample(torch.cumulative_trapezoid, (x, array(4)), {"dim": 1}, other=(other, array(6))),
         Sample(torch.cumulative_trapezoid, (x, x), {"dim": 1}, other=(other, other)),

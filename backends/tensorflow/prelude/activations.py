@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from .creation import scalar
+
 
 def hard_tanh(x: tf.Tensor, minimum: float, maximum: float) -> tf.Tensor:
     """``x`` limited to [minimum, maximum]; no gradient at the limits."""
@@ -16,7 +18,7 @@ def hard_tanh(x: tf.Tensor, minimum: float, maximum: float) -> tf.Tensor:
 
 def threshold(x: tf.Tensor, limit: Any, value: Any) -> tf.Tensor:
     """``value`` where ``x <= limit``, ``x`` elsewhere."""
-    return tf.where(x <= tf.cast(limit, x.dtype), tf.cast(value, x.dtype), x)
+    return tf.where(x <= scalar(limit, x.dtype), scalar(value, x.dtype), x)
 
 
 def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .creation import size, sizes
+from .creation import scalar, size, sizes
 from .statistical import vector_norm
 
 
@@ -96,8 +96,8 @@ def singular_cutoff(x: tf.Tensor, largest: tf.Tensor, rtol: Any, atol: Any) -> t
     if rtol is None and atol is None:
         epsilon = 2.0**-52 if x.dtype in (tf.float64, tf.complex128) else 2.0**-23
         rtol = tf.cast(tf.maximum(size(x, -2), size(x, -1)), largest.dtype) * epsilon
-    cutoff = tf.zeros_like(largest) if rtol is None else tf.cast(rtol, largest.dtype) * largest
-    return cutoff if atol is None else tf.maximum(tf.cast(atol, largest.dtype), cutoff)
+    cutoff = tf.zeros_like(largest) if rtol is None else scalar(rtol, largest.dtype) * largest
+    return cutoff if atol is None else tf.maximum(scalar(atol, largest.dtype), cutoff)
 
 
 def matrix_rank(x: tf.Tensor, rtol: Any = None, atol: Any = None, *, hermitian: bool = False) -> tf.Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .creation import linspace, size, sizes
+from .creation import linspace, scalar, size, sizes
 from .indexing import moved_axis, take_along_axis
 from .searching import searchsorted, sort_with_indices
 
@@ -220,7 +220,7 @@ def quantile(
 def trapezoid_areas(y: tf.Tensor, x: tf.Tensor | None = None, *, dx: Any = 1.0, axis: int = -1) -> tf.Tensor:
     """The areas between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
     values = moved_axis(y, axis, -1)
-    steps = tf.cast(dx, y.dtype) if x is None else difference(x if len(x.shape) == 1 else moved_axis(x, axis, -1))
+    steps = scalar(dx, y.dtype) if x is None else difference(x if len(x.shape) == 1 else moved_axis(x, axis, -1))
     return moved_axis(steps * (values[..., 1:] + values[..., :-1]) / 2, -1, axis)
 
 
