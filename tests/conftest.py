@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import gc
+import importlib.util
 from collections.abc import Generator
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.support.contexts import share_contexts
 from tests.support.environment import set_variables
 
 set_variables()  # before any framework is imported
+if importlib.util.find_spec("triton") is not None:  # of torch for CUDA; torch loads it at times, and after TensorFlow it ends the process
+    importlib.import_module("triton")
+
+# the machine may be busy: how long an example takes says nothing
+hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("busy")
 
 
 @pytest.fixture(scope="session")

@@ -75,7 +75,7 @@ def test_version_is_a_literal() -> None:
 def _with_triton(folder: Path, code: str) -> list[str]:
     """What code prints in a process that finds a ``triton``, as beside builds of torch for CUDA, which tells when it is loaded."""
     (folder / "triton.py").write_text("import sys; print('triton', 'tensorflow' in sys.modules)")
-    return run_python(f"import sys; sys.path.append({str(folder)!r}); {code}").splitlines()
+    return run_python(f"import sys; sys.path.insert(0, {str(folder)!r}); {code}").splitlines()
 
 
 def test_triton_is_loaded_before_tensorflow(tmp_path: Path) -> None:

@@ -293,7 +293,7 @@ def random_network(draw: Any, b: Builder, x: Value) -> list[Any]:
     return [b.mean(value, axis=(2, 3)) if draw(st.booleans()) else value for value in outputs]
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=80, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(st.data())
 def test_random_networks_give_the_same(data: st.DataObject) -> None:
     graph = graph_of(lambda b, x: random_network(data.draw, b, x), (2, 4, 6, 5))

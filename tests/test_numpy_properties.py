@@ -71,7 +71,7 @@ def program(steps: list[tuple[str, ...]]) -> Callable[[Any], Any]:
 
 @pytest.mark.parametrize("target", ["numpy", "canonical", "torch"])
 @given(steps=st.lists(STEP, min_size=1, max_size=6), seed=st.integers(0, 1000))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_random_programs(target: str, steps: list[tuple[str, ...]], seed: int) -> None:
     function, random = program(steps), np.random.default_rng(seed)
     graph = graph_for(function, target)
