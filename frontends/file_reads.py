@@ -5,9 +5,9 @@ from __future__ import annotations
 import builtins
 import io
 import os
+import pathlib
 import stat
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ def _of_file(*args: Any, **kwargs: Any) -> Any:
     try:
         told = _stat(file)
         is_short = stat.S_ISREG(told.st_mode) and told.st_size <= _SHORT and not isinstance(file, int)
-        return Path(file).read_bytes() if is_short else (told.st_mtime_ns, told.st_size, told.st_ino)
+        return pathlib.Path(file).read_bytes() if is_short else (told.st_mtime_ns, told.st_size, told.st_ino)
     except (OSError, TypeError, ValueError):
         return None
 
@@ -41,3 +41,7 @@ FILES: dict[tuple[Any, str], Callable[..., Any]] = {
     (io, "open"): _of_opened,
     **{(np, name): _of_file for name in ("load", "loadtxt", "genfromtxt", "fromfile")},
 }
+if hasattr(pathlib, "_normal_accessor"):  # Python 3.10: pathlib calls these by an object of its own, whose class has them
+    for _module, _name in ((os, "stat"), (io, "open")):
+        setattr(pathlib._normal_accessor, _name, getattr(_module, _name))
+        FILES[pathlib._normal_accessor, _name] = FILES[_module, _name]

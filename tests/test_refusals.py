@@ -14,6 +14,7 @@ import graph_compiler  # noqa: E402
 from graph_compiler.errors import GuardFailed, TargetRefused, UnsupportedOperation  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
+from .support.contexts import wide_types  # noqa: E402
 
 
 def inverse(x: Any) -> Any:
@@ -97,7 +98,7 @@ COMPUTED: list[Callable[[Any], Any]] = [  # by a call that is in the graph, and 
 
 
 def test_integers_beyond_32_bits_do_not_wrap_around() -> None:
-    jax = pytest.importorskip("jax")
+    pytest.importorskip("jax")
     offsets = torch.tensor([2**40, 1])
 
     def shifted(x: Any) -> Any:
@@ -115,6 +116,6 @@ def test_integers_beyond_32_bits_do_not_wrap_around() -> None:
     for compute in COMPUTED:
         with pytest.raises(UnsupportedOperation, match=r"test_refusals\.py:\d+ gives whole numbers of more than 32 bits.*jax_enable_x64"):
             graph_compiler.transpile(compute, to="jax", args=(torch.tensor([1, 2]),))
-    with jax.enable_x64(True):
+    with wide_types():
         graph = graph_compiler.transpile(shifted, to="jax", args=(torch.tensor([1, 2]),))
         assert_same(graph(torch.tensor([2**50, 5])), shifted(torch.tensor([2**50, 5])))

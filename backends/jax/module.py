@@ -26,7 +26,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         self._is_training: bool | None = None
         self._hold_all()
         if any(variant.is_random for variant in graph.variants):
-            self._keys: Any = nnx.RngStream(graph.variants[0].target.next_key(), tag="graph")
+            self._keys: Any = nnx.RngStream(key=graph.variants[0].target.next_key(), tag="graph")
 
     def _hold_all(self) -> None:
         """Holds the weights of variants that are new, too."""

@@ -96,7 +96,8 @@ def _parts(module: Any) -> list[Any]:
         return []
     from flax import nnx
 
-    return [part for _, part in nnx.iter_modules(module)]
+    parts = nnx.iter_modules(module) if hasattr(nnx, "iter_modules") else module.iter_modules()  # a method before flax 0.12
+    return [part for _, part in parts]
 
 
 def is_module(item: Any) -> bool:

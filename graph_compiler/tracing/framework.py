@@ -86,8 +86,8 @@ def _of_class(cls: type) -> Iterator[str]:
     return (_package(base.__module__) for base in cls.__mro__)
 
 
-def _package(module: str | None) -> str:
-    package = (module or "").partition(".")[0]
+def _package(module: Any) -> str:
+    package = module.partition(".")[0] if isinstance(module, str) else ""  # classes of extensions may have something else there
     return _PACKAGES.get(package, package)
 
 

@@ -174,6 +174,15 @@ SAMPLES = [
             ),
             ("at get", lambda x, i: (x.at[i].get(), x.at[i].get(mode="fill", fill_value=0.0)), (array(4, 5), _I), (array(6, 7), _OTHER_I)),
             ("at mask", lambda x: jnp.where(x > 1, 0.0, x), (X,), (Y,)),
+            (
+                "scatters of the only element",
+                lambda x: [
+                    scatter(x.sum(), jnp.zeros(0, int), x[0, 0], jax.lax.ScatterDimensionNumbers((), (), ()))
+                    for scatter in (jax.lax.scatter, jax.lax.scatter_add, jax.lax.scatter_sub, jax.lax.scatter_mul, jax.lax.scatter_max)
+                ],
+                (array(4, 5),),
+                (array(6, 7),),
+            ),
             ("at drop", lambda x, i: x.at[i].add(1.0, mode="drop"), (array(4, 5), _I), (array(6, 7), _OTHER_I)),
             (
                 "one_hot",

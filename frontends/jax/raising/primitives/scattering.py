@@ -10,6 +10,7 @@ from ..table import JaxBuilder, rows, tupled
 from .gathering import Places, mode_name
 
 _REDUCE = {"scatter": None, "scatter_add": "sum", "scatter_sub": "sum", "scatter_mul": "prod", "scatter_min": "min", "scatter_max": "max"}
+_ELEMENT = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
 
 
 def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
@@ -27,6 +28,8 @@ for _name, _kind in _REDUCE.items():
 
 
 def _scattered(b: JaxBuilder, x: Value, indices: Value, updates: Value, d: Any, mode: str, reduce: str | None) -> Any:
+    if x.ndim == updates.ndim == 0:  # the only element there is
+        return getattr(b, _ELEMENT[reduce])(x, updates) if reduce else updates
     gone, batched = tupled(d.inserted_window_dims), tupled(d.operand_batching_dims)
     windows = tupled(d.update_window_dims)
     kept = [axis for axis in range(x.ndim) if axis not in gone and axis not in batched]
