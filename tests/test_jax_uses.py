@@ -122,3 +122,10 @@ def test_a_graph_without_keys_of_a_type_tells_the_size_that_differs() -> None:
     graph(jnp.ones(2), jax.random.key(1))
     reason = next(line for line in graph.explain().splitlines() if line.startswith("variant 1"))
     assert "x.shape[0] > 3" in reason and "uint32" not in reason
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.float16])
+def test_the_type_of_a_power_outside_of_a_compiler(dtype: torch.dtype) -> None:
+    """JAX itself makes int32 of a number to the power of an array without axes there."""
+    raised, x = lambda x: 2**x, torch.tensor(3, dtype=dtype)
+    assert_same(graph_compiler.transpile(raised, to="jax", args=(x,))(x), raised(x))

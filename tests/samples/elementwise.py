@@ -257,7 +257,6 @@ def _numbers() -> list[Sample]:
         *(Sample(torch.pow, (bools(9), exponent), name=f"pow of bools {exponent}") for exponent in (True, False)),
         Sample(torch.pow, (ints(2, 3), 3)),
         Sample(torch.pow, (2, ints(3, low=0))),
-        Sample(torch.pow, (2, ints(dtype="uint8", low=0, high=5)), name="pow of bytes without axes"),
         Sample(
             torch.pow, (ints(2, 3, low=-2, high=3), ints(3, low=-2, high=4)), other=(ints(4, 3, low=-2, high=3), ints(3, low=-2, high=4))
         ),
