@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+import numpy as np
 import pytest
 
 import graph_compiler
@@ -11,6 +13,7 @@ import graph_compiler
 from .numpy_source import algebra, arguments, elementwise, opened, reductions, shapes
 from .numpy_source.arrays import Sample, made
 from .support.compare import assert_same
+from .support.together import ALONE, Call, Together, results_of
 
 TARGETS = ("numpy", "canonical", "torch", "jax", "tensorflow")  # canonical: from numpy to numpy through the vocabulary
 MODULES = (elementwise, reductions, shapes, algebra, opened, arguments)
@@ -26,11 +29,25 @@ def graph_for(function: Any, target: str) -> Any:
 
 def check(one: Sample, target: str) -> None:
     graph = graph_for(one.function, target)
-    assert_same(graph(*made(one.arrays, 0)), one.function(*made(one.arrays, 0)))
-    if one.grows:
-        grown = tuple(array.grown() for array in one.arrays)
-        assert_same(graph(*made(grown, 1)), one.function(*made(grown, 1)))
-        assert one.again or len(graph.variants) == 1, graph.explain()
+    for ours, theirs in zip(calls_of(one), calls_of(one), strict=True):
+        assert_same(graph(*ours), one.function(*theirs))
+    assert one.again or len(graph.variants) == 1, graph.explain()
+
+
+def calls_of(one: Sample) -> list[list[Any]]:
+    """The arguments of the call that is recorded, and those that have grown."""
+    grown = tuple(array.grown() for array in one.arrays)
+    return [made(one.arrays, 0), *([made(grown, 1)] if one.grows else [])]
+
+
+def jax_calls(one: Sample) -> list[Call]:
+    """The sample's calls of its graph for JAX."""
+    graph = graph_for(one.function, "jax")
+    graph.add_variant(calls_of(one)[0], {}, "args= given")
+    return [Call(graph, tuple(args), {}) for args in calls_of(one)]
+
+
+IN_JAX = Together([functools.partial(jax_calls, one) for one in SAMPLES.values()])
 
 
 def test_names_are_unique() -> None:
@@ -38,22 +55,22 @@ def test_names_are_unique() -> None:
     assert len(SAMPLES) >= 400
 
 
-# Always in numpy, through the vocabulary, and in one other framework in turn; in the two others with -m slow.
-CASES = [
-    pytest.param(name, target, marks=[] if index < 2 or (index + place) % 3 == 0 else [pytest.mark.slow])
-    for place, name in enumerate(SAMPLES)
-    for index, target in enumerate(TARGETS)
-]
+PLACES = {name: place for place, name in enumerate(SAMPLES)}
 
 
-@pytest.mark.parametrize(("name", "target"), CASES)
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's own, of NaN and of division by zero
 def test_sample(name: str, target: str) -> None:
-    if (name, target) not in UNSUPPORTED:
-        return check(SAMPLES[name], target)
-    with pytest.raises(Exception):  # noqa: B017  (whatever the reason says)
+    if (name, target) in UNSUPPORTED:
+        with pytest.raises(Exception):  # noqa: B017  (whatever the reason says)
+            check(SAMPLES[name], target)
+        return
+    found = IN_JAX.results(PLACES[name]) if target == "jax" else [ALONE]
+    if ALONE in found:
         check(SAMPLES[name], target)
-    return None
+    else:
+        assert_same(found, [SAMPLES[name].function(*args) for args in calls_of(SAMPLES[name])])
 
 
 def test_checker_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,3 +78,16 @@ def test_checker_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "graph_for", lambda function, target, made=graph_for: made(lambda x: function(x) * 1.001, target))
     with pytest.raises(AssertionError):
         check(SAMPLES["elementwise-exp"], "torch")
+
+
+def test_calls_in_one_program_are_told_apart() -> None:
+    """What is wrong in one call, or cannot be compiled, is so in its own result alone."""
+    x = np.linspace(-1, 1, 6)
+    doubled, found, tripled = (graph_for(function, "jax") for function in (lambda x: x * 2, np.nonzero, lambda x: x * 3))
+    for graph in (doubled, found, tripled):
+        graph.add_variant([x], {}, "args= given")
+    results = results_of([Call(graph, (x,), {}) for graph in (doubled, found, tripled)])
+    assert_same(results[0], x * 2)
+    assert results[1] is ALONE
+    with pytest.raises(AssertionError):
+        assert_same(results[2], x * 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from .limits import TARGETS, unsupported_samples
 from .support.canonical import through_canonical
 from .support.compare import assert_same
 from .support.samples import Array, ErrorSample, Sample, made, quietly
+from .support.together import ALONE, Call, Together
 
 MODULES = [importlib.import_module(f"{samples.__name__}.{module.name}") for module in pkgutil.iter_modules(samples.__path__)]
 SAMPLES = [
@@ -24,6 +26,7 @@ SAMPLES = [
     for module in MODULES
     for sample in module.SAMPLES
 ]
+PLACES = {id(case.values[1]): place for place, case in enumerate(SAMPLES)}  # some names are those of more samples
 ERRORS = [
     pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample.function.__name__}")
     for module in MODULES
@@ -41,32 +44,36 @@ def test_sample(name: str, sample: Sample, to: str) -> None:
         with pytest.raises(GraphCompilerError):
             check(sample, to)
         pytest.xfail(reason)
-    check(sample, to, others=to not in COMPILED or name in IN_TURN)
-
-
-# What is compiled once more for other arguments: each third always, the others with -m slow. The graph is what other targets run there.
-IN_TURN = {case.id for case in SAMPLES[::3]}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("to", COMPILED)
-@pytest.mark.parametrize(("name", "sample"), [case for case in SAMPLES if case.id not in IN_TURN and case.values[1].other is not None])
-def test_sample_at_other_arguments(name: str, sample: Sample, to: str) -> None:
-    if name not in unsupported_samples(to):
+    found = IN_JAX.results(PLACES[id(sample)]) if to in COMPILED else [ALONE]
+    if ALONE in found:
         check(sample, to)
+    else:
+        assert_same(found, [sample.function(*args, **kwargs) for args, kwargs in calls_of(sample)])
 
 
-def check(sample: Sample, to: str, others: bool = True) -> None:
-    """The sample's call in a target gives what torch gives, at the recorded arguments and at ``others`` with the same graph."""
-    args, kwargs = made(sample.args), made(sample.kwargs, seed=1)
-    expected = sample.function(*made(sample.args), **made(sample.kwargs, seed=1))
+def calls_of(sample: Sample) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """The arguments of the call that is recorded, and of the other."""
+    given = [(sample.args, 0)] + ([] if sample.other is None else [(sample.other, 2)])
+    return [(made(args, seed=seed), made(sample.kwargs, seed=1)) for args, seed in given]
+
+
+def check(sample: Sample, to: str) -> None:
+    """The sample's call in a target gives what torch gives, at the recorded arguments and at the others with the same graph."""
+    args, kwargs = calls_of(sample)[0]
     graph = through_canonical(sample.function, to, args, kwargs, return_backend_compiled_fn=to in COMPILED)
     call = functools.partial(quietly, graph) if sample.function is quietly else graph  # where torch warns, torch as a target does too
-    assert_same(call(*args, **kwargs), expected)
-    if others and sample.other is not None:
-        other = made(sample.other, seed=2)
-        expected = sample.function(*made(sample.other, seed=2), **made(sample.kwargs, seed=1))
-        assert_same(call(*other, **kwargs), expected)
+    for (args, kwargs), (again, keywords) in zip(calls_of(sample), calls_of(sample), strict=True):
+        assert_same(call(*args, **kwargs), sample.function(*again, **keywords))
+
+
+def jax_calls(sample: Sample) -> list[Call]:
+    """The sample's calls of its graph for JAX."""
+    given = calls_of(sample)
+    graph = through_canonical(sample.function, "jax", *given[0])
+    return [Call(graph, args, kwargs) for args, kwargs in given]
+
+
+IN_JAX = Together([functools.partial(jax_calls, case.values[1]) for case in SAMPLES])
 
 
 @pytest.mark.parametrize("target", TARGETS)

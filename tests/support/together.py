@@ -1,0 +1,78 @@
+"""Calls of many graphs for JAX as one program: XLA takes a third of the time, or less, that it takes for one program each."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graph_compiler.trees import Tree, flatten, unflatten
+
+from .compare import is_array
+
+_IN_ONE_PROGRAM = 12  # samples; those of a place in the list, for tests of a place run in one process
+ALONE = object()  # in the place of a result: this call has to be made by itself, where an error tells of one call
+
+
+@dataclass(frozen=True)
+class Call:
+    """``graph(*args, **kwargs)`` with arrays of the source framework."""
+
+    graph: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+def results_of(calls: Sequence[Call]) -> list[Any]:
+    """Of every call its result, or ALONE where it cannot be a part of a program (sizes depend on elements, arguments are written to) or fails."""
+    import jax
+
+    from graph_compiler.backends.jax.native import JaxTarget
+
+    given = [flatten((call.args, call.kwargs), lambda item: is_array(item) and not isinstance(item, type)) for call in calls]
+    trees: list[Tree | None] = []
+
+    def program(arrays: list[list[Any]]) -> list[list[Any]]:
+        trees.clear()
+        found: list[list[Any]] = []
+        for call, (_, tree), leaves in zip(calls, given, arrays, strict=True):
+            try:
+                result, state = call.graph.purely(call.graph.parameters, *unflatten(tree, leaves), rng=None)
+                results, result_tree = flatten(result, lambda item: isinstance(item, jax.Array))
+            except Exception:
+                results, result_tree, state = [], None, {}
+            found.append(results)
+            trees.append(None if state else result_tree)
+        return found
+
+    try:
+        found = jax.jit(program)([[JaxTarget().convert(array) for array in leaves] for leaves, _ in given])
+    except Exception:
+        return [ALONE] * len(calls)
+    return [ALONE if tree is None else unflatten(tree, leaves) for tree, leaves in zip(trees, found, strict=True)]
+
+
+class Together:
+    """The calls of many samples, each ``samples[place]()`` a list of them or an error; the first result that is asked for brings those beside it."""
+
+    def __init__(self, samples: Sequence[Callable[[], list[Call]]]) -> None:
+        self._samples = samples
+        self._of_number = functools.lru_cache(maxsize=2)(self._results)
+
+    def results(self, place: int) -> list[Any]:
+        """Of every call of a sample its result or ALONE."""
+        return self._of_number(place // _IN_ONE_PROGRAM)[place % _IN_ONE_PROGRAM]
+
+    def _results(self, number: int) -> list[list[Any]]:
+        samples = self._samples[number * _IN_ONE_PROGRAM : (number + 1) * _IN_ONE_PROGRAM]
+        calls = [_calls(sample) for sample in samples]
+        results = iter(results_of([call for each in calls for call in each]))
+        return [[next(results) for _ in each] or [ALONE] for each in calls]
+
+
+def _calls(sample: Callable[[], list[Call]]) -> list[Call]:
+    try:
+        return sample()
+    except Exception:  # its own test tells
+        return []
