@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from ..sizes import FUNCTIONS_OF_MATH, apply
 
+_TOLD = ("__name__", "__qualname__", "__doc__")  # of forty functions in each recording
 _ASKED: dict[str, Callable[[Any], bool]] = {
     "isnan": lambda number: bool(number != number),
     "isinf": lambda number: bool(abs(number) == math.inf),
@@ -46,7 +47,7 @@ def stand_ins_of_math(symbols: Symbols) -> Iterator[tuple[Callable[..., Any], Ca
 
 
 def _computed(symbols: Symbols, original: Callable[..., Any], by_count: dict[int, str]) -> Callable[..., Any]:
-    @functools.wraps(original)
+    @functools.wraps(original, _TOLD, ())
     def function(*args: Any) -> Any:
         name = by_count.get(len(args))
         operands = symbols.opened(args) if name is not None and any(map(symbols.is_symbolic, args)) else None
@@ -56,7 +57,7 @@ def _computed(symbols: Symbols, original: Callable[..., Any], by_count: dict[int
 
 
 def _asked(symbols: Symbols, original: Callable[..., Any], answer: Callable[[Any], bool]) -> Callable[..., Any]:
-    @functools.wraps(original)
+    @functools.wraps(original, _TOLD, ())
     def function(number: Any) -> Any:
         return answer(number) if symbols.is_symbolic(number) and symbols.opened((number,)) else original(number)
 

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
@@ -304,8 +305,9 @@ def _known(name: Any, known: tuple[str, ...], parameter: str) -> str:
 def _room(room: str, framework: str) -> ModuleType:
     if importlib.util.find_spec(framework) is None:
         raise FrameworkNotInstalled(f"{framework} is not installed here; install it with: pip install graph-compiler[{framework}]")
-    with host_state_kept():
-        return importlib.import_module(f".{room}.{framework}", __package__)
+    name = f"{__package__}.{room}.{framework}"
+    with nullcontext() if name in sys.modules else host_state_kept():
+        return importlib.import_module(name)
 
 
 def _plain(obj: Any) -> Any:

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -24,7 +25,7 @@ from ...ir.graph import Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
-from ..standing_in import standing_in, under_any_name
+from ..standing_in import Place, standing_in, under_any_name
 from .dtypes import dtype_name, is_key
 from .names import CUSTOM, METHOD, holder_of
 from .sizes import current, expression_of, hints, is_symbolic, symbolic
@@ -96,6 +97,25 @@ def is_array(item: Any) -> bool:
     return isinstance(item, (jax.Array, np.ndarray))
 
 
+class _Held:
+    """Where modules hold functions: they are searched again only where some were loaded, or have got more names, for they have 40,000."""
+
+    def __init__(self) -> None:
+        self._known: Any = None
+        self._found: list[Place] = []
+
+    def places(self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]) -> list[Place]:
+        """Of each function (its identity, itself, what is to stand for it) its names in these modules."""
+        now = tuple(replacements), tuple((id(module), len(vars(module))) for module in modules)
+        if now != self._known:
+            places = under_any_name(map(vars, modules), ((original, id(original)) for original, _ in replacements.values()))
+            self._known, self._found = now, places
+        return [(space, name, replacements[item][1]) for space, name, item in self._found if id(space.get(name)) == item]
+
+
+_held = _Held()
+
+
 @contextmanager
 def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterator[Callable[[Any], Any]]:
     """Inside of the block, calls of these public functions by this thread stand in what is traced.
@@ -111,7 +131,7 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
             elif (original := _found(name)) is not None:
                 replacements[id(original)] = original, _named(name, original)
         modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in _HOLDERS and module is not None]
-        undo.enter_context(standing_in(under_any_name((*map(vars, modules), *scopes), replacements.values())))
+        undo.enter_context(standing_in([*_held.places(modules, replacements), *under_any_name(scopes, replacements.values())]))
         yield lambda function: replacements.get(id(function), (function, function))[1]
 
 
