@@ -22,6 +22,7 @@ from .runtime.signatures import require_arguments
 from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
 from .runtime.unsettled import UnsettledPipeline
+from .tracing.definitions import place_of
 from .tracing.framework import framework_of
 from .tracing.holders import COMPILED
 from .tracing.host_random import host_state_kept
@@ -283,15 +284,31 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
     if source:
         return _known(source, FRONTENDS, "source")
     found = framework_of(obj, FRONTENDS, (args, kwargs))
-    unread = framework_of(obj, _TARGETS_ALONE, None if found else (args, kwargs)) if found in (None, "numpy") else None
-    if unread:
-        raise SourceNotFound(
-            f"{_name(obj)} is written in {unread}, which can be a target only: what can be recorded is {', '.join(FRONTENDS)}"
-        )
+    if found in (None, "numpy"):
+        _refuse_targets_alone(obj, found, args, kwargs)
     found = found or ("torch" if "torch" in sys.modules else None)
     if found is None:
         raise SourceNotFound(f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(FRONTENDS)})")
     return found
+
+
+def _refuse_targets_alone(obj: Any, found: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """``SourceNotFound`` for code of a framework that cannot be recorded, and for code of no other one that is given such arrays, whose operators it uses."""
+    if unread := framework_of(obj, _TARGETS_ALONE):
+        raise SourceNotFound(
+            f"{_name(obj)} is written in {unread}, which can be a target only: what can be recorded is {', '.join(FRONTENDS)}{place_of(obj)}"
+        )
+    if given := framework_of(obj, _TARGETS_ALONE, (args, kwargs)):
+        rules = f"{found}'s operators and functions follow other rules (uint8 / 255 is float64 in numpy and float32 in tensorflow)"
+        raise SourceNotFound(
+            f"{_name(obj)} is called with arrays of {given}, which can be a target only"
+            + (
+                f"; {rules}: pass numpy arrays, or source='numpy' to have numpy's rules"
+                if found
+                else f": what can be recorded is {', '.join(FRONTENDS)}"
+            )
+            + place_of(obj)
+        )
 
 
 def _known(name: Any, known: tuple[str, ...], parameter: str) -> str:

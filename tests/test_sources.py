@@ -112,6 +112,31 @@ def test_what_is_written_in_tensorflow_is_refused_in_words(is_lazy: bool) -> Non
     assert graph(tf.ones(3)).shape == 3
 
 
+@pytest.mark.parametrize("is_lazy", [True, False])
+@pytest.mark.parametrize(
+    ("function", "number", "right"),
+    [(lambda a: np.abs(a // 0.3), 3.0, 9), (lambda a: np.clip(a / 255, 0, 1), np.uint8(51), 0.2), (lambda a: a // 0.3, 3.0, 9)],
+    ids=["floor", "clip", "plain"],
+)
+def test_numpy_functions_of_tensorflow_arrays_need_a_word(function: Any, number: Any, right: float, is_lazy: bool) -> None:
+    """Operators of such arrays are TensorFlow's: 3.0 // 0.3 is 10 there, uint8 / 255 a float32."""
+    tf = pytest.importorskip("tensorflow")
+    for array in (tf.constant([number]), tf.Variable([number])):
+        with pytest.raises(SourceNotFound, match=rf"is called with arrays of tensorflow(.|\n)*\({__file__}:\d+\)"):
+            graph_compiler.transpile(function, to="torch")(array) if is_lazy else graph_compiler.transpile(
+                function, to="torch", args=(array,)
+            )
+        graph = graph_compiler.transpile(function, to="torch", source="numpy", args=(array,))
+        assert graph(array).numpy() == pytest.approx(right)
+
+
+def test_variables_of_tensorflow_are_arrays() -> None:
+    tf = pytest.importorskip("tensorflow")
+    for to in ("torch", "jax", "numpy", "tensorflow"):
+        graph = graph_compiler.transpile(torch.nn.ReLU(), to=to, args=(tf.Variable([-1.0, 2.0]),))
+        assert np.asarray(graph(tf.Variable([-3.0, 4.0, 5.0]))).tolist() == [0, 4, 5]
+
+
 def test_a_source_that_is_another_is_told() -> None:
     import jax.numpy as jnp
 

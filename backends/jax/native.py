@@ -15,7 +15,7 @@ from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import NARROWED
 from ...trees import Tree, flatten, unflatten
-from ..arrays import is_plain
+from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
 
@@ -58,7 +58,7 @@ class JaxTarget:
         """JAX arrays as they are; numpy arrays and tensors copied, so that the caller may write to them while JAX still computes."""
         if isinstance(array, jax.Array):
             return array
-        array = _as_numpy(array)
+        array = _as_numpy(words_of(array))
         return None if array is None else _as_jax(array)
 
     def adopt(self, array: Any) -> Any:

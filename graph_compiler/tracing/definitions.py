@@ -35,6 +35,16 @@ def telling_place(function: Any) -> Iterator[None]:
         raise
 
 
+def place_of(function: Any) -> str:
+    """Where a function is defined, in brackets for the end of a message; empty where it has no code.
+
+    >>> "definitions.py:" in place_of(place_of), place_of(len)
+    (True, '')
+    """
+    code = code_of(function)
+    return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+
+
 def code_of(function: Any) -> CodeType | None:
     """The code of a function, of the method that stands behind a callable object, or of a model's ``forward``."""
     while isinstance(function, functools.partial):

@@ -12,7 +12,7 @@ from typing import Any
 from ..errors import GraphCompilerError, SourceNotFound
 from ..trees import iterate_structure
 from .code_names import globals_read
-from .definitions import code_of
+from .definitions import place_of
 from .reach import cell_is_filled
 
 _EVERYWHERE = "numpy"  # its arrays are data for every framework, and its functions stand in the code of all
@@ -51,10 +51,8 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
         found = [framework for framework in _of_object(obj) if framework in _PACKAGES.values()]
         if isinstance(problem, GraphCompilerError) or not found or written_in in found:
             raise
-        code = code_of(obj)
-        where = f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
         raise SourceNotFound(
-            f"this is recorded as {written_in}, and refers to {found[0]} alone{where}: pass source={found[0]!r}; {problem}"
+            f"this is recorded as {written_in}, and refers to {found[0]} alone{place_of(obj)}: pass source={found[0]!r}; {problem}"
         ) from problem
 
 

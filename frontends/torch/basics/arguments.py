@@ -41,6 +41,8 @@ def to_tensor(item: Any) -> torch.Tensor:
     """
     if isinstance(item, torch.Tensor):
         return _dense(item)
+    if hasattr(type(item), "read_value"):  # a tf.Variable, whose own DLPack ends the process
+        item = item.read_value()
     if not isinstance(item, np.ndarray):
         return torch.from_dlpack(item).clone() if hasattr(item, "__dlpack__") else torch.from_numpy(np.array(item))
     if not item.dtype.isnative:
