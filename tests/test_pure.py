@@ -46,6 +46,22 @@ def mixed(x: Any) -> Any:
     return {"z": x * 2 if x.sum() > 0 else x, "text": "yes" if x.sum() > 0 else "no", 3: x.shape[0]}
 
 
+def bisected(x: Any) -> int:
+    low, high = 0, x.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if x[middle] < 2.5 else (low, middle)
+    return low
+
+
+def number_and_array(x: Any) -> Any:
+    return 1.5 if x.sum() > 0 else 2.5, x * 2
+
+
+def nothing_or_index(x: Any) -> Any:
+    return x.argmax() if x.sum() > 0 else None
+
+
 # function, elements recorded, elements for which the guards hold, elements for which they do not
 Row = tuple[Callable[[Any], Any], list[float], list[list[float]], list[list[float]]]
 ROWS: dict[str, Row] = {
@@ -57,12 +73,20 @@ ROWS: dict[str, Row] = {
     "negative zero": (by_text, [-0.0, 2.0], [[-0.0, 3.0]], [[0.0, 3.0]]),
     "whole numbers": (whole_numbers, [1.0, 2.0], [[3.0, 4.0], [3.0]], [[-3.0, 1.0]]),
     "truth values": (truth, [1.0, 2.0], [[3.0, 0.0]], [[-3.0, 1.0]]),
+    "a number of Python alone": (bisected, [0.0, 1.0, 2.0, 3.0], [[0.0, 0.0, 1.0, 9.0]], [[3.0, 4.0, 5.0, 6.0]]),
+    "a number of Python beside an array": (number_and_array, [1.0, 2.0], [[3.0, 4.0]], [[-3.0, 1.0]]),
+    "nothing on the other side": (nothing_or_index, [1.0, 2.0], [[3.0, 4.0]], [[-3.0, 1.0]]),
     "mixed": (mixed, [1.0, 2.0], [[3.0, 4.0], [3.0]], [[-3.0, 1.0]]),
 }
 
 
 def array(elements: list[float]) -> Any:
     return torch.tensor(elements, dtype=torch.float32)
+
+
+def in_arrays(result: Any) -> Any:
+    """A result with the numbers of Python as the arrays that compiled functions make of them."""
+    return jax.tree.map(lambda leaf: torch.tensor(leaf, dtype=torch.int32) if type(leaf) is int else torch.as_tensor(leaf), result)
 
 
 @pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
@@ -90,7 +114,7 @@ def test_guards_on_elements_hold_inside_of_jit(name: str) -> None:
         return only_array(graph.functional({}, x))
 
     for elements in right:
-        assert_same(jax.jit(arrays)(jnp.array(elements)), only_array(function(array(elements))))
+        assert_same(jax.jit(arrays)(jnp.array(elements)), in_arrays(only_array(function(array(elements)))))
     for elements in wrong:
         try:
             result = jax.tree.leaves(jax.block_until_ready(jax.jit(arrays)(jnp.array(elements, dtype=jnp.float32))))
@@ -113,10 +137,43 @@ def test_guards_on_elements_hold_inside_of_a_function_of_tensorflow(name: str) -
 
     for elements in right:
         expected = function(array(elements))
-        assert_same(pure(tf.constant(elements, tf.float32)), expected["z"] if isinstance(expected, dict) else expected)
+        assert_same(pure(tf.constant(elements, tf.float32)), in_arrays(expected["z"] if isinstance(expected, dict) else expected))
     for elements in wrong:
         with pytest.raises((GuardFailed, tf.errors.InvalidArgumentError), match=r"handed to Python were|x\.shape\[0\] == 2"):
             pure(tf.constant(elements, tf.float32))
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_guards_that_xla_would_leave_out_of_tensorflow_show_or_refuse_the_trace(name: str) -> None:
+    tf = pytest.importorskip("tensorflow")
+    function, recorded, _, wrong = ROWS[name]
+    graph = graph_compiler.compile(function, to="tensorflow", args=(array(recorded),))
+
+    @tf.function(jit_compile=True, autograph=False)
+    def pure(x: Any) -> Any:
+        result = graph.functional(graph.parameters, x)
+        return result["z"] if isinstance(result, dict) else result
+
+    for elements in wrong:
+        try:
+            result = tf.nest.flatten(pure(tf.constant(elements, tf.float32)))
+        except (GuardFailed, CallMismatch) as problem:
+            assert "NaN cannot show" in str(problem) or isinstance(problem, GuardFailed)
+        else:
+            assert all(np.isnan(leaf).all() for leaf in result)
+
+
+def test_guards_hold_for_each_example_of_torch_vmap() -> None:
+    graph = graph_compiler.compile(lambda x: x * 2 if x[0] > 0 else x * 3, args=(array([1.0, 2.0]),))
+    rows = torch.tensor([[[1.0, 5.0], [2.0, -5.0]], [[3.0, 5.0], [4.0, -5.0]]])
+
+    def function(x: Any) -> Any:
+        return graph.functional({}, x)
+
+    assert torch.equal(torch.vmap(torch.vmap(function))(rows), rows * 2)
+    assert torch.equal(torch.vmap(torch.func.grad(lambda x: function(x).sum()))(rows[0]), torch.full((2, 2), 2.0))
+    with pytest.raises(GuardFailed, match=__file__):
+        torch.vmap(torch.vmap(function))(torch.cat([rows, -rows]))
 
 
 def test_guards_hold_under_gradients_of_torch() -> None:

@@ -17,6 +17,7 @@ from ...ops.dtypes import NARROWED
 from ...trees import Tree, flatten, unflatten
 from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
+from ..failed_guards import shows_as_nan
 from ..refusals import told
 
 log = logging.getLogger("graph_compiler")
@@ -188,8 +189,8 @@ class JaxTarget:
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` where the guards on elements hold.
 
-        Inside of a transformation they cannot be looked at. Where one fails then, floats turn to NaN; if the result holds anything else, a
-        callback raises, which JAX reports when the result is used.
+        Inside of a transformation they cannot be looked at. Where one fails then, floats turn to NaN; if the result holds other numbers, or no
+        float at all, a callback raises, which JAX reports when the result is used.
         """
         for check, guard in zip(checks, guards):
             if isinstance(check, jax.core.Tracer):
@@ -271,7 +272,7 @@ def _refused(result: Any, holds: Any, guard: Guard) -> Any:
     """``result`` that nobody takes for right where the guard does not hold."""
     leaves, tree = flatten(result, _is_leaf)
     floats = [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]
-    if not all(floats):
+    if not shows_as_nan(tree, floats):
         jax.debug.callback(functools.partial(_raise_unless, guard), holds)
     return unflatten(tree, [_poisoned(leaf, holds) if is_float else leaf for leaf, is_float in zip(leaves, floats)])
 

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.ops import control_flow_util
 
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
 from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
+from ..failed_guards import shows_as_nan
 from ..refusals import told
 
 _ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
@@ -205,17 +207,36 @@ def _as_expected(check: Any, guard: Guard) -> Any:
 
 
 def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
-    """``result``, computed only where ``holds``. XLA leaves assertions out: there floats turn to NaN where it does not hold."""
+    """``result``, computed only where ``holds``. XLA leaves assertions out: there floats turn to NaN where it does not hold.
+
+    ``CallMismatch`` where XLA compiles a result in which NaN would not show.
+    """
+    leaves, tree = flatten(result, tf.is_tensor)
+    if _is_for_xla() and not shows_as_nan(tree, [_is_floating(leaf) for leaf in leaves]):
+        raise CallMismatch(
+            f"XLA leaves assertions out, and NaN cannot show in a result of integers that a guard of the recording has failed ({message.strip(' ;')}): "
+            "trace this call without jit_compile=True, or let the function return an array of floats alone"
+        )
 
     def poisoned(leaf: Any) -> Any:
         if not tf.is_tensor(leaf):
             return leaf
-        floating = leaf.dtype.is_floating or leaf.dtype.is_complex
         one, nan = (tf.cast(number, leaf.dtype) for number in (1.0, math.nan))
-        return leaf * tf.where(holds, one, nan) if floating else tf.identity(leaf)  # a product, for the gradient is to be NaN, too
+        return (
+            leaf * tf.where(holds, one, nan) if _is_floating(leaf) else tf.identity(leaf)
+        )  # a product, for the gradient is to be NaN, too
 
     with tf.control_dependencies([tf.debugging.Assert(holds, [message, *seen])]):
         return map_structure(poisoned, result)
+
+
+def _is_floating(tensor: Any) -> bool:
+    return bool(tensor.dtype.is_floating or tensor.dtype.is_complex)
+
+
+def _is_for_xla() -> bool:
+    """Whether the function that is traced here is one of ``jit_compile=True``, or stands inside of one."""
+    return bool(control_flow_util.GraphOrParentsInXlaContext(tf.compat.v1.get_default_graph()))
 
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:

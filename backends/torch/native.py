@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -125,12 +125,22 @@ class TorchTarget:
         return rewind
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result``, where the guards on elements hold. Inside of ``torch.func.vmap`` they cannot be looked at, and torch raises."""
+        """``result``, where the guards on elements hold: under ``torch.vmap`` for each example."""
         for check, guard in zip(checks, guards):
-            while isinstance(check, torch.Tensor) and torch._C._functorch.is_gradtrackingtensor(check):
-                check = torch._C._functorch.get_unwrapped(check)
-            guard.require(self.elements(check))
+            for plain in _unwrapped(check):
+                guard.require(self.elements(plain))
         return result
+
+
+def _unwrapped(array: Any) -> Iterator[Any]:
+    """What stands in the wrappers of ``torch.func``: the array itself, and of ``torch.vmap`` one for each example."""
+    functorch = torch._C._functorch
+    if not (isinstance(array, torch.Tensor) and functorch.is_functorch_wrapped_tensor(array)):
+        yield array
+        return
+    inner = functorch.get_unwrapped(array)
+    for example in inner.movedim(functorch.maybe_get_bdim(array), 0) if functorch.is_batchedtensor(array) else (inner,):
+        yield from _unwrapped(example)
 
 
 def _reason_not_to_compile() -> Callable[[Exception], str | None]:
