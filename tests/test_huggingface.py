@@ -111,6 +111,30 @@ def test_a_static_cache_is_written_to_step_by_step(to: str) -> None:
             assert_same(found, original(input_ids=torch.tensor(ids), past_key_values=caches[1]).logits)
 
 
+def _caches(kind: str, config: Any) -> Any:
+    """A new cache, nothing in it yet."""
+    from transformers import DynamicCache, EncoderDecoderCache, QuantizedCache
+
+    if kind == "encoder and decoder":
+        return EncoderDecoderCache(_caches("dynamic", config), _caches("dynamic", config))
+    return QuantizedCache("fp8", config) if kind == "quantised" else DynamicCache(config=config)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("dynamic", "llama"), ("encoder and decoder", "t5"), ("quantised", "llama")])
+def test_a_new_cache_for_each_generation_is_no_new_variant(kind: str, name: str) -> None:
+    case = small.BY_NAME[name].load()
+    graph, others = graph_compiler.compile(case.model), {"decoder_input_ids": torch.tensor([[1]])} if name == "t5" else {}
+    recorded = []
+    for length in (3, 4, 5):
+        cache = _caches(kind, case.model.config)
+        for step in range(3):
+            ids = torch.arange(1, 1 + length if step == 0 or others else 2)[None]
+            with torch.no_grad():
+                graph(input_ids=ids, past_key_values=cache, use_cache=True, **others)
+        recorded.append(len(graph.variants))
+    assert recorded[0] == recorded[-1] <= 3
+
+
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_a_cache_that_counts_in_python_grows_without_further_recordings(to: str) -> None:
     """Layers of a sliding window count what they have seen in a Python number, which is another at each step."""

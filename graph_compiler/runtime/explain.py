@@ -12,12 +12,11 @@ from ..sizes import Size, Symbol, substitute
 from ..tracing.attributes import attribute_of
 from ..tracing.overlap import NO_ARRAY, fact_of, overlap
 from ..tracing.places import Place
-from ..trees import Branch, Growing, Item, Leaf, Path, Static, Tree, flatten, leaves_at, unfixed
+from ..trees import Branch, Tree, leaves_at
 from .bounds import lies_within
 from .matching import narrows
+from .structure import OUTSIDE, s, structure_differences
 from .variant import Variant
-
-_OUTSIDE = 2  # how the path of a place outside of the arguments begins
 
 # fact of an array -> what is said where it is another one than while recording
 _FACTS = {
@@ -47,7 +46,7 @@ def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], 
 def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None) -> Iterator[str]:
     """All reasons; each is asked for only where those before it found nothing."""
     held = [(place, old, (given or {}).get(place.name, item)) for place, old, item in _held(variant)]
-    yield from _tree_differences(variant.graph.input_tree, _tree(variant.target.convert, (args, kwargs)), ())
+    yield from structure_differences(variant.graph.input_tree, (args, kwargs), (), lambda item: variant.target.convert(item) is not None)
     yield from _state_differences(variant, held)
     leaves = leaves_at(variant.graph.input_tree, (args, kwargs))
     leaves += [leaf for _, old, item in held for leaf in leaves_at(old, item)]
@@ -70,71 +69,13 @@ def _held(variant: Variant) -> list[tuple[Place, Tree, Any]]:
 def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) -> Iterator[str]:
     convert = variant.target.convert if variant.leaving is None else variant.leaving.convert
     for place, old, item in held:
-        yield from _tree_differences(old, _tree(convert, item), (_OUTSIDE, place.name))
+        yield from structure_differences(old, item, (OUTSIDE, place.name), lambda part: convert(part) is not None)
 
 
 def _places(variant: Variant) -> Iterator[tuple[Place, Tree]]:
     """The places outside of the arguments that a variant reads, with the structure of what they held."""
     if variant.state is not None and isinstance(variant.state.tree, Branch):
         yield from zip(variant.state.kept(), variant.state.tree.children)
-
-
-def _tree(convert: Callable[[Any], Any], item: Any) -> Tree:
-    return flatten(item, lambda part: convert(part) is not None)[1]
-
-
-def _tree_differences(old: Tree, new: Tree, path: Path) -> Iterator[str]:
-    if isinstance(old, Growing) and isinstance(new, Branch) and new.type is old.type:
-        return
-    if isinstance(old, Branch) and isinstance(new, Branch):
-        if old.type is not new.type or old.keys != new.keys:
-            yield _of_other_structure(path, old, new)
-            return
-        for key, left, right in zip(old.keys, old.children, new.children):
-            yield from _tree_differences(left, right, (*path, key))
-    elif not _fits(old, new):
-        yield f"{_place(path)} is {_describe(new)} and was recorded as {_describe(old)}"
-
-
-def _fits(old: Tree, new: Tree) -> bool:
-    """Whether one is as the other; a number that may be another one at each call is of its class."""
-    return old == new or isinstance(old, Item) and isinstance(new, Static) and type(new.value) is old.type
-
-
-def _of_other_structure(path: Path, old: Branch, new: Branch) -> str:
-    if path == (0,):
-        return (
-            f"the call has {len(new.keys) or 'no'} positional argument{_s(len(new.keys))} and was recorded with {len(old.keys) or 'none'}"
-        )
-    if path == (1,):
-        now, before = (", ".join(map(str, branch.keys)) for branch in (new, old))
-        return f"the call has {f'the keywords {now}' if now else 'no keywords'} and was recorded with {before or 'none'}"
-    return f"{_place(path)} has the structure {_keys(new)} and was recorded with {_keys(old)}"
-
-
-def _place(path: Path) -> str:
-    """An argument, or what is inside of one: the path begins with 0 and a position, with 1 and a keyword, or with 2 and a place outside of the arguments."""
-    if len(path) < 2:
-        return f"what is given by {'keyword' if path == (1,) else 'position'}"
-    return f"{'' if path[0] == _OUTSIDE else 'argument '}{path[1]}{''.join(f'[{key!r}]' for key in path[2:])}"
-
-
-def _keys(branch: Branch) -> str:
-    return f"{branch.type.__name__}({', '.join(map(str, branch.keys))})"
-
-
-def _describe(tree: Tree) -> str:
-    if isinstance(tree, Item):
-        return f"{'an' if tree.type is int else 'a'} {tree.type.__name__}"
-    if isinstance(tree, Static):
-        cls = type(tree.value)
-        is_array = any(base.__name__ == "ndarray" for base in cls.__mro__)
-        return f"a {cls.__name__} (a class of arrays of its own; pass np.asarray of it)" if is_array else repr(unfixed(tree.value))
-    return "an array" if isinstance(tree, Leaf) else _keys(tree)
-
-
-def _s(count: int) -> str:
-    return "" if count == 1 else "s"
 
 
 def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
@@ -230,13 +171,13 @@ def guard_text(guard: Guard) -> str:
 
 def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = ()) -> str:
     """All variants in words, and the calls that were ``refused``."""
-    lines = [f"{name}: {len(variants)} variant{_s(len(variants))}"]
+    lines = [f"{name}: {len(variants)} variant{s(len(variants))}"]
     for number, variant in enumerate(variants):
         graph = variant.graph
         lines.append(f"variant {number}, recorded because: {variant.why}")
         lines.append(f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}")
         counts = {"operation": len(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
-        lines.append(f"  {', '.join(f'{count} {what}{_s(count)}' for what, count in counts.items())}")
+        lines.append(f"  {', '.join(f'{count} {what}{s(count)}' for what, count in counts.items())}")
         lines += [f"  holds while: {guard_text(guard)}" for guard in graph.guards]
     lines += [f"refused: {why}" for why in refused]
     return "\n".join(lines)

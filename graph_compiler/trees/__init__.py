@@ -21,10 +21,12 @@ from .tree import Path as Path
 from .tree import Static as Static
 from .tree import Tree as Tree
 from .tree import call_of as call_of
+from .tree import child_of as child_of
 from .tree import classes as classes
 from .tree import containers as containers
 from .tree import count_leaves as count_leaves
 from .tree import flatten as flatten
+from .tree import items_of as items_of
 from .tree import iterate_structure as iterate_structure
 from .tree import leaves_at as leaves_at
 from .tree import map_structure as map_structure

@@ -30,10 +30,11 @@ def unfixed(value: Any) -> Any:
 _COMPARED_BY_VALUE = (Fixed, bool, int, float, complex, str, bytes, type(None), enum.Enum, slice, range, frozenset)
 # Classes that are compared by value too, by name, so that nothing has to be imported for it: their objects never change.
 _VALUE_CLASSES = frozenset({
-    ("torch", "device"), ("fractions", "Fraction"), ("decimal", "Decimal"), ("uuid", "UUID"),
+    ("torch", "device"), ("torch", "dtype"), ("torch", "layout"), ("torch", "memory_format"), ("fractions", "Fraction"), ("decimal", "Decimal"), ("uuid", "UUID"),
     ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"), ("pathlib", "PurePosixPath"), ("pathlib", "PureWindowsPath"),
     ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"), ("datetime", "timedelta"), ("datetime", "timezone"),
 })  # fmt: skip
+_MOST_PARTS = 1024  # of an object that is compared by what it holds: each costs every call a comparison
 _NEVER_OPENED = (str, bytes, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, enum.Enum)
 
 
@@ -118,12 +119,27 @@ def same_static(left: Any, right: Any) -> bool:
         return left == right and str(left) == str(right) or (left != left and right != right)
     if isinstance(left, types.MethodType):
         return left.__func__ is right.__func__ and left.__self__ is right.__self__
-    is_value = isinstance(left, _COMPARED_BY_VALUE) or (type(left).__module__, type(left).__name__) in _VALUE_CLASSES
-    return is_value and bool(left == right)
+    return _is_value(left) and bool(left == right)
+
+
+def _is_value(item: Any) -> bool:
+    """Whether an object is what it is by its value, and never changes."""
+    cls = type(item)
+    return isinstance(item, _COMPARED_BY_VALUE) or (cls.__module__, cls.__name__) in _VALUE_CLASSES or cls.__module__ == "numpy.dtypes"
 
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:
     return list(vars(value).items()) if hasattr(value, "__dict__") else []
+
+
+def items_of(value: Any) -> list[tuple[Any, Any]]:
+    """The keys and parts of a container; of another object its attributes.
+
+    >>> items_of({"a": 1}), items_of([True]), items_of(2)
+    ([('a', 1)], [(0, True)], [])
+    """
+    kind = None if isinstance(value, (*_COMPARED_BY_VALUE, *_NEVER_OPENED)) else kind_of(type(value))
+    return list(kind[1](value)) if kind else _attributes(value)
 
 
 @functools.cache
@@ -136,16 +152,24 @@ def _is_all_attributes(cls: Hashable) -> bool:
     return True
 
 
-def _is_plain(value: Any, depth: int = 3) -> bool:
+def _has_slots(cls: type) -> bool:
+    """Whether objects hold something beside their attributes: abstract classes have empty ``__slots__``, which hold nothing."""
+    return any(vars(base).get("__slots__") for base in cls.__mro__)
+
+
+def _is_plain(value: Any) -> bool:
     """Whether an object without arrays holds nothing but Python values: it is compared by what it holds, and may be changed by a call."""
-    if isinstance(value, (*_COMPARED_BY_VALUE, type)):
-        return True
-    if isinstance(value, (list, tuple, dict)):
-        items = value.values() if isinstance(value, dict) else value
-        return len(value) <= 64 and all(_is_plain(item, depth) for item in items)
-    if callable(value) or not isinstance(getattr(value, "__dict__", None), dict) or hasattr(value, "__slots__") or depth == 0:
-        return False
-    return all(_is_plain(item, depth - 1) for item in vars(value).values())
+    waiting, seen = [value], 0
+    while waiting:
+        item = waiting.pop()
+        seen += 1
+        if _is_value(item) or isinstance(item, type):
+            continue
+        is_container = isinstance(item, (list, tuple, dict))
+        if seen > _MOST_PARTS or not is_container and (callable(item) or not hasattr(item, "__dict__") or _has_slots(type(item))):
+            return False
+        waiting += item.values() if isinstance(item, dict) else item if is_container else vars(item).values()
+    return True
 
 
 # ------------------------------------------------------------------------------------- flatten and unflatten
@@ -275,10 +299,11 @@ def leaves_at(tree: Tree, value: Any) -> list[Any]:
     if isinstance(tree, Static):
         return []
     places = enumerate(zip(tree.keys, tree.children))
-    return [leaf for index, (key, child) in places for leaf in leaves_at(child, _child(value, index, key))]
+    return [leaf for index, (key, child) in places for leaf in leaves_at(child, child_of(value, index, key))]
 
 
-def _child(value: Any, index: int, key: Any) -> Any:
+def child_of(value: Any, index: int, key: Any) -> Any:
+    """The part of a container or object that stands under a key, the ``index``-th."""
     if isinstance(key, Setting):
         return getattr(value, key)
     if isinstance(value, (tuple, list)):

@@ -1,0 +1,91 @@
+"""Which calls have one structure, and what is said where they have not."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import graph_compiler  # noqa: E402
+
+X = torch.arange(6.0).reshape(2, 3)
+
+
+class Layer(abc.ABC):  # noqa: B024 - its empty __slots__ are what is tested
+    """As a layer of a cache: an abstract class, and nothing in it before the first call."""
+
+    def __init__(self, window: int = 3, dtype: Any = None, **attributes: Any) -> None:
+        self.keys, self.window, self.dtype = None, window, dtype
+        vars(self).update(attributes)
+
+
+class Slotted:
+    __slots__ = ("held",)
+
+    def __init__(self) -> None:
+        self.held = 1
+
+
+class Cache:
+    def __init__(self, *layers: Any, **attributes: Any) -> None:
+        self.layers = list(layers)
+        vars(self).update(attributes)
+
+
+def scaled(x: Any, cache: Any) -> Any:
+    layer = cache.layers[0]
+    return x.to(layer.dtype or x.dtype) * (1 if layer.keys is None else 2)
+
+
+ALIKE: dict[str, Callable[[], Any]] = {
+    "objects of an abstract class": lambda: Cache(Layer(), Layer(5)),
+    "a data type": lambda: Cache(Layer(dtype=torch.float64)),
+    "a device": lambda: Cache(Layer(device=torch.device("cpu"))),
+    "a hundred layers": lambda: Cache(*(Layer() for _ in range(100))),
+    "a class, and dicts": lambda: Cache(Layer(kind=Layer, states={0: None, 1: {"done": False}})),
+    "objects five deep": lambda: Cache(Layer(a=Layer(b=Layer(c=Layer(d=Layer()))))),
+}
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+@pytest.mark.parametrize("name", ALIKE)
+def test_objects_that_hold_the_same_are_one_variant(name: str, to: str) -> None:
+    graph = graph_compiler.compile(scaled, to=to)
+    for rows in (2, 3, 4):
+        found = graph(torch.ones(rows, 3), ALIKE[name]())
+        assert found.shape == (rows, 3) and float(found.sum()) == rows * 3
+    assert len(graph.variants) == 1
+
+
+# The recorded object, that of the next call, and how the reason names what differs.
+UNLIKE: dict[str, tuple[Any, Any, str]] = {
+    "a number": (Cache(Layer(3)), Cache(Layer(4)), r"argument cache\['layers'\]\[0\]\['window'\] is 4 and was recorded as 3"),
+    "a missing attribute": (Cache(Layer()), Cache(Layer(seen=0)), r"seen\) and was recorded with Layer\(keys, window, dtype\)"),
+    "slots": (Cache(Slotted()), Cache(Slotted()), "argument cache is another Cache than .*layers.*is a Slotted, and two of these are the same only"),
+    "a number beside slots": (Cache(Slotted(), step=1), Cache(Slotted(), step=2), r"another Cache .*: \.step is 2 and was 1"),
+    "a function": (Cache(Layer(), act=lambda x: x), Cache(Layer(), act=lambda x: x), r": \.act is a function, and two"),
+    "classes of one name": (Cache(Layer()), type("Cache", (Cache,), {})(Layer()), r"test_call_structure\.Cache and was recorded as .*test_call_structure\.Cache"),
+    "an array": (Cache(Layer(keys=X)), Cache(Layer()), r"\['keys'\] is None and was recorded as an array"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_a_reason_names_what_differs(name: str) -> None:
+    recorded, given, reason = UNLIKE[name]
+    graph = graph_compiler.compile(lambda x, cache: x * len(cache.layers), kwargs={"x": X, "cache": recorded}, on_miss="error")
+    with pytest.raises(graph_compiler.errors.GuardFailed, match=reason) as told:
+        graph(x=X, cache=given)
+    now, _, before = str(told.value).partition(" and was recorded as ")
+    assert now.rpartition(" is ")[2] != before.partition(".")[0]
+
+
+def test_the_order_of_keys_is_named() -> None:
+    graph = graph_compiler.compile(lambda d: sum(d.values()), args=({"a": X, "b": X},), on_miss="error")
+    with pytest.raises(
+        graph_compiler.errors.GuardFailed, match=r"dict\(b, a\) and was recorded with dict\(a, b\), the keys in another order"
+    ):
+        graph({"b": X, "a": X})
