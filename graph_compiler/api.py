@@ -254,6 +254,13 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     return files.load(path, to, _frontend, _backend)
 
 
+def _views() -> ModuleType:
+    return importlib.import_module(f"{__package__}.visualise")
+
+
+Graph.views = _views  # set here, for runtime imports no room above it
+
+
 def _frontend(name: str) -> ModuleType:
     return _room("frontends", _known(name, FRONTENDS, "source"))
 

@@ -33,6 +33,14 @@ def test_wheel_holds_every_file_of_the_rooms(built: tuple[Path, Path], checkout:
     assert names == files
 
 
+def test_wheel_and_sdist_hold_what_pages_are_made_of(built: tuple[Path, Path], checkout: Path) -> None:
+    files = {file.relative_to(checkout).as_posix() for file in (checkout / "graph_compiler/visualise/assets").rglob("*") if file.is_file()}
+    assert {"graph_compiler/visualise/assets/vendor/d3.LICENSE", "graph_compiler/visualise/assets/vendor/dagre.LICENSE"} <= files
+    with zipfile.ZipFile(built[1]) as wheel, tarfile.open(built[0]) as sdist:
+        assert files <= set(wheel.namelist())
+        assert files <= {name.partition("/")[2] for name in sdist.getnames()}
+
+
 def test_wheel_has_one_top_level_package(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[1]) as wheel:
         top = {name.split("/")[0] for name in wheel.namelist()}

@@ -19,6 +19,7 @@ from .pure import purely
 from .refusals import raise_refused
 from .signatures import signature_of
 from .variant import Missed, Variant
+from .views import Viewed
 
 if TYPE_CHECKING:
     import networkx
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("graph_compiler")
 
 
-class Graph:
+class Graph(Viewed):
     """A function or model, recorded and written for one framework. Call it as the original.
 
     A call whose signature (structure, dtypes, ranks, Python arguments) and guards fit one of its ``variants`` runs that

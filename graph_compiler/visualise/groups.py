@@ -1,0 +1,91 @@
+"""The tree of groups that a page shows: modules within modules, and parts of what is too long to look at.
+
+A group holds neighbours in program order, which makes two things easy: an edge between groups never runs in a circle, and the child of a
+group that an operation belongs to is found by its number alone. A module that is called again later stands there twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+MOST_CHILDREN = 64  # of one group: what can be laid out in some ten milliseconds, and looked at
+
+
+@dataclass
+class Group:
+    """A name, the path of the module (empty for a part of one), and what is inside: items by number, and groups."""
+
+    name: str
+    path: str = ""
+    children: list[Group | int] = field(default_factory=list)
+
+    def items(self) -> Iterator[int]:
+        """The numbers of all items inside, in program order."""
+        for child in self.children:
+            if isinstance(child, Group):
+                yield from child.items()
+            else:
+                yield child
+
+    def to_json(self) -> list[object]:
+        """``[name, path, children]``, where a run of items is one ``"first-last"``."""
+        return [self.name, self.path, list(_packed(self.children))]
+
+
+def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
+    """The items ``0 .. len(paths)`` in groups by the path of the module that each belongs to.
+
+    >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
+    ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]
+    """
+    return _split(Group(name, "", _inside([(number, tuple(filter(None, path.split(".")))) for number, path in enumerate(paths)], 0)), most)
+
+
+def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Group | int]:
+    """The children of a group at some depth: a group for each run of items that go on with the same name."""
+    children: list[Group | int] = []
+    for parts, run in groupby(items, key=lambda item: item[1][: depth + 1]):
+        if len(parts) <= depth:
+            children += [number for number, _ in run]
+        else:
+            children.append(_joined(Group(parts[depth], ".".join(parts), _inside(run, depth + 1))))
+    return children
+
+
+def _joined(group: Group) -> Group | int:
+    """A group that holds nothing but one item is that item; one that holds only a group is one with it: ``encoder.layer``."""
+    if len(group.children) > 1:
+        return group
+    inner = group.children[0]
+    return Group(f"{group.name}.{inner.name}", inner.path, inner.children) if isinstance(inner, Group) else inner
+
+
+def _split(group: Group, most: int) -> Group:
+    """A group with at most so many children each, by parts where there are more."""
+    children = [_split(child, most) if isinstance(child, Group) else child for child in group.children]
+    while len(children) > most:
+        size = max(2, min(most, -(-len(children) // most)))
+        starts = range(0, len(children), size)
+        children = [_part(children[start : start + size], f"part {start // size + 1} of {len(starts)}") for start in starts]
+    return Group(group.name, group.path, children)
+
+
+def _part(children: list[Group | int], name: str) -> Group | int:
+    return children[0] if len(children) == 1 else Group(name, "", children)
+
+
+def _packed(children: Sequence[Group | int]) -> Iterator[object]:
+    run: list[int] = []
+    for child in [*children, None]:
+        if run and child != run[-1] + 1:
+            yield f"{run[0]}-{run[-1]}"
+            run = []
+        if isinstance(child, Group):
+            yield child.to_json()
+        elif child is not None:
+            run.append(child)
+
+
+__all__ = ["MOST_CHILDREN", "Group", "grouped"]
