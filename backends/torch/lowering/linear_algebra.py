@@ -10,9 +10,10 @@ from ...rows import Operand
 from .table import rows
 from .texts import tensor
 
-_LINALG = ("det", "eig", "eigvals", "inv", "lu", "matrix_exp", "slogdet", "svdvals")
+_LINALG = ("det", "inv", "lu", "matrix_exp", "slogdet", "svdvals")
 
 rows.table({name: f"torch.linalg.{name}({{x}})" for name in _LINALG})
+rows.table({"eig": "eig({x})", "eigvals": "eigvals({x})"})
 rows.table(
     {
         "matmul": "{x1} @ {x2}",

@@ -11,6 +11,8 @@ from .gradients import with_gradient as with_gradient
 from .indexing import scatter_reduce_at as scatter_reduce_at
 from .indexing import updated as updated
 from .linear import grouped_matmul as grouped_matmul
+from .linear_algebra import eig as eig
+from .linear_algebra import eigvals as eigvals
 from .manipulation import as_strided as as_strided
 from .manipulation import pad_with_elements as pad_with_elements
 from .normalisation import normalised_by as normalised_by

@@ -8,8 +8,10 @@ from typing import Any
 from ....errors import UnsupportedOperation
 from ....ir.graph import Graph, Node, Value
 from ....trees import iterate_structure
+from ...element_conditions import expect_elements
 from ...raiser import Raiser
 from ..names import METHOD, row_key
+from .element_conditions import CONDITIONS, expect_no_error
 from .table import NumpyBuilder, rows
 from .writing import WRITTEN
 
@@ -33,6 +35,14 @@ class _NumpyRaiser(Raiser):
         return (rows.get(f"ndarray.{key}") if node.op.startswith(METHOD) else None) or rows.get(key)
 
     def call(self, node: Node) -> Any:
+        before = len(self.result.nodes)
+        result = self._by_row(node)
+        made = self.result.nodes[before:]
+        expect_elements(self.b, made, CONDITIONS)
+        expect_no_error(self.b, made, dict(node.facts.get("errstate", ())))
+        return result
+
+    def _by_row(self, node: Node) -> Any:
         self.b.recorded = self.specs_recorded(node)
         if row_key(node.op) in WRITTEN and not node.outputs:
             return ()

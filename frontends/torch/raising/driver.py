@@ -11,11 +11,12 @@ from ....ir.graph import Graph, Node, Value
 from ....ops.dtypes import is_inexact
 from ....sizes import Size
 from ....trees import iterate_structure, map_structure
+from ...element_conditions import expect_elements
 from ...raiser import Raiser
 from ..basics.names import is_in_place, pure_key, row_key
 from .agreement import assume_agreement
 from .demands import assume_demands
-from .element_conditions import expect_elements
+from .element_conditions import CONDITIONS
 from .index_bounds import note_bounds
 from .numbers import has_floats, with_fixed_numbers
 from .opening import open_call
@@ -90,7 +91,7 @@ class _TorchRaiser(Raiser):
         if node.facts.get("no_grad"):
             self.cut_off.update(value for each in made for value in each.outputs)
         assume_demands(self.b, made)
-        expect_elements(self.b, made)
+        expect_elements(self.b, made, CONDITIONS)
         note_bounds(self.b, key, made)
         return result
 

@@ -1,16 +1,14 @@
-"""Elements that torch refuses at a look, where a target would compute with them: weights below 0, a divisor 0 among integers, a singular matrix.
-
-They are told by the canonical operations that a call becomes, looked at beside the result, and the call is made again in torch, which raises.
-"""
+"""Elements that torch refuses when it looks at them: weights below 0, a divisor 0 among integers, and what linear algebra refuses everywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from ....ir.graph import Node, Value
 from ....ops.dtypes import is_inexact
 from ....sizes import product
+from ...element_conditions import LINEAR_ALGEBRA, inverse_exists
 from .table import TorchBuilder
 
 
@@ -58,38 +56,12 @@ def _enough(b: TorchBuilder, node: Node) -> Any:
     return b.less_equal(b.count_nonzero(node.inputs[1]), product(node.inputs[2].shape))
 
 
-def _inverse_exists(b: TorchBuilder, node: Node) -> Any:
-    """Finite numbers have given finite ones: elimination divides by the pivots."""
-    given = [_are_finite(b, x) for x in node.inputs]
-    is_finite = _are_finite(b, node.outputs[0])
-    return b.logical_or(is_finite, b.logical_not(given[0] if len(given) == 1 else b.logical_and(*given)))
-
-
 def _condition_number(b: TorchBuilder, node: Node) -> Any:
-    return _inverse_exists(b, node) if node.params["ord"] == "nuc" else None
-
-
-def _power(b: TorchBuilder, node: Node) -> Any:
-    return _inverse_exists(b, node) if node.params["n"] < 0 else None
-
-
-def _is_positive_definite(b: TorchBuilder, node: Node) -> Any:
-    """The decomposition takes square roots of what must be positive; where it is not, targets give NaN, TensorFlow 0 for complex numbers."""
-    roots = b.diagonal(node.outputs[0])
-    return b.greater(b.real(roots) if "complex" in roots.dtype else roots, 0)
+    return inverse_exists(b, node) if node.params["ord"] == "nuc" else None
 
 
 def _has_no_zero_on_diagonal(b: TorchBuilder, node: Node) -> Any:
     return b.not_equal(b.diagonal(node.inputs[0]), 0)
-
-
-def _converges(b: TorchBuilder, node: Node) -> Any:
-    """Singular values are those of finite numbers."""
-    return None if node.params.get("hermitian") else _are_finite(b, node.inputs[0])
-
-
-def _are_finite(b: TorchBuilder, x: Any) -> Any:
-    return b.all(b.isfinite(x))
 
 
 # operation -> the condition, an array of bools, or None where there is nothing to look at
@@ -102,18 +74,7 @@ CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
     "masked_scatter": _enough,
     "repeat": _repeated_whole,
     "cholesky_inverse": _has_no_zero_on_diagonal,
-    **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), _inverse_exists),
-    "matrix_power": _power,
+    **LINEAR_ALGEBRA,
     "cond": _condition_number,
-    "cholesky": _is_positive_definite,
-    **dict.fromkeys(("svd", "svdvals", "pinv", "matrix_rank", "lstsq"), _converges),
     **dict.fromkeys(("floor_divide", "trunc_divide", "remainder", "fmod"), _divisor),
 }
-
-
-def expect_elements(b: TorchBuilder, made: Iterable[Node]) -> None:
-    """Guards on elements for the operations ``made`` of one call."""
-    for node in made:
-        condition = CONDITIONS[node.op](b, node) if node.op in CONDITIONS else None
-        if condition is not None:
-            b.expect(condition if condition.ndim == 0 else b.all(condition), True)

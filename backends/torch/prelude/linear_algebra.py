@@ -1,0 +1,18 @@
+"""Decompositions of matrices."""
+
+from __future__ import annotations
+
+import torch
+
+
+def eig(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """``torch.linalg.eig``, and NaN for matrices that are not finite, at which LAPACK can end the process."""
+    unknown = (x * 0).sum((-2, -1))
+    values, vectors = torch.linalg.eig(torch.where(unknown.isnan()[..., None, None], 0, x))
+    return values + unknown[..., None], vectors + unknown[..., None, None]
+
+
+def eigvals(x: torch.Tensor) -> torch.Tensor:
+    """``torch.linalg.eigvals``, and NaN for matrices that are not finite, at which LAPACK can end the process."""
+    unknown = (x * 0).sum((-2, -1))
+    return torch.linalg.eigvals(torch.where(unknown.isnan()[..., None, None], 0, x)) + unknown[..., None]
