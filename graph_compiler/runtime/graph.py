@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import threading
@@ -18,6 +19,7 @@ from .comparison import Tolerance
 from .pure import purely
 from .refusals import raise_refused
 from .signatures import signature_of
+from .spelling import Spellings
 from .variant import Missed, Variant
 from .views import Viewed
 
@@ -56,6 +58,11 @@ class Graph(Viewed):
         self.__name__, self.__doc__ = name, getattr(pipeline.function, "__doc__", None)
         self.__signature__ = signature_of(pipeline.function)  # which tf.function and others ask for
 
+    @functools.cached_property
+    def spellings(self) -> Spellings:
+        """How the arguments of a call may be given: by position, by keyword, or not at all where they are what is the default."""
+        return Spellings(self.pipeline.function)
+
     # ------------------------------------------------------------------------------ calling
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
         """In a class, a graph of a function is a method: each object has a graph of its own."""
@@ -72,7 +79,12 @@ class Graph(Viewed):
         return self._miss(known, args, kwargs)
 
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Records a variant, unless another thread has made one for this call since the first ``known`` were tried."""
+        """Records a variant, unless one fits the call in another spelling, or another thread has made one since the first ``known`` were tried."""
+        for variant, call in self.spellings.others(self._variants, args, kwargs):
+            result = variant.attempt(*call)
+            if not isinstance(result, Missed):
+                return result
+        args, kwargs = self.spellings.like_recorded(self._variants, args, kwargs)
         with self._lock:
             for variant in self._variants[known:]:
                 result = variant.attempt(args, kwargs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GuardFailed
@@ -10,6 +10,7 @@ from ..trees import Branch, Item, Tree
 
 if TYPE_CHECKING:
     from .graph import Graph
+    from .spelling import Call
     from .target import Target
     from .variant import Variant
 
@@ -22,9 +23,9 @@ def purely(
         raise CallMismatch(f"{graph.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)")
     variants = [variant for variant in graph.variants if variant.holds()]
     problem: GuardFailed | None = None
-    for variant in variants:
+    for variant, call in _spelt(graph, variants, args, kwargs):
         held = _held(variant, given)
-        leaves = variant.match(args, kwargs, held) if variant.state else variant.match(args, kwargs)
+        leaves = variant.match(*call, held) if variant.state else variant.match(*call)
         if leaves is not None:
             try:
                 return variant.pure(parameters, leaves, rng, held)
@@ -32,13 +33,19 @@ def purely(
                 problem = failed
     if problem is not None:
         raise problem
-    for variant in variants:
-        found = variant.match_unknown(args, kwargs) if variant.match_unknown else None
+    for variant, call in _spelt(graph, variants, args, kwargs):
+        found = variant.match_unknown(*call) if variant.match_unknown else None
         if found is not None:
             outcome = variant.pure(parameters, found[0], rng)
             fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
             return fitting
     raise GuardFailed(f"{graph.name}: no recorded variant fits this call: {graph.why_missed(args, kwargs, given)}")
+
+
+def _spelt(graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
+    """The variants with the call as it is given, then those that were recorded with another spelling with the call spelt so."""
+    yield from ((variant, (args, kwargs)) for variant in variants)
+    yield from graph.spellings.others(variants, args, kwargs)
 
 
 def _held(variant: Variant, given: Any) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from ..trees import Fixed
 from .graph import Graph
 from .lazy import LazyGraph
 from .signatures import is_open_ended, known_names, positional, require_arguments
+from .spelling import Spellings
 
 if TYPE_CHECKING:
     from .verifying import Verified
@@ -65,6 +67,11 @@ class StaticGraph(LazyGraph):
     """A graph some of whose arguments are static. Lazy where it holds no variant yet."""
 
     statics: Statics
+
+    @functools.cached_property
+    def spellings(self) -> Spellings:
+        """See :meth:`Graph.spellings`; defaults of static arguments are static."""
+        return Spellings(self.pipeline.function, self.statics.names)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self.statics.marked(args, kwargs)

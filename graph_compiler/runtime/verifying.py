@@ -235,11 +235,15 @@ class Verification:
 
 def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any) -> Verified:
     """See :meth:`Graph.verify`."""
+    if args is not None or kwargs is not None:
+        args, kwargs = tuple(args or ()), dict(kwargs or {})
+        if not any(variant.match(args, kwargs) for variant in graph.variants):
+            args, kwargs = graph.spellings.like_recorded(graph.variants, args, kwargs)
     with host_state_kept():
         done = _verified(graph, runs, tolerance, seed, args, kwargs)
     if not done:
         outside = "; ".join(f"variant {i}: {outdated(variant)}" for i, variant in enumerate(graph.variants))
-        why = outside if args is None and kwargs is None else graph.why_missed(tuple(args or ()), dict(kwargs or {}))
+        why = outside if args is None and kwargs is None else graph.why_missed(args, kwargs)
         raise GuardFailed(f"{graph.name} could not be verified: {why}")
     sizes = tuple(sorted({size for one in done for size in one.sizes}))
     return Verified(sum(one.runs for one in done), sum(one.skipped for one in done), sizes, all(one.numbers for one in done))
@@ -255,7 +259,7 @@ def _verified(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: An
         if args is None and kwargs is None:
             if not outdated(variant):
                 done.append(verification.run(runs, seed))
-        elif verification.check_call(tuple(args or ()), dict(kwargs or {}), seed):
+        elif verification.check_call(args, kwargs, seed):
             done.append(Verified(1, 0, (), verification.numbers))
     return done
 
