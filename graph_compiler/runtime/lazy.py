@@ -34,5 +34,5 @@ class LazyGraph(Graph):
 
 _NEED_A_VARIANT = frozenset({
     "source", "parameters", "constants", "guards", "to_networkx", "functional", "verify", "save", "to", "list_missing",
-    "function_frequencies", "state", "trained", "as_module", "train", "eval", "show",
+    "function_frequencies", "state", "trained", "as_module", "train", "eval", "show", "summary",
 })  # fmt: skip

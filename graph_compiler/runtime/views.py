@@ -14,6 +14,9 @@ class Views(Protocol):
     def show(self, graph: Any, path: str | os.PathLike[str] | None, open: bool | None) -> Path:
         """Writes a page."""
 
+    def summary(self, graph: Any, depth: int | None, variant: int) -> Any:
+        """A table."""
+
     def notebook_html(self, graph: Any) -> str:
         """A graph as the value of a notebook's cell."""
 
@@ -36,6 +39,19 @@ class Viewed:
         'linear.html'
         """
         return type(self).views().show(self, path, open)
+
+    def summary(self, depth: int | None = None, variant: int = 0) -> Any:
+        """A table of the modules: class, operations, output shapes, parameters and multiply-adds at the sizes that were recorded.
+
+        ``depth`` is how many levels of modules are shown. The table is text by ``str()``, draws itself in rich and in notebooks, and holds its
+        data in ``rows`` (all levels, the whole graph first), which :meth:`to_dicts` gives as plain dicts.
+
+        >>> import torch, graph_compiler
+        >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(4, 3),))
+        >>> graph.summary().total.multiply_adds
+        24
+        """
+        return type(self).views().summary(self, depth, variant)
 
     def _repr_html_(self) -> str:
         return type(self).views().notebook_html(self)

@@ -35,7 +35,7 @@ class Locator:
         frame: FrameType | None = sys._getframe(depth)
         while frame is not None and (place is None or path is None and self._module_call is not None):
             if frame.f_code is self._module_call:
-                path = self._path_of(frame.f_locals["self"])
+                path = self._path_of(frame.f_locals["self"]) if path is None else path
             elif place is None and not self._internal_frame(frame):
                 place = frame
             frame = frame.f_back

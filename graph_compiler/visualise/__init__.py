@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .page import html
 from .showing import notebook_html, show
+from .summary import Summary, summary
 
-__all__ = ["html", "notebook_html", "show"]
+__all__ = ["Summary", "html", "notebook_html", "show", "summary"]

@@ -1,0 +1,141 @@
+"""What each module of a graph holds and gives: counted over the operations inside of it, those of its own modules included."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import UnsupportedOperation
+from ..ir.graph import Graph as IRGraph
+from ..ir.graph import Value, values_in
+from ..runtime.graph import Graph
+from ..runtime.variant import Recorded, Variant
+from .multiply_adds import multiply_adds
+
+_MOST_OUTPUTS = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """One module; ``path`` is empty for the whole graph. ``parameters`` are numbers of elements, ``trained`` of those that are no buffers.
+
+    ``outputs`` are the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``multiply_adds`` is None where the graph has calls that cannot
+    be told by their operation.
+    """
+
+    path: str
+    kind: str
+    depth: int
+    operations: int
+    outputs: tuple[str, ...]
+    parameters: int
+    trained: int
+    multiply_adds: int | None
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition(".")[2]
+
+
+def rows_of(graph: Graph, variant: Variant) -> list[Row]:
+    """The whole graph, and every module in it, each below the one it is in."""
+    program, counted = variant.graph, _multiply_adds(graph, variant)
+    operations = _summed(Counter(node.origin.module for node in program.nodes))
+    outputs, arrays = _outputs(program), _parameters(program, variant.recording)
+    rows = []
+    for path in _in_order(program):
+        inside = [found for name, found in arrays.items() if not path or f"{name}.".startswith(f"{path}.")]
+        elements, trained = sum(size for size, _ in inside), sum(size for size, is_trained in inside if is_trained)
+        shapes = outputs.get(path, ())
+        depth = path.count(".") + 1 if path else 0
+        kind = _kind_of(graph.pipeline.function, path)
+        rows.append(Row(path, kind, depth, operations[path], shapes, elements, trained, None if counted is None else counted[path]))
+    return rows
+
+
+def _prefixes(path: str) -> list[str]:
+    """``a.b`` -> ``["", "a", "a.b"]``"""
+    parts = path.split(".") if path else []
+    return [".".join(parts[:depth]) for depth in range(len(parts) + 1)]
+
+
+def _in_order(graph: IRGraph) -> list[str]:
+    """The paths in the order of their first operation, but each below the module it is in."""
+    tree: dict[str, Any] = {}
+    for path in dict.fromkeys(node.origin.module for node in graph.nodes):
+        place = tree
+        for part in path.split(".") if path else ():
+            place = place.setdefault(part, {})
+
+    def walk(place: Mapping[str, Any], path: str) -> Iterator[str]:
+        yield path
+        for part, inner in place.items():
+            yield from walk(inner, f"{path}.{part}" if path else part)
+
+    return list(walk(tree, ""))
+
+
+def _summed(counts: Mapping[str, int]) -> Counter[str]:
+    """Counts by module, each counted in all modules that it is in."""
+    total: Counter[str] = Counter()
+    for path, count in counts.items():
+        total.update(dict.fromkeys(_prefixes(path), count))
+    return total
+
+
+def _multiply_adds(graph: Graph, variant: Variant) -> Counter[str] | None:
+    """By module; told from canonical operations, which a recording in the calls of its framework is raised to."""
+    recorded = variant.recording.graph if variant.recording is not None else variant.graph
+    try:
+        canonical = recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.raise_graph(recorded)
+    except UnsupportedOperation:
+        return None
+    counts: Counter[str] = Counter()
+    for node in canonical.nodes:
+        counts[node.origin.module] += multiply_adds(node)
+    return _summed(counts)
+
+
+def _outputs(graph: IRGraph) -> dict[str, tuple[str, ...]]:
+    """What each module gives to operations outside of it, or as a result of the graph."""
+    found: dict[str, dict[Value, None]] = {"": dict.fromkeys(values_in(graph.outputs))}
+    uses = [(node.origin.module, node.uses) for node in graph.nodes] + [("", tuple(values_in(graph.outputs)))]
+    for user, values in uses:
+        inside = set(_prefixes(user))
+        for value in values:
+            for path in _prefixes(value.node.origin.module) if value.node is not None else ():
+                if path not in inside:
+                    found.setdefault(path, {})[value] = None
+    return {path: _shown(values) for path, values in found.items()}
+
+
+def _shown(values: Mapping[Value, None]) -> tuple[str, ...]:
+    shapes = list(dict.fromkeys(f"{value.dtype}{list(value.spec.hints)}" for value in values))
+    return tuple(shapes[:_MOST_OUTPUTS]) + (("…",) if len(shapes) > _MOST_OUTPUTS else ())
+
+
+def _parameters(graph: IRGraph, recording: Recorded | None) -> dict[str, tuple[int, bool]]:
+    """name -> number of elements, and whether it is trained"""
+    weights = None if recording is None else recording.weights
+    return {name: (math.prod(value.spec.hints), weights is None or weights.is_trained(name)) for name, value in graph.parameters.items()}
+
+
+def _kind_of(function: Any, path: str) -> str:
+    """The class of the module that stands at a path of the original; empty where there is none, as in a graph that was loaded."""
+    found = getattr(function, "__self__", function)
+    for part in path.split(".") if path else ():
+        found = getattr(found, part, None) if not isinstance(found, (list, tuple, dict)) else _item(found, part)
+        if found is None:
+            return ""
+    return "" if type(found).__module__ == "builtins" else type(found).__name__
+
+
+def _item(held: Any, part: str) -> Any:
+    try:
+        return held[part] if isinstance(held, dict) else held[int(part)]
+    except (KeyError, IndexError, ValueError):
+        return None

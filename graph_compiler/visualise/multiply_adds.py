@@ -1,0 +1,134 @@
+"""How many multiplications, each with its addition, an operation does: one row for each operation that is made of products.
+
+Sizes are those of the recording. Elementwise operations, reductions, normalisations and lookups count as none, as is usual where models are compared.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..ir.graph import Node, Value
+
+Shape = tuple[int, ...]
+
+
+def _linear(out: Shape, x: Shape, weight: Shape, *rest: Shape) -> int:
+    return math.prod(out) * weight[-1]
+
+
+def _bilinear(out: Shape, x1: Shape, x2: Shape, weight: Shape, *rest: Shape) -> int:
+    return math.prod(out) * weight[-1] * weight[-2]
+
+
+def _grouped(out: Shape, x: Shape, weight: Shape, *rest: Shape) -> int:
+    return math.prod(x) * weight[-1]
+
+
+def _matmul(out: Shape, x1: Shape, x2: Shape) -> int:
+    return math.prod(out) * x1[-1]
+
+
+def _conv(out: Shape, x: Shape, weight: Shape, *rest: Shape, **params: Any) -> int:
+    return math.prod(out) * math.prod(weight[1:])
+
+
+def _conv_transpose(out: Shape, x: Shape, weight: Shape, *rest: Shape, **params: Any) -> int:
+    return math.prod(x) * math.prod(weight[1:])
+
+
+def _attention(out: Shape, query: Shape, key: Shape, value: Shape, *rest: Shape, **params: Any) -> int:
+    return math.prod(out[:-1]) * key[-2] * (query[-1] + value[-1])
+
+
+def _lstm(
+    out: Shape, x: Shape, h: Shape, c: Shape, ih: Shape, hh: Shape, b: Any = None, d: Any = None, hr: Any = None, *rest: Any, **params: Any
+) -> int:
+    return _steps(x, ih, hh, *((hr,) if hr else ()))
+
+
+def _recurrent(out: Shape, x: Shape, hidden: Shape, ih: Shape, hh: Shape, *rest: Any, **params: Any) -> int:
+    return _steps(x, ih, hh)
+
+
+def _steps(x: Shape, *weights: Shape) -> int:
+    """Every weight is used once in each step of each sequence."""
+    return math.prod(x[:-1]) * sum(map(math.prod, weights))
+
+
+def _tensordot(out: Shape, x1: Shape, x2: Shape, *, axes: tuple[Shape, Shape]) -> int:
+    return math.prod(out) * math.prod(x1[axis] for axis in axes[0])
+
+
+def _vecdot(out: Shape, x1: Shape, x2: Shape, *, axis: int = -1) -> int:
+    return math.prod(out) * x1[axis]
+
+
+def _inner(out: Shape, x1: Shape, x2: Shape) -> int:
+    return math.prod(out) * (x1[-1] if x1 and x2 else 1)
+
+
+def _multi_dot(out: Shape, *shapes: Shape) -> int:
+    """The cheapest order, as the operation has it."""
+    first, *_, end = shapes
+    sizes = [first[0] if len(first) == 2 else 1, *(shape[-1] for shape in shapes[:-1]), end[1] if len(end) == 2 else 1]
+
+    @functools.cache
+    def least(i: int, j: int) -> int:
+        return min((least(i, k) + least(k, j) + sizes[i] * sizes[k] * sizes[j] for k in range(i + 1, j)), default=0)
+
+    return least(0, len(shapes))
+
+
+def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
+    """Two arrays at a time, from the left; what no later array and no result has is summed on the way."""
+    left, _, result = equation.replace(" ", "").partition("->")
+    terms = [_labels(term, len(shape)) for term, shape in zip(left.split(","), shapes)]
+    sizes = {
+        label: max(size, 1) for term, shape in zip(terms, shapes) for label, size in sorted(zip(term, shape), key=lambda pair: pair[1])
+    }
+    kept, total = set(terms[0]), 0
+    for number, term in enumerate(terms[1:], 1):
+        both = kept | set(term)
+        total += math.prod(sizes[label] for label in both)
+        kept = both & {*itertools.chain(*terms[number + 1 :]), *_labels(result, len(out))}
+    return total
+
+
+def _labels(term: str, ndim: int) -> list[str]:
+    """The labels of the axes; those of ``...`` are counted from the right."""
+    before, dots, after = term.partition("...")
+    return [*before, *(f"...{place}" for place in range(ndim - len(before) - len(after), 0, -1)), *after] if dots else [*term]
+
+
+RULES: dict[str, Callable[..., int]] = {
+    "linear": _linear,
+    "bilinear": _bilinear,
+    "grouped_matmul": _grouped,
+    "matmul": _matmul,
+    "conv": _conv,
+    "conv_transpose": _conv_transpose,
+    "scaled_dot_product_attention": _attention,
+    "lstm": _lstm,
+    "gru": _recurrent,
+    "rnn": _recurrent,
+    "tensordot": _tensordot,
+    "vecdot": _vecdot,
+    "inner": _inner,
+    "multi_dot": _multi_dot,
+    "einsum": _einsum,
+}
+
+
+def multiply_adds(node: Node) -> int:
+    """Of one canonical operation at the sizes of the recording; 0 for what is not made of products."""
+    rule = RULES.get(node.op)
+    return rule(node.outputs[0].spec.hints, *_shapes(node.inputs), **node.params) if rule else 0
+
+
+def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
+    """The shapes of the inputs; None for one that is left out."""
+    return [item.spec.hints if isinstance(item, Value) else None for item in inputs]

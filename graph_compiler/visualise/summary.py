@@ -1,0 +1,123 @@
+"""A graph as a table of its modules: text by ``str()``, a table of rich or of HTML where these are drawn, data by ``rows``."""
+
+from __future__ import annotations
+
+import html as escaping
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from ..errors import InvalidOption
+from ..runtime.asked import shown
+from ..runtime.graph import Graph
+from .modules import Row, rows_of
+
+_HEADS = ("module", "class", "operations", "output", "parameters", "multiply-adds")
+_NUMBERS = (2, 4, 5)  # columns that are set to the right
+_UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k"))
+
+
+class Summary:
+    """The table of one variant. ``rows`` holds all of it, the whole graph first; the table shows modules down to ``depth``.
+
+    >>> import torch, graph_compiler
+    >>> model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
+    >>> print(graph_compiler.compile(model, args=(torch.ones(5, 3),)).summary())
+    Sequential, recorded in torch with input float32[5, 3]
+    module      class       operations  output         parameters  multiply-adds
+    ----------------------------------------------------------------------------
+    Sequential  Sequential           3  float32[5, 2]          26            100
+      0         Linear               1  float32[5, 4]          16             60
+      1         ReLU                 1  float32[5, 4]           0              0
+      2         Linear               1  float32[5, 2]          10             40
+    ----------------------------------------------------------------------------
+    3 operations; 26 parameters, 26 of them trained; 100 multiply-adds
+    """
+
+    def __init__(self, graph: Graph, number: int = 0, depth: int | None = None) -> None:
+        variant = graph.variants[number]
+        self.name, self.depth = graph.name, depth
+        self.rows: Sequence[Row] = tuple(rows_of(graph, variant))
+        source, target = graph.pipeline.frontend.name, graph.pipeline.target.name
+        inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in variant.graph.inputs) or "no arrays"
+        for_target = f", written for {target}," if target != source else ""
+        self.title = f"{graph.name}, recorded in {source}{for_target} with {inputs}"
+
+    @property
+    def total(self) -> Row:
+        """The whole graph."""
+        return self.rows[0]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The rows as plain data."""
+        return [asdict(row) for row in self.rows]
+
+    # ------------------------------------------------------------------------------ text
+    def _cells(self) -> list[tuple[str, ...]]:
+        shown = [row for row in self.rows if self.depth is None or row.depth <= self.depth]
+        return [
+            ("  " * row.depth + (row.name or self.name), row.kind, f"{row.operations:,}", ", ".join(row.outputs), f"{row.parameters:,}", counted(row.multiply_adds))
+            for row in shown
+        ]  # fmt: skip
+
+    @property
+    def footer(self) -> str:
+        """The totals in words."""
+        total = self.total
+        operations = f"{total.operations:,} operation{'' if total.operations == 1 else 's'}"
+        sums = "calls that cannot be counted" if total.multiply_adds is None else f"{total.multiply_adds:,} multiply-adds"
+        return f"{operations}; {total.parameters:,} parameters, {total.trained:,} of them trained; {sums}"
+
+    def __str__(self) -> str:
+        cells = [_HEADS, *self._cells()]
+        widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADS))]
+        lines = [
+            "  ".join(cell.rjust(width) if column in _NUMBERS else cell.ljust(width) for column, (cell, width) in enumerate(zip(row, widths))).rstrip()
+            for row in cells
+        ]  # fmt: skip
+        rule = "-" * max(map(len, lines))
+        return "\n".join([self.title, lines[0], rule, *lines[1:], rule, self.footer])
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Any:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(title=Text(self.title), caption=Text(self.footer), title_justify="left", caption_justify="left")
+        for column, head in enumerate(_HEADS):
+            table.add_column(head, justify="right" if column in _NUMBERS else "left", overflow="fold")
+        for cells in self._cells():
+            table.add_row(*map(Text, cells))
+        return table
+
+    def _repr_html_(self) -> str:
+        def row(cells: Sequence[str], tag: str) -> str:
+            styles = ("right" if column in _NUMBERS else "left" for column in range(len(cells)))
+            inside = (
+                f'<{tag} style="text-align:{style};white-space:pre">{escaping.escape(cell)}</{tag}>' for cell, style in zip(cells, styles)
+            )
+            return f"<tr>{''.join(inside)}</tr>"
+
+        lines = [row(_HEADS, "th"), *(row(cells, "td") for cells in self._cells())]
+        return f"<p>{escaping.escape(self.title)}</p><table>{''.join(lines)}</table><p>{escaping.escape(self.footer)}</p>"
+
+
+def counted(number: int | None) -> str:
+    """A number of multiply-adds as people read it.
+
+    >>> counted(4_089_184_256), counted(960), counted(None)
+    ('4.09 G', '960', '?')
+    """
+    if number is None:
+        return "?"
+    return next((f"{number / unit:.3g} {letter}" for unit, letter in _UNITS if number >= unit), f"{number:,}")
+
+
+def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary:
+    """See :meth:`graph_compiler.Graph.summary`."""
+    if depth is not None and (type(depth) is not int or depth < 0):
+        raise InvalidOption(f"depth= is {shown(depth)}, and has to be how many levels of modules are shown, or None for all")
+    if type(variant) is not int or not 0 <= variant < len(graph.variants):
+        raise InvalidOption(f"variant= is {shown(variant)}, and {graph.name} has the variants 0 to {len(graph.variants) - 1}")
+    return Summary(graph, variant, depth)
