@@ -6,6 +6,7 @@ import functools
 import logging
 import os
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,6 +17,7 @@ from ..tracing import active
 from ..tracing.host_random import host_state_kept
 from .asked import check_options
 from .comparison import Tolerance
+from .progress import converting, recorded_text
 from .pure import purely
 from .refusals import raise_refused
 from .signatures import signature_of
@@ -138,14 +140,16 @@ class Graph(Viewed):
         """Records the original with these arguments and keeps the result."""
         with self._lock:
             self.pipeline = self.pipeline.settled(args, kwargs)
-        with self._lock, host_state_kept(), self.pipeline.frontend.unrecorded():
+        started = time.perf_counter()
+        with self._lock, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
             variant = self.pipeline(args, kwargs, why)
             if self.pipeline.options.verify:
                 from .verifying import verify_variant
 
                 verify_variant(self, variant, args, kwargs)
-        if self._variants:
-            log.info("%s recorded again: %s", self.name, why)
+        if log.isEnabledFor(logging.INFO):
+            known, taken = len(self._variants), time.perf_counter() - started
+            log.info(recorded_text(self.name, self.pipeline.frontend.name, known, self._max_variants, variant, taken))
         self._variants.append(variant)
         return variant
 

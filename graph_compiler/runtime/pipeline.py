@@ -38,6 +38,7 @@ from ..tracing.framework import telling_framework
 from ..tracing.iterators import refuse_iterators
 from ..tracing.places import Place
 from ..tracing.roots import reach
+from ..tracing.stage import stage
 from ..tracing.stateful import Stateful
 from ..tracing.world import World
 from ..trees import Branch, Tree, iterate_structure, unfixed
@@ -113,6 +114,7 @@ class Pipeline:
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
         self._opened = False
+        stage.name = "recording"
         with open_recording():
             options = self.options
             recording = self.frontend.record(
@@ -132,6 +134,7 @@ class Pipeline:
         self._note_places(recording.places)
         recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
         self._opened = recording.opened
+        stage.name = "simplifying"
         graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
         count = len(recording.graph.nodes)
         counts = f"{count} call{'' if count == 1 else 's'} recorded, {len(graph.nodes)} kept"
@@ -174,8 +177,10 @@ class Pipeline:
         graph = recorded.graph
         as_recorded = self.same_framework and graph.dialect != "canonical"
         if not as_recorded:
+            stage.name = f"translating to {self.target.name}"
             graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.raise_graph(graph))
             self.target.dialect.check(graph)
+        stage.name = "writing"
         native = self.target.target
         native.register_classes(_classes(graph.output_tree))
         dialect = self.frontend.dialect if as_recorded else self.target.dialect

@@ -13,6 +13,7 @@ from ..ir.graph import Graph, Guard, Node, Origin, Value
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply, negate
 from ..trees import iterate_structure
+from .stage import stage
 
 
 class Recorder:
@@ -20,6 +21,7 @@ class Recorder:
 
     def __init__(self, name: str, dialect: str) -> None:
         self.graph = Graph(name, dialect)
+        stage.calls = self.graph.nodes
         self.varying: set[Value] = set()
         self._random: set[Value] = set()
         self._values: dict[int, tuple[Any, Value]] = {}

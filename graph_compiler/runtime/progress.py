@@ -1,0 +1,122 @@
+"""Shows on stderr what takes long, in a terminal or notebook, and where ``GRAPH_COMPILER_PROGRESS`` is not 0. What is quick shows nothing.
+
+A thread waits and draws; the one that works only assigns names of stages. rich draws where it is installed, otherwise it is one plain line.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from ..tracing.stage import stage
+from .variant import Variant
+
+SECONDS = 2.0  # of a conversion before it is shown
+_REDRAWN = 0.2
+_shown = threading.Lock()  # by one thread at a time
+
+
+def is_watched() -> bool:
+    """Whether somebody sees stderr, and has not asked for silence."""
+    if os.environ.get("GRAPH_COMPILER_PROGRESS") == "0" or sys.stderr is None:
+        return False
+    try:
+        return sys.stderr.isatty() or "ipykernel" in sys.modules
+    except ValueError:  # closed
+        return False
+
+
+@contextmanager
+def converting(name: str, after: float = SECONDS) -> Iterator[None]:
+    """Shows the stage of the conversion inside of the block, once it has taken so many seconds."""
+    try:
+        with working(f"Converting {name}", stage.__str__, after):
+            yield
+    finally:
+        stage.end()
+
+
+def recorded_text(name: str, source: str, known: int, most: int, variant: Variant, seconds: float) -> str:
+    """The line of the log for a variant that was recorded where ``known`` ones were there."""
+    what = "recorded again" if known else f"recorded in {source} and written for {variant.target.name}"
+    count = f"variant {known + 1} of at most {most}, {variant.source.count(chr(10)):,} lines, {seconds:.2f} s"
+    return f"{name} {what} ({count}): {variant.why}"
+
+
+class working:
+    """A context: shows ``title`` and what ``doing`` says at the moment, once that has taken ``after`` seconds."""
+
+    def __init__(self, title: str, doing: Callable[[], str] = str, after: float = 1.0) -> None:
+        self._title, self._doing, self._after = title, doing, after
+        self._thread: threading.Thread | None = None
+        self._is_drawing = False
+
+    def __enter__(self) -> working:
+        if is_watched():
+            self._ended = threading.Event()
+            self._thread = threading.Thread(target=self._watch, name="graph_compiler progress", daemon=True)
+            self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+        if self._thread is not None:
+            self._ended.set()
+            if self._is_drawing:  # what is drawn has to be gone before the next line is written
+                self._thread.join()
+
+    def _watch(self) -> None:
+        if self._ended.wait(self._after) or not _shown.acquire(blocking=False):
+            return
+        self._is_drawing = True
+        try:
+            self._draw(time.monotonic() - self._after)
+        finally:
+            _shown.release()
+
+    def _draw(self, started: float) -> None:
+        with _rich_line() if _has_rich() else _plain_line() as show:
+            while not self._ended.is_set():
+                doing = self._doing()
+                show(f"{self._title}{f': {doing}' if doing else ''}  {time.monotonic() - started:.0f} s")
+                self._ended.wait(_REDRAWN)
+
+
+def _has_rich() -> bool:
+    return importlib.util.find_spec("rich") is not None
+
+
+@contextmanager
+def _rich_line() -> Iterator[Callable[[str], Any]]:
+    """A line with a spinner that is gone afterwards. It draws when it is told to, and leaves the streams of the process alone."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.spinner import Spinner
+
+    spinner = Spinner("dots")
+    options: Any = {"auto_refresh": False, "transient": True, "redirect_stdout": False, "redirect_stderr": False}
+    with Live(spinner, console=Console(stderr=True), **options) as live:
+
+        def show(text: str) -> None:
+            spinner.update(text=text)
+            live.refresh()
+
+        yield show
+
+
+@contextmanager
+def _plain_line() -> Iterator[Callable[[str], Any]]:
+    def show(text: str) -> None:
+        sys.stderr.write(f"\r{text}\x1b[K")
+        sys.stderr.flush()
+
+    try:
+        yield show
+    finally:
+        show("")
