@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import NotCompilable  # noqa: E402
+from graph_compiler.errors import GuardFailed, NotCompilable  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
@@ -134,8 +135,81 @@ def test_a_module_is_exported_with_open_sizes(tmp_path: Any) -> None:
     source = Net().eval()
     graph = graph_compiler.compile(source, args=(batch(4),))
     graph.save(tmp_path / "net.zip")
-    sizes = (({0: torch.export.Dim("rows")},),)
+    sizes = ({0: torch.export.Dim("rows")},)  # as of the original: the arguments have its names
     for module in (graph.as_module(), graph_compiler.load(tmp_path / "net.zip").as_module().eval()):
         exported = torch.export.export(module, (batch(4),), dynamic_shapes=sizes)
         assert exported.state_dict.keys() == module.state_dict().keys()
         assert_same(exported.module()(batch(7)), source(batch(7)))
+
+
+class Guarded(torch.nn.Module):
+    """Elements decide, an attribute is read, and a buffer is captured: a recording relies on all of them."""
+
+    scale = 2.0
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.net = Net()
+        self.register_buffer("table", torch.arange(4.0), persistent=False)
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        kept = x if mask.all() else x * mask[:, None]
+        return {"scores": self.net(kept) * self.scale + self.table}
+
+
+def masked(count: int, kept: bool = False) -> dict[str, Any]:
+    return {"x": batch(count), "mask": torch.full((count,), True) if kept else torch.arange(count) > 1}
+
+
+def guarded() -> tuple[Any, Any]:
+    source = Guarded().eval()
+    return source, graph_compiler.compile(source, kwargs=masked(4))
+
+
+def test_guards_on_elements_are_part_of_exported_and_traced_programs(tmp_path: Any) -> None:
+    source, graph = guarded()
+    graph.save(tmp_path / "guarded.zip")
+    rows = torch.export.Dim("rows")
+    for module in (graph.as_module(), copy.deepcopy(graph.as_module()), graph_compiler.load(tmp_path / "guarded.zip").as_module().eval()):
+        exported = torch.export.export(module, (), masked(4), dynamic_shapes={"x": {0: rows}, "mask": {0: rows}}).module()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of torch, that torch.jit is deprecated, and that shapes are looked at
+            traced = torch.jit.trace(module, example_kwarg_inputs=masked(4), strict=False)
+        for program in (exported, traced):
+            assert_same(program(**masked(7))["scores"], source(**masked(7))["scores"])
+            with pytest.raises(RuntimeError, match="elements handed to Python were False while recording and are others now"):
+                program(**masked(7, kept=True))
+
+
+@pytest.mark.parametrize("take", [lambda graph: graph, lambda graph: graph.as_module(), lambda graph: copy.deepcopy(graph.as_module())])
+def test_torch_compile_takes_a_graph_whole(take: Callable[[Any], Any]) -> None:
+    """In each mode, at other sizes, with every guard: those that it cannot follow are asked when the compiled program runs."""
+    source, graph = guarded()
+    called = take(graph)
+    switched = called if isinstance(called, torch.nn.Module) else source
+    switched.train()(**masked(4)), called(**masked(4)), switched.eval()
+    compiled = torch.compile(called, backend="eager", fullgraph=True)
+    for mode, count in ((False, 5), (True, 6), (False, 7), (True, 5)):
+        twin = copy.deepcopy(source).train(mode)
+        if called is not graph:
+            twin.load_state_dict(called.state_dict())
+        switched.train(mode)
+        torch.manual_seed(0)
+        found = compiled(**masked(count))
+        torch.manual_seed(0)
+        assert_same(found["scores"], twin(**masked(count))["scores"])
+        written = {name: buffer for name, buffer in (source if called is graph else called).named_buffers() if "running" in name}
+        assert_same(written, {name: twin.get_buffer(name) for name in written})
+    switched.eval()
+    with pytest.raises(RuntimeError, match="elements handed to Python were False"):
+        compiled(**masked(5, kept=True))
+    if called is graph:
+        source.net.last.bias = torch.nn.Parameter(torch.ones(4))
+        assert_same(compiled(**masked(5))["scores"], source(**masked(5))["scores"])
+    with torch.no_grad():
+        source.table.add_(1)
+    with pytest.raises(GuardFailed, match="the captured tensor table changed since"):
+        compiled(**masked(5))
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="no recorded variant fits this call"):
+        compiled(**masked(5))
+    assert_same(torch.compile(called, backend="eager")(**masked(5))["scores"], called(**masked(5))["scores"])

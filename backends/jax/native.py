@@ -49,6 +49,7 @@ class JaxTarget:
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = (_UNDECIDED,)
     shares = False
+    tracer = None
 
     def __init__(self) -> None:
         self._key: Any = None

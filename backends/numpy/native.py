@@ -22,6 +22,7 @@ class NumpyTarget:
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()
     shares = True
+    tracer = None
 
     def __init__(self) -> None:
         self._seeds = np.random.SeedSequence(0)

@@ -31,6 +31,7 @@ class TensorFlowTarget:
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()
     shares = False
+    tracer = None
 
     def __init__(self) -> None:
         self._key: Any = None

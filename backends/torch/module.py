@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -48,9 +50,35 @@ class _Named(torch.nn.Module):
         else:
             holder.register_buffer(last, tensor)
 
+    def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What ``torch.jit.trace`` calls: what a recording relies on is looked at outside of the trace, which notes each look at a tensor."""
+        state = torch._C._get_tracing_state()
+        torch._C._set_tracing_state(None)
+        try:
+            for variant in self._graph.variants:
+                variant.holds()
+        finally:
+            torch._C._set_tracing_state(state)
+        return super()._slow_forward(*args, **kwargs)
+
+    def _own(self) -> dict[str, torch.Tensor]:
+        """The tensors that stand here, by their names."""
+        raise NotImplementedError
+
+    def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
+        """``(result,)`` of a call that ``torch.compile`` follows; None where it has given up, so that the call runs as it is."""
+        held = self._own()
+        if (found := self._graph.follow(held, args, kwargs, self._mode)) is None:
+            return None
+        result, state = found
+        with torch.no_grad():
+            for name, buffer in state.items():
+                held[name].copy_(buffer)
+        return (result,)
+
     def __deepcopy__(self, memo: dict[int, Any]) -> HoldingModule:
         """A module of the same graph with copies of these tensors, as averages of weights want one."""
-        made = memo[id(self)] = HoldingModule(self._graph)
+        made = memo[id(self)] = _called_as_the_original(HoldingModule, self._graph)(self._graph)
         made.load_state_dict(self.state_dict())
         for name, weight in made.named_parameters():
             weight.requires_grad_(self.get_parameter(name).requires_grad)
@@ -83,6 +111,8 @@ class GraphModule(_Named):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The graph's result; the buffers are then those that the call has made."""
+        if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
+            return found[0]
         if self._standing.changed():
             return self._with_own(args, kwargs)
         result = self._graph(*args, **kwargs)
@@ -95,10 +125,13 @@ class GraphModule(_Named):
                 self._note(name)
         return result
 
+    def _own(self) -> dict[str, torch.Tensor]:
+        places = {name: self._place(name) for name in self._standing.names}
+        return {name: getattr(holder, last) for name, (holder, last) in places.items()}
+
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result with the tensors that stand here; buffers are written to in place, as layers of torch do."""
-        places = {name: self._place(name) for name in self._standing.names}
-        held = {**self._graph.parameters, **{name: getattr(holder, last) for name, (holder, last) in places.items()}}
+        held = {**self._graph.parameters, **self._own()}
         result, state = self._graph.step(lambda: held, args, kwargs, key=lambda: None, training=None, is_traced=False)
         with torch.no_grad():
             for name, buffer in state.items():
@@ -144,11 +177,16 @@ class HoldingModule(_Named):
                     own = tensor.detach().clone()
                     self._hold(name, torch.nn.Parameter(own) if name in trained and own.dtype.is_floating_point else own)
                     self._names = (*self._names, name)
+        return self._own()
+
+    def _own(self) -> dict[str, torch.Tensor]:
         places = {name: self._place(name) for name in self._names}
         return {name: getattr(holder, last) for name, (holder, last) in places.items()}
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The graph's result; buffers that it writes to are kept."""
+        if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
+            return found[0]
         result, state = self._graph.step(self._held, args, kwargs, key=lambda: None, training=self._mode, is_traced=False)
         for name, buffer in state.items():
             self._replace(name, buffer.detach())
@@ -166,7 +204,20 @@ def _is_training(graph: Any) -> bool:
     return bool(getattr(getattr(recording and recording.weights, "function", None), "training", True))
 
 
+def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
+    """A class whose ``forward`` has the signature of the original's, by which torch's exporters and others know the names of arguments."""
+    forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
+    forward.__doc__ = base.forward.__doc__
+    if (signature := graph.call_signature()) is not None:
+        own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+        forward.__signature__ = signature.replace(parameters=[own, *signature.parameters.values()])  # type: ignore[attr-defined]
+    original = graph.pipeline.function
+    name = type(original).__name__ if isinstance(original, torch.nn.Module) else base.__name__
+    return type(name, (base,), {"forward": forward, "__module__": base.__module__})
+
+
 def as_module(graph: Any) -> torch.nn.Module:
     """See :meth:`graph_compiler.Graph.as_module`."""
     is_live = graph.pipeline.has_original and graph.pipeline.frontend.name == "torch"
-    return (GraphModule if is_live else HoldingModule)(graph)
+    made: torch.nn.Module = _called_as_the_original(GraphModule if is_live else HoldingModule, graph)(graph)
+    return made

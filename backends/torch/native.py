@@ -13,6 +13,8 @@ from ...errors import GuardFailed
 from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
+from .assertions import asserted, is_tracing
+from .following import Dynamo
 
 
 class TorchTarget:
@@ -24,6 +26,7 @@ class TorchTarget:
     signals: tuple[type[Exception], ...] = (_StopRecomputationError,)  # of a checkpoint that has what it needs for the backward pass
     undecided: tuple[type[Exception], ...] = ()
     shares = False
+    tracer = Dynamo()
 
     def convert(self, array: Any) -> Any:
         """Tensors as they are; arrays of others over DLPack or the buffer protocol, without copying where memory allows."""
@@ -61,8 +64,8 @@ class TorchTarget:
         return array.detach().numpy() if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(array) else None
 
     def is_traced(self, item: Any) -> bool:
-        """torch records what it traces with tensors that have elements, or says so by itself."""
-        return False
+        """While torch exports, compiles or traces a function."""
+        return isinstance(item, torch.Tensor) and is_tracing()
 
     def refusal(self, problem: Exception) -> str | None:
         """See :func:`graph_compiler.backends.refusals.told`."""
@@ -125,7 +128,9 @@ class TorchTarget:
         return rewind
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result``, where the guards on elements hold: under ``torch.vmap`` for each example."""
+        """``result``, where the guards on elements hold: under ``torch.vmap`` for each example, and as operations of a program that torch traces."""
+        if is_tracing():
+            return asserted(result, checks, guards)
         for check, guard in zip(checks, guards):
             for plain in _unwrapped(check):
                 guard.require(self.elements(plain))

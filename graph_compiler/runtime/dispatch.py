@@ -19,6 +19,7 @@ Attempt = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
 
 _SOURCE = """\
 def attempt(args, kwargs, {defaults}):
+    {followed}
     try:
         if not ({condition}): return {misfit}
     except gone:
@@ -34,13 +35,23 @@ def attempt(args, kwargs, {defaults}):
 """
 
 
-def dispatcher(condition: Condition, matching: Matching, call: str, bound: Mapping[str, Any]) -> Attempt:
+def dispatcher(
+    condition: Condition, matching: Matching, call: str, bound: Mapping[str, Any], is_followed: Callable[[], bool] | None = None
+) -> Attempt:
     """``attempt(args, kwargs)``: what ``call`` gives, an expression over the names of the arrays that matched.
 
-    What the condition or the matching does not hold of gives ``matching.misfit``, an error in the call what ``failed`` in ``bound`` makes of it.
+    What the condition or the matching does not hold of gives ``matching.misfit``, an error in the call what ``failed`` in ``bound`` makes of it, and a call
+    that a compiler follows what ``followed`` does.
     """
-    known = {**condition.bound, **matching.bound, **bound, "gone": GONE}
-    parts = {"condition": condition.text, "lines": "\n        ".join(matching.lines), "call": call, "misfit": matching.misfit}
+    known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}
+    followed = "if is_followed(): return followed(args, kwargs)" if is_followed else "pass"
+    parts = {
+        "condition": condition.text,
+        "lines": "\n        ".join(matching.lines),
+        "call": call,
+        "misfit": matching.misfit,
+        "followed": followed,
+    }
     used = set(re.findall(r"\w+", _SOURCE.format(defaults="", **parts))) & known.keys()
     defaults = ", ".join(f"{name}={name}" for name in known if name in used)  # locals, not globals, are what the function reads them from
     return load(Program(_SOURCE.format(defaults=defaults, **parts), "attempt", (), (), known))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 import os
 import threading
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilable, NotSerialisable, NotTraced, TooManyVariants
@@ -17,17 +17,17 @@ from ..tracing import active
 from ..tracing.host_random import host_state_kept
 from .asked import check_options
 from .comparison import Tolerance
+from .following import follow_any, give_up, tracer_of
+from .inspected import Inspected
 from .progress import converting, recorded_text
 from .pure import purely
 from .refusals import raise_refused
-from .signatures import signature_of
+from .signatures import call_signature, signature_of
 from .spelling import Spellings
 from .variant import Missed, Variant
 from .views import Viewed
 
 if TYPE_CHECKING:
-    import networkx
-
     from .containers import LazyMethod
     from .pipeline import Pipeline
     from .verifying import Verified
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("graph_compiler")
 
 
-class Graph(Viewed):
+class Graph(Inspected, Viewed):
     """A function or model, recorded and written for one framework. Call it as the original.
 
     A call whose signature (structure, dtypes, ranks, Python arguments) and guards fit one of its ``variants`` runs that
@@ -82,6 +82,8 @@ class Graph(Viewed):
 
     def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Records a variant, unless one fits the call in another spelling, or another thread has made one since the first ``known`` were tried."""
+        if (tracer := tracer_of(self)) is not None and tracer.is_following():
+            give_up(self, tracer)
         for variant, call in self.spellings.others(self._variants, args, kwargs):
             result = variant.attempt(*call)
             if not isinstance(result, Missed):
@@ -162,48 +164,6 @@ class Graph(Viewed):
             or "first call"
         )
 
-    # ------------------------------------------------------------------------------ looking inside
-    @property
-    def variants(self) -> Sequence[Variant]:
-        """The variants recorded so far."""
-        return tuple(self._variants)
-
-    @property
-    def source(self) -> str:
-        """Generated source of the first variant; of the others see ``variants[i].source``."""
-        return self._variants[0].source
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Weights and persistent buffers that the graph uses, by their ``state_dict`` names, as arrays of the graph's framework."""
-        found: dict[str, Any] = {}
-        for variant in self._variants:
-            with suppress(GuardFailed):  # of weights that were replaced by others of another shape
-                found.update(variant.parameters())
-        return found
-
-    @property
-    def constants(self) -> Mapping[str, Any]:
-        """Arrays that were computed once, of the first variant."""
-        return dict(self._variants[0].constants)
-
-    @property
-    def guards(self) -> Sequence[str]:
-        """What the first variant assumes beyond its signature, in words."""
-        from .explain import guard_text
-
-        return tuple(guard_text(guard) for guard in self._variants[0].graph.guards)
-
-    def to_networkx(self) -> networkx.MultiDiGraph:
-        """The first variant as a ``networkx.MultiDiGraph``: see :meth:`graph_compiler.ir.Graph.to_networkx`."""
-        return self._variants[0].graph.to_networkx()
-
-    def explain(self) -> str:
-        """Every variant in words: what it was recorded with, why, and what it assumes; and the latest calls that were refused, with the reason."""
-        from .explain import explain
-
-        return explain(self.name, self._variants, self._refused)
-
     def verify(
         self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None
     ) -> Verified:
@@ -271,15 +231,6 @@ class Graph(Viewed):
         pipeline = self.pipeline.for_framework(framework)
         return [problem for variant in self._variants for problem in pipeline.missing(variant)]
 
-    def function_frequencies(self) -> dict[str, int]:
-        """How often each operation stands in the graph, the most frequent first; all variants together.
-
-        >>> import torch, graph_compiler
-        >>> graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),)).function_frequencies()
-        {'torch.Tensor.sin': 2, 'torch.Tensor.add': 1}
-        """
-        return dict(Counter(node.op for variant in self._variants for node in variant.graph.nodes).most_common())
-
     @property
     def state(self) -> Mapping[str, Any]:
         """The buffers that a call of the graph writes to, and other places where it keeps state, by name, as they are at the moment."""
@@ -316,6 +267,10 @@ class Graph(Viewed):
                 "call the graph itself, or functional with state=, or register it as a buffer"
             )
         return self.pipeline.module_of(self)
+
+    def call_signature(self) -> inspect.Signature | None:
+        """The signature of the original; of a graph that was loaded, that of the call that was recorded first. None where it cannot be told."""
+        return self.__signature__ if self.pipeline.has_original else call_signature(self._variants[0].graph)
 
     def train(self, mode: bool = True) -> Graph:
         """Sets the training mode of the original's modules; the next call records a variant for it where there is none."""
@@ -380,6 +335,19 @@ class Graph(Viewed):
         from .stepping import step
 
         return step(self, held, args, kwargs, key, training, is_traced)
+
+    def follow(
+        self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
+    ) -> tuple[Any, dict[str, Any]] | None:
+        """As :meth:`step`, of a call that the target's compiler follows (``torch.compile``): nothing is recorded. None where it gives up."""
+        return follow_any(self, held, args, kwargs, training)
+
+    def hide_calls(self) -> None:
+        """Where calls run as they are, the target's compiler looks at nothing inside of them."""
+        if (tracer := tracer_of(self)) is not None:
+            tracer.hide([type(self).__call__, Graph.__call__, Graph.step])
+
+    hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]  # run while torch.compile follows a call, and not followed itself
 
     def seed(self, number: int) -> None:
         """Restarts the random numbers of all graphs of this framework; in torch this is ``torch.manual_seed``."""

@@ -6,6 +6,25 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 
+class Tracer(Protocol):
+    """A compiler of the target that follows Python code instruction by instruction, calls of graphs too (``torch.compile``)."""
+
+    def is_following(self) -> bool:
+        """Whether it follows the code that asks."""
+
+    def noted(self, check: Callable[[], None]) -> int:
+        """A number for a check, which raises where something that the compiler cannot see is not as it was."""
+
+    def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
+        """Code to be followed, by which the compiled program asks this check."""
+
+    def leave(self, message: str) -> None:
+        """Code at which it gives up."""
+
+    def hide(self, functions: Iterable[Any]) -> None:
+        """Where calls of these functions run as they are, it looks at nothing inside of them."""
+
+
 class Target(Protocol):
     """One framework as a place to run: its arrays and its compiler. Implemented by each backend's ``native.py``."""
 
@@ -14,6 +33,7 @@ class Target(Protocol):
     array_types: tuple[type, ...]
     signals: tuple[type[Exception], ...]  # by which the framework ends a function that it runs for its own ends: no failure of the function
     undecided: tuple[type[Exception], ...]  # what comparisons of sizes raise that are unknown while the framework traces a function
+    tracer: Tracer | None
     shares: bool  # whether arrays of other frameworks that are converted share their memory
 
     def convert(self, array: Any) -> Any:

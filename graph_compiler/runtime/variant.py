@@ -13,17 +13,18 @@ from ..ir.elements import same_elements
 from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
 from ..passes.aliases import Aliases
-from ..sizes import Size
 from ..tracing import Surroundings
 from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places
 from ..tracing.updates import apply_updates, put
 from ..trees import leaves_at, paths, unflatten
 from .dispatch import Attempt, dispatcher
+from .following import Following, follow
 from .leaving import Leaving
 from .matching import UnknownMatch, matcher, matching, unknown_matcher
 from .refusals import raise_refused
 from .target import Target
+from .traits import arrays_written, numbers_of
 
 _NONE: Mapping[str, Any] = {}
 
@@ -79,20 +80,23 @@ class Variant:
 
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None  # of arrays: tells later whether they are still unwritten
 
+    following: Following | None = None  # what programs of the target's compiler hold of this variant
+
     def __post_init__(self) -> None:
         flat = load(self.program)
         self.flat = flat
         self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options, self._static())
         self.state: State | None = self.graph.notes.get("state")
         self._host_state: Any = None
+        self._tracer = self.target.tracer
         self.holds, self.match = self.surroundings.holds, self._matcher()
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         self._updates = self.graph.notes.get("updates")  # None where a call changes no container and no place; else () at least
         self._returns_more = bool(self.graph.effects or self.program.checks)
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
-        self._numbers = [*self.graph.notes.get("numbers", ()), *([] if self.compile_options is None else _numbers(self.graph))]
-        self._written = _written(self.graph)
+        self._numbers = [*self.graph.notes.get("numbers", ()), *([] if self.compile_options is None else numbers_of(self.graph))]
+        self._written = arrays_written(self.graph)
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self._watches = bool(self._written) and self.watch is not None
         self.is_random = "key" in self.graph.notes
@@ -109,14 +113,14 @@ class Variant:
         found = matching(self.graph, self.target, self.is_own, misfit="no_fit")
         call = f"function({', '.join([*(leading[name] for name in self.program.arguments), *found.names])})"
         bound = {name: getattr(self, name) for name in ("function", "parameters", "constants")}
-        bound.update(no_fit=NO_FIT, failed=self._failed, checked=self._checked)
-        return dispatcher(self.surroundings.condition, found, f"checked({call})" if self.program.checks else call, bound)
+        bound.update(no_fit=NO_FIT, failed=self._failed, checked=self._checked, followed=functools.partial(follow, self))
+        is_followed = None if self._tracer is None else self._tracer.is_following
+        return dispatcher(self.surroundings.condition, found, f"checked({call})" if self.program.checks else call, bound, is_followed)
 
     def _checked(self, outcome: Any) -> Any:
         """The result among what the flat function returned, once its guards hold."""
         result, _, checks = outcome
-        self._check(checks)
-        return result
+        return self._guarded(result, checks)
 
     def _static(self) -> tuple[int, ...]:
         """Positions of the arguments that are numbers from which sizes are computed."""
@@ -179,6 +183,8 @@ class Variant:
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The result of a call; :class:`Missed` where the call or the surroundings do not fit, a guard inside does not hold, or it fails."""
+        if self._tracer is not None and self._tracer.is_following():
+            return follow(self, args, kwargs)
         if self._only_computes:
             self.attempt = self._dispatcher()  # type: ignore[assignment,method-assign]
             return self.attempt(args, kwargs)
@@ -226,7 +232,7 @@ class Variant:
         try:
             outcome = self.function(*leading, *leaves)
             result, effects, checks = self._parts(outcome)
-            self._check(checks)
+            result = self._guarded(result, checks)
         except Exception as problem:
             for put_back in reversed(before):
                 put_back()
@@ -252,6 +258,14 @@ class Variant:
     def match_unknown(self) -> UnknownMatch | None:
         """Matches arrays whose sizes are not known while the target traces a function; None where the target knows them always."""
         return unknown_matcher(self.graph, self.target) if hasattr(self.target, "size_of") else None
+
+    def begin_following(self, reads_weights: bool, mode: bool | None) -> int:
+        """See :meth:`Following.begin`; run while the target's compiler follows a call, and not followed itself."""
+        if self.following is None:
+            self.following = Following(self)
+        return self.following.begin(reads_weights, mode)
+
+    begin_following._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def _update(self, new: tuple[Any, ...], arguments: Any) -> None:
         """Containers and places hold what the call has given them."""
@@ -287,6 +301,13 @@ class Variant:
 
     def _watched(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Callable[[], bool] | None:
         return self.watch(self._arrays_written(leading, leaves)) if self._watches and self.watch is not None else None
+
+    def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
+        """``result``, once the guards on elements hold; while the target traces, they become operations of the program that it writes."""
+        if any(map(self.target.is_traced, checks)):
+            return self.target.checked(result, checks, self.program.checks)
+        self._check(checks)
+        return result
 
     def _check(self, checks: tuple[Any, ...]) -> None:
         for (expected, rounding), value in zip(self._expected, checks):
@@ -372,17 +393,3 @@ class Variant:
 
 def _nothing() -> None:
     """Rewinds a graph that draws from no generator."""
-
-
-def _numbers(graph: IRGraph) -> list[int]:
-    """Places of the outputs that are computed from numbers."""
-    sizes = ((place, item) for place, item in enumerate(graph.outputs) if isinstance(item, Size))
-    return [place for place, size in sizes if any(symbol.kind in ("item", "number") for symbol in size.symbols())]
-
-
-def _written(graph: IRGraph) -> tuple[tuple[str, Any], ...]:
-    """The arrays that the flat function itself writes to, as (kind, place); a canonical graph writes to none."""
-    written = Aliases(graph).written
-    kinds = [("parameters", graph.parameters.items()), ("constants", ((name, value) for name, (value, _) in graph.constants.items()))]
-    found = [("inputs", index) for index, value in enumerate(graph.inputs) if value in written]
-    return (*found, *((kind, name) for kind, held in kinds for name, value in held if value in written))

@@ -18,7 +18,8 @@ class Fact(NamedTuple):
     """An expression that is true, and the objects that stand in its braces; ``what`` it tells of, in words.
 
     ``of`` is the dict whose entries are all that it depends on, where there is one, ``class_of`` the object whose class is, ``words`` the
-    words of memory of which one is another after each change to it. The expression must be written by graph_compiler itself: it is run.
+    words of memory of which one is another after each change to it. ``is_thread_mode``: a mode that the framework holds for a thread.
+    The expression must be written by graph_compiler itself: it is run.
     """
 
     text: str
@@ -27,6 +28,7 @@ class Fact(NamedTuple):
     of: dict[Any, Any] | None = None
     class_of: Any = None
     words: Words | None = None
+    is_thread_mode: bool = False
 
     @property
     def has_versions(self) -> bool:

@@ -13,18 +13,22 @@ ATOMS = frozenset({bool, int, float, complex, str, bytes})
 
 def same_fact(access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None) -> Fact:
     """What is read by ``access`` is what it is now: of numbers and text, the value. ``of`` is the dict whose entry it is."""
-    if type(item) in ATOMS:
+    if _is_atomic(item):
         return Fact(f"{{}}({access}, {{}})", (is_same, *objects, item), what, of)
     return Fact(f"{access} is {{}}", (*objects, item), what, of)
 
 
 def is_same(item: Any, before: Any) -> bool:
-    """Whether an object is the one of before, or a number or text of its value.
+    """Whether an object is the one of before, or a number, a text or a tuple of these of its value.
 
-    >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], [])
-    (True, False, False)
+    >>> is_same(2.0, 1.0 + 1.0), is_same(2, 2.0), is_same([], []), is_same((1, "a"), tuple([1, "a"]))
+    (True, False, False, True)
     """
-    return item is before or type(before) in ATOMS and same_static(item, before)
+    return item is before or _is_atomic(before) and same_static(item, before)
+
+
+def _is_atomic(item: Any) -> bool:
+    return type(item) in ATOMS or type(item) is tuple and all(type(part) in ATOMS for part in item)
 
 
 def same_items(items: Collection[Any], before: Collection[Any]) -> bool:

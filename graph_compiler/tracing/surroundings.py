@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from .conjunction import Condition, Fact, Follower, condition, first_broken
 from .versions import VersionsOf
 
+_SIMPLE = (bool, int, float, str, type(None))
+
 
 class Surroundings:
     """Facts that are checked before each call, and told in words where one no longer holds.
@@ -33,6 +35,16 @@ class Surroundings:
     def holds(self) -> Callable[[], bool]:
         """Whether :attr:`condition` holds."""
         return self.condition.function()
+
+    @functools.cached_property
+    def simple(self) -> Condition:
+        """Those facts that compare an entry of a dict with a number, a flag or a text, which a compiler of the framework can guard by itself."""
+        return condition(fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE)
+
+    @functools.cached_property
+    def lasting(self) -> Surroundings:
+        """Without modes of the thread (``is_thread_mode``), which a compiled program guards by itself, and sets otherwise while it runs."""
+        return Surroundings([fact for fact in self._facts if not fact.is_thread_mode], self._versions_of)
 
     def followed_by(self, follower: Follower) -> Surroundings:
         """The same facts; what depends on the same dicts is refreshed with them."""

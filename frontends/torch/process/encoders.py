@@ -55,7 +55,7 @@ class NestedEncoders:
         """The grad mode of the call, where it has decided."""
         enabled = torch.is_grad_enabled()
         what = "the grad mode, by which an encoder decides what it gives for hidden rows,"
-        return [Fact("{}() is {}", (torch.is_grad_enabled, enabled), what)] if enabled in self._grad_modes else []
+        return [Fact("{}() is {}", (torch.is_grad_enabled, enabled), what, is_thread_mode=True)] if enabled in self._grad_modes else []
 
 
 def _forward(

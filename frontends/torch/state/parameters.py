@@ -42,6 +42,10 @@ class LiveTensors:
             self.refresh()
         return self.current
 
+    def read(self) -> dict[str, Any]:
+        """Those of the moment, in plain code: ``torch.compile`` guards on what it reads."""
+        return {name: held[key] for name, (held, key) in self._holders.items()}
+
     @functools.cached_property
     def _is_fresh(self) -> Callable[[], bool]:
         return conjunction([], versions_of, [self])

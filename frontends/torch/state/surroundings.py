@@ -34,9 +34,9 @@ def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module]
     facts += [
         Fact("{}[{}] is {}[{}]", (*one, *other), f"the weight {name}, which was tied to another,") for name, one, other in weights.ties
     ]
-    facts += [Fact("{}() is {}", (ask, ask()), what) for ask, what in _SETTINGS]
+    facts += [Fact("{}() is {}", (ask, ask()), what, is_thread_mode=True) for ask, what in _SETTINGS]
     if only_without_grad:
-        facts.append(Fact("not {}()", (torch.is_grad_enabled,), "no_grad, under which it was recorded,"))
+        facts.append(Fact("not {}()", (torch.is_grad_enabled,), "no_grad, under which it was recorded,", is_thread_mode=True))
     return facts
 
 

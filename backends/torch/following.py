@@ -1,0 +1,55 @@
+"""Guards that ``torch.compile`` cannot follow, asked again by an operation of the compiled program whenever that runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+
+_checks: dict[int, Callable[[], None]] = {}
+_numbers = itertools.count()
+
+
+@torch.library.custom_op("graph_compiler::still_holds", mutates_args=())
+def _still_holds(anchor: torch.Tensor, number: int) -> torch.Tensor:
+    _checks[number]()
+    return torch.ones((), dtype=torch.bool)
+
+
+@_still_holds.register_fake
+def _(anchor: torch.Tensor, number: int) -> torch.Tensor:
+    return torch.ones((), dtype=torch.bool)
+
+
+class Dynamo:
+    """See :class:`graph_compiler.runtime.target.Tracer`."""
+
+    is_following = staticmethod(torch.compiler.is_dynamo_compiling)
+
+    def noted(self, check: Callable[[], None]) -> int:
+        """The number of a check, which raises where something is not as it was."""
+        number = next(_numbers)
+        _checks[number] = check
+        return number
+
+    def require_when_run(self, number: int, leaves: tuple[Any, ...]) -> None:
+        """Puts a check into the compiled program; an exported one keeps none, for it goes where nothing of the original is."""
+        if torch.compiler.is_exporting():
+            return
+        tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+        anchor = tensors[0].detach() if tensors else torch.empty(0)
+        torch._assert_async(torch.ops.graph_compiler.still_holds(anchor, number), "what the graph relies on has changed")
+
+    def leave(self, message: str) -> None:
+        """The call runs as it is; with ``fullgraph=True`` it is an error."""
+        torch._dynamo.graph_break(message)
+
+    def hide(self, functions: Iterable[Any]) -> None:
+        """Where calls of these functions run as they are, nothing inside of them is followed."""
+        from torch._C._dynamo.eval_frame import set_code_exec_strategy
+        from torch._dynamo.types import FrameAction, FrameExecStrategy
+
+        for function in functions:
+            set_code_exec_strategy(function.__code__, FrameExecStrategy(FrameAction.SKIP, FrameAction.SKIP))

@@ -1,0 +1,72 @@
+"""What a graph tells of itself: its variants, their source, weights and assumptions."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ..errors import GuardFailed
+from .variant import Variant
+
+if TYPE_CHECKING:
+    import networkx
+
+
+class Inspected:
+    """The part of a graph that only looks at what was recorded."""
+
+    name: str
+    _variants: list[Variant]
+    _refused: deque[str]
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """The variants recorded so far."""
+        return tuple(self._variants)
+
+    @property
+    def source(self) -> str:
+        """Generated source of the first variant; of the others see ``variants[i].source``."""
+        return self._variants[0].source
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Weights and persistent buffers that the graph uses, by their ``state_dict`` names, as arrays of the graph's framework."""
+        found: dict[str, Any] = {}
+        for variant in self._variants:
+            with suppress(GuardFailed):  # of weights that were replaced by others of another shape
+                found.update(variant.parameters())
+        return found
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """Arrays that were computed once, of the first variant."""
+        return dict(self._variants[0].constants)
+
+    @property
+    def guards(self) -> Sequence[str]:
+        """What the first variant assumes beyond its signature, in words."""
+        from .explain import guard_text
+
+        return tuple(guard_text(guard) for guard in self._variants[0].graph.guards)
+
+    def to_networkx(self) -> networkx.MultiDiGraph:
+        """The first variant as a ``networkx.MultiDiGraph``: see :meth:`graph_compiler.ir.Graph.to_networkx`."""
+        return self._variants[0].graph.to_networkx()
+
+    def explain(self) -> str:
+        """Every variant in words: what it was recorded with, why, and what it assumes; and the latest calls that were refused, with the reason."""
+        from .explain import explain
+
+        return explain(self.name, self._variants, self._refused)
+
+    def function_frequencies(self) -> dict[str, int]:
+        """How often each operation stands in the graph, the most frequent first; all variants together.
+
+        >>> import torch, graph_compiler
+        >>> graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),)).function_frequencies()
+        {'torch.Tensor.sin': 2, 'torch.Tensor.add': 1}
+        """
+        return dict(Counter(node.op for variant in self._variants for node in variant.graph.nodes).most_common())

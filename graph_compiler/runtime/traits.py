@@ -1,0 +1,23 @@
+"""Which results of a graph are numbers of Python, and which arrays its flat function writes to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir.graph import Graph
+from ..passes.aliases import Aliases
+from ..sizes import Size
+
+
+def numbers_of(graph: Graph) -> list[int]:
+    """Places of the outputs that are computed from numbers."""
+    sizes = ((place, item) for place, item in enumerate(graph.outputs) if isinstance(item, Size))
+    return [place for place, size in sizes if any(symbol.kind in ("item", "number") for symbol in size.symbols())]
+
+
+def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
+    """The arrays that the flat function itself writes to, as (kind, place); a canonical graph writes to none."""
+    written = Aliases(graph).written
+    kinds = [("parameters", graph.parameters.items()), ("constants", ((name, value) for name, (value, _) in graph.constants.items()))]
+    found = [("inputs", index) for index, value in enumerate(graph.inputs) if value in written]
+    return (*found, *((kind, name) for kind, held in kinds for name, value in held if value in written))
