@@ -51,6 +51,7 @@ def compile(
     source: str | None = None,
     on_miss: str = "retrace",
     max_variants: int = 16,
+    on_limit: str = "original",
     freeze: bool = False,
     verify: bool = False,
     compile_options: Mapping[str, Any] | None = None,
@@ -68,28 +69,27 @@ def compile(
         return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function`` (numpy has none), with ``compile_options``.
         stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes, and paths to such objects in the arguments
             (``[[0], [1, 0]]``, ``[["cache"]]``): their arrays are inputs, and what is assigned is put back, in any framework.
-        array_caching: compute once what is the same at every call.
-        include_generators: ``False`` draws random numbers that depend on no array once, as constants.
+        array_caching, include_generators: compute once what is the same at every call; draw anew at each what depends on no array.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
-        on_miss, max_variants: what a call does that fits nothing recorded (``"retrace"`` or ``"error"``), and how often it may.
+        on_miss, max_variants, on_limit: a call that fits nothing is recorded (``"retrace"``) or an ``"error"``; beyond so many variants, after a
+            warning, the ``"original"`` runs, its results in the target's arrays, or ``TooManyVariants`` is raised (``"raise"``).
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
 
     Raises ``InvalidOption`` for an option that is none, and ``UnsupportedOperation`` with all calls that have no translation.
 
     >>> import torch, graph_compiler
-    >>> graph = graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))
-    >>> graph(torch.zeros(4, 5))
+    >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
     tensor(20.)
     """
     check_options(locals())
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
     compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
     options = Options(array_caching, include_generators, freeze, verify, named, compiler)
-    asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants)
+    asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants, on_limit)
 
     def one(obj: Any, is_part: bool = False) -> Any:
-        static = _static_of(obj, asked_static, named, is_part)
-        graph = _graph(_pipeline(obj, source, to, args or (), kwargs or {}, _of_owner(options, obj), is_lazy), is_lazy, static, *limits)
+        static, owned = _static_of(obj, asked_static, named, is_part), _of_owner(options, obj)
+        graph = _graph(_pipeline(obj, source, to, args or (), kwargs or {}, owned, is_lazy), is_lazy, static, *limits)
         if is_lazy and isinstance(obj, FunctionType):
             graph.method = LazyMethod(obj.__qualname__, obj, functools.partial(_of_object, source, to, options, static, limits))
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
@@ -121,7 +121,7 @@ def _of_method(options: Options, owner: Any) -> Options:
     return replace(options, stateful=Stateful((*options.stateful.objects, *objects), paths))
 
 
-def _of_object(source: str | None, to: Any, options: Options, static: tuple[Any, Any], limits: tuple[str, int], bound: Any) -> Graph:
+def _of_object(source: str | None, to: Any, options: Options, static: tuple[Any, Any], limits: tuple[str, int, str], bound: Any) -> Graph:
     """The graph of one object's method, not called yet."""
     names = None if static == (None, None) else Statics(bound.__func__, *static).names
     pipeline = _pipeline(bound, source, to, (), {}, _of_method(options, bound.__self__), True)
@@ -148,10 +148,10 @@ def _begun(graph: Graph, given: tuple[tuple[Any, ...], dict[str, Any]] | None) -
     return graph
 
 
-def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], on_miss: str, max_variants: int) -> Graph:
+def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], *limits: Any) -> Graph:
     if static == (None, None):
-        return (LazyGraph if is_lazy else Graph)(pipeline, pipeline.name, on_miss, max_variants)
-    graph = StaticGraph(pipeline, pipeline.name, on_miss, max_variants)
+        return (LazyGraph if is_lazy else Graph)(pipeline, pipeline.name, *limits)
+    graph = StaticGraph(pipeline, pipeline.name, *limits)
     graph.statics = Statics(pipeline.function, *static)
     return graph
 

@@ -60,7 +60,7 @@ class TargetRefused(GraphCompilerError):
 
 
 class TooManyVariants(GraphCompilerError):
-    """A function had to be recorded again more often than ``max_variants`` allows."""
+    """A function had to be recorded again more often than ``max_variants`` allows, and its original cannot run instead, or shall not (``on_limit="raise"``)."""
 
 
 class TracingError(GraphCompilerError):

@@ -42,6 +42,7 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
     ({"kwargs": [1]}, InvalidOption, r"kwargs= is \[1\].*a dict"),
     ({"kwargs": {1: X}}, InvalidOption, "kwargs= .*names"),
     ({"on_miss": "retry"}, InvalidOption, "on_miss= is 'retry'.*'retrace' or 'error'"),
+    ({"on_limit": "stop"}, InvalidOption, "on_limit= is 'stop'.*'original' or 'raise'"),
     ({"max_variants": 0}, InvalidOption, "max_variants= is 0"),
     ({"max_variants": True}, InvalidOption, "max_variants= is True"),
     ({"max_variants": "2"}, InvalidOption, "max_variants= is '2'"),
@@ -163,7 +164,7 @@ MISSES: tuple[tuple[tuple[Any, ...], dict[str, Any], str], ...] = (
     ((X.double(),), {"options": {"a": [1, X]}}, "x is float64 and was recorded as float32"),
     ((X, 2), {"options": {"a": [1, X]}}, "the call has 2 positional arguments and was recorded with 1"),
     ((3,), {"options": {"a": [1, X]}}, "argument 0 is 3 and was recorded as an array"),
-    ((X,), {}, "the call has no keywords and was recorded with options"),
+    ((X,), {}, r"argument options is None and was recorded as dict\(a\)"),
     ((X,), {"options": {"a": [2, X]}}, r"argument options\['a'\]\[0\] is 2 and was recorded as 1"),
     ((X,), {"options": {"b": 1}}, r"argument options has the structure dict\(b\) and was recorded with dict\(a\)"),
     ((X,), {"options": {"a": [1, None]}}, r"argument options\['a'\]\[1\] is None and was recorded as an array"),
@@ -239,7 +240,7 @@ def test_every_miss_is_explained() -> None:
     def looked_up(x: Any, n: Any) -> Any:
         return x * n + table.get("a", 0)
 
-    graph = graph_compiler.compile(looked_up, static_argnums=1, max_variants=3)
+    graph = graph_compiler.compile(looked_up, static_argnums=1, max_variants=3, on_limit="raise")
     graph(X, 2)
     graph(X, 3)
     table["a"] = 1

@@ -92,6 +92,10 @@ class JaxTarget:
         """The memory of an array on the CPU; None of one that is traced."""
         return None if isinstance(array, jax.core.Tracer) or array.platform() != "cpu" else np.asarray(array)
 
+    def follows(self, given: Iterable[Any]) -> bool:
+        """Never: JAX hands tracers to what it takes a gradient of."""
+        return False
+
     def is_traced(self, item: Any) -> bool:
         """While JAX transforms a function."""
         return isinstance(item, jax.core.Tracer)

@@ -52,6 +52,10 @@ class NumpyTarget:
         """The array itself."""
         return array
 
+    def follows(self, given: Iterable[Any]) -> bool:
+        """Never: numpy has no gradients."""
+        return False
+
     def is_traced(self, item: Any) -> bool:
         """Never: numpy computes at once."""
         return False

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
 from ...errors import CallMismatch, GuardFailed
@@ -69,6 +70,12 @@ class TensorFlowTarget:
     def on_host(self, array: Any) -> Any:
         """The memory of an eager tensor on the CPU."""
         return array.numpy() if hasattr(array, "numpy") and "GPU" not in array.device else None
+
+    def follows(self, given: Iterable[Any]) -> bool:
+        """Whether a ``GradientTape`` watches one of these."""
+        return any(
+            isinstance(item, (tf.Tensor, tf.Variable)) and record.should_record_backprop([tf.convert_to_tensor(item)]) for item in given
+        )
 
     def is_traced(self, item: Any) -> bool:
         """Inside of a ``tf.function``."""

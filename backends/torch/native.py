@@ -63,6 +63,10 @@ class TorchTarget:
         is_plain = type(array) in self.array_types and array.is_cpu and not torch.compiler.is_compiling()
         return array.detach().numpy() if is_plain and not torch._C._functorch.is_functorch_wrapped_tensor(array) else None
 
+    def follows(self, given: Iterable[Any]) -> bool:
+        """Whether torch will ask for the gradient of what is computed from one of these."""
+        return torch.is_grad_enabled() and any(isinstance(item, torch.Tensor) and item.requires_grad for item in given)
+
     def is_traced(self, item: Any) -> bool:
         """While torch exports, compiles or traces a function."""
         return isinstance(item, torch.Tensor) and is_tracing()

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ..errors import InvalidOption, nearest
 
 _ON_MISS = ("retrace", "error")
+_ON_LIMIT = ("original", "raise")
 _ALSO_CALLED = {  # what other libraries call an option -> ours
     "target": "to", "backend": "to", "framework": "to", "inputs": "args", "example_inputs": "args", "example_args": "args",
     "sample_inputs": "args", "example_kwargs": "kwargs", "static_args": "static_argnums", "frontend": "source",
@@ -108,6 +109,7 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "args": (_is_list, "a tuple or list of the arguments: args=(x,)"),
     "kwargs": (_is_names, "a dict of arguments by their names: kwargs={'x': x}"),
     "on_miss": (lambda item: item in _ON_MISS, " or ".join(map(repr, _ON_MISS))),
+    "on_limit": (lambda item: item in _ON_LIMIT, " or ".join(map(repr, _ON_LIMIT))),
     "max_variants": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
     "runs": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
     "rtol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),

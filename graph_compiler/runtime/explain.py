@@ -169,8 +169,8 @@ def guard_text(guard: Guard) -> str:
     return f"{guard.condition!r}, assumed by {guard.origin}"
 
 
-def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = ()) -> str:
-    """All variants in words, and the calls that were ``refused``."""
+def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (), beyond: str = "") -> str:
+    """All variants in words, the calls that were ``refused``, and what is said of those ``beyond`` the limit."""
     lines = [f"{name}: {len(variants)} variant{s(len(variants))}"]
     for number, variant in enumerate(variants):
         graph = variant.graph
@@ -179,5 +179,5 @@ def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = ())
         counts = {"operation": len(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
         lines.append(f"  {', '.join(f'{count} {what}{s(count)}' for what, count in counts.items())}")
         lines += [f"  holds while: {guard_text(guard)}" for guard in graph.guards]
-    lines += [f"refused: {why}" for why in refused]
+    lines += [*(f"refused: {why}" for why in refused), *([beyond] if beyond else [])]
     return "\n".join(lines)

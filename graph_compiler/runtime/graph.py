@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilable, NotSerialisable, NotTraced, TooManyVariants
+from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilable, NotSerialisable, NotTraced
 from ..tracing import active
 from ..tracing.host_random import host_state_kept
 from .asked import check_options
+from .beyond import Limit
 from .comparison import Tolerance
 from .following import follow_any, give_up, tracer_of
 from .inspected import Inspected
@@ -40,7 +41,7 @@ class Graph(Inspected, Viewed):
 
     A call whose signature (structure, dtypes, ranks, Python arguments) and guards fit one of its ``variants`` runs that
     flat function; otherwise the original is recorded again (``on_miss="retrace"``) or ``GuardFailed`` is raised
-    (``on_miss="error"``).
+    (``on_miss="error"``). Beyond ``max_variants`` the original runs itself, after a warning (``on_limit="original"``).
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: x.reshape(-1) * 2, args=(torch.ones(2, 3),))
@@ -51,9 +52,9 @@ class Graph(Inspected, Viewed):
     method: LazyMethod | None = None  # of a function: what it is as a method
     autograph_info__ = None  # by this name TensorFlow's AutoGraph knows what it is to call without rewriting its code
 
-    def __init__(self, pipeline: Pipeline, name: str, on_miss: str = "retrace", max_variants: int = 16) -> None:
+    def __init__(self, pipeline: Pipeline, name: str, on_miss: str = "retrace", max_variants: int = 16, on_limit: str = "original") -> None:
         self.pipeline, self.name = pipeline, name
-        self._on_miss, self._max_variants = on_miss, max_variants
+        self._on_miss, self._limit = on_miss, Limit(max_variants, on_limit)
         self._variants: list[Variant] = []
         self._refused: deque[str] = deque(maxlen=16)  # the latest calls that no variant was recorded for, and why
         self._lock = threading.RLock()  # one thread records at a time; calls of what is recorded need no lock
@@ -88,6 +89,8 @@ class Graph(Inspected, Viewed):
             result = variant.attempt(*call)
             if not isinstance(result, Missed):
                 return result
+        if self._on_miss != "error" and self._limit.lets_original_run(self, args, kwargs):
+            return self._limit.run_original(self, args, kwargs)
         args, kwargs = self.spellings.like_recorded(self._variants, args, kwargs)
         with self._lock:
             for variant in self._variants[known:]:
@@ -99,7 +102,7 @@ class Graph(Inspected, Viewed):
     def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         why = self.why_missed(args, kwargs)
         try:
-            self._require_leave(why)
+            self._require_leave(why, args, kwargs)
             variant = self.add_variant(args, kwargs, why)
         except GraphCompilerError as problem:
             self._refused.append(f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else ""))
@@ -110,16 +113,14 @@ class Graph(Inspected, Viewed):
         self._variants.remove(variant)
         return self._run_recorded(variant, args, kwargs)
 
-    def _require_leave(self, why: str) -> None:
+    def _require_leave(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Raises where no further variant may be recorded for a call that missed."""
         if self._variants and self._on_miss == "error":
             raise GuardFailed(
                 f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow on_miss='retrace'"
             )
-        if len(self._variants) >= self._max_variants:
-            raise TooManyVariants(
-                f"{self.name} was recorded {len(self._variants)} times and this call fits none: {why}. Raise max_variants, or pass what differs as an array"
-            )
+        if self._limit.is_reached(self):
+            self._limit.refuse(self, why, args, kwargs)
 
     def _run_recorded(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves = variant.match(args, kwargs)
@@ -151,7 +152,7 @@ class Graph(Inspected, Viewed):
                 verify_variant(self, variant, args, kwargs)
         if log.isEnabledFor(logging.INFO):
             known, taken = len(self._variants), time.perf_counter() - started
-            log.info(recorded_text(self.name, self.pipeline.frontend.name, known, self._max_variants, variant, taken))
+            log.info(recorded_text(self.name, self.pipeline.frontend.name, known, self._limit.options[0], variant, taken))
         self._variants.append(variant)
         return variant
 
@@ -215,7 +216,7 @@ class Graph(Inspected, Viewed):
         <graph of Linear for jax, 1 variant>
         """
         pipeline = self.pipeline.for_framework(framework)
-        made = type(self)(pipeline, self.name, self._on_miss, self._max_variants)
+        made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
         made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})
         for variant in self._variants:
             made.adopt(pipeline.rewritten(variant))

@@ -13,6 +13,8 @@ from .variant import Variant
 if TYPE_CHECKING:
     import networkx
 
+    from .beyond import Limit
+
 
 class Inspected:
     """The part of a graph that only looks at what was recorded."""
@@ -20,6 +22,7 @@ class Inspected:
     name: str
     _variants: list[Variant]
     _refused: deque[str]
+    _limit: Limit
 
     @property
     def variants(self) -> Sequence[Variant]:
@@ -60,7 +63,7 @@ class Inspected:
         """Every variant in words: what it was recorded with, why, and what it assumes; and the latest calls that were refused, with the reason."""
         from .explain import explain
 
-        return explain(self.name, self._variants, self._refused)
+        return explain(self.name, self._variants, self._refused, self._limit.explain())
 
     def function_frequencies(self) -> dict[str, int]:
         """How often each operation stands in the graph, the most frequent first; all variants together.

@@ -60,6 +60,9 @@ class Target(Protocol):
     def is_traced(self, item: Any) -> bool:
         """Whether this stands for an array while the framework traces a function: there are no elements."""
 
+    def follows(self, given: Iterable[Any]) -> bool:
+        """Whether the framework notes what is computed from one of these, for a gradient."""
+
     def to_numpy(self, array: Any) -> Any:
         """The elements as a numpy array, those of a dtype that numpy lacks as the nearest wider one."""
 
