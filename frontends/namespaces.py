@@ -11,12 +11,13 @@ from typing import Any
 from ..tracing.absent import names_of_whole
 from ..tracing.code_names import names_read
 from ..tracing.conjunction import Fact
+from ..tracing.listening import Listener
 from ..tracing.namespaces import names_in, reaches_own_globals, values_in
 
 _ANY = compile("name", "<globals>", "eval")
 
 
-class GlobalReads:
+class GlobalReads(Listener):
     """Inside of the block, notes which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` under their own names in these places.
 
     >>> def read(name): return globals()[name]
@@ -27,6 +28,7 @@ class GlobalReads:
     """
 
     def __init__(self, places: Iterable[tuple[dict[str, Any], str]]) -> None:
+        super().__init__()
         found = {(id(space), name): (space, name) for space, name in places if name in _STAND_INS and name not in space}
         self._places = list(found.values())
         self._functions: dict[Any, types.FunctionType] = {}
@@ -141,7 +143,7 @@ class _Noted(dict[str, Any]):
 
 
 def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str, Any]]:
-    return lambda: _Noted(reads, space)
+    return lambda: _Noted(reads, space) if reads.hears() else space
 
 
 def _running(mode: str, run: Callable[..., Any]) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
@@ -155,7 +157,7 @@ def _running(mode: str, run: Callable[..., Any]) -> Callable[[GlobalReads, dict[
                 globals = globals._space
             if globals is None:
                 globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
-            if globals is space and not code.co_freevars:
+            if globals is space and not code.co_freevars and reads.hears():
                 reads.run(code, space)
             return run(code, globals, locals, **kwargs)
 

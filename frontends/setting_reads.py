@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..tracing.conjunction import Fact
+from ..tracing.listening import Listener, of_this_thread
 from .askers import user_of
 from .file_reads import FILES
 from .fleeting import FLEETING, UNSEEDED, refusals
@@ -50,7 +51,7 @@ _COMPARED: dict[tuple[Any, str], Callable[[Any], Any]] = {
 _open: list[SettingReads] = []
 
 
-class SettingReads:
+class SettingReads(Listener):
     """Inside of the block, notes which settings the user's code asks for, under the names of libraries and those in these globals.
 
     Libraries decide by them how they compute and what they report, not what.
@@ -64,6 +65,7 @@ class SettingReads:
     stand_ins: tuple[StandIn, ...] = ()
 
     def __init__(self, spaces: Iterable[dict[str, Any]] = ()) -> None:
+        super().__init__()
         self._spaces = list({id(space): space for space in spaces}.values())
         self._asked: dict[Any, tuple[str, Callable[[], Any]]] = {}
         self._replaced: list[tuple[Any, str, Any]] = []
@@ -98,8 +100,8 @@ class SettingReads:
 
 def note(name: str, key: Any, ask: Callable[[], Any]) -> None:
     """Notes a question of the caller's caller's, where that is the user's code, or Python's own on its behalf: ``ask()`` puts it again."""
-    if user_of(sys._getframe(2)) is not None:
-        for reads in tuple(_open):
+    if any(reads.hears() for reads in tuple(_open)) and user_of(sys._getframe(2)) is not None:
+        for reads in of_this_thread(_open):
             reads.note(name, key, ask)
 
 

@@ -17,6 +17,7 @@ from jax._src import core
 from jax.core import Tracer
 
 from ...errors import TracingError
+from ...tracing.listening import Listener
 from ..standing_in import standing_in, under_any_name
 from .dtypes import is_key
 from .equations import is_users
@@ -38,10 +39,11 @@ def _array_class() -> type:
     return type(jax.numpy.zeros(()))
 
 
-class Shown:
+class Shown(Listener):
     """Inside of :meth:`hidden`, which errors about elements the user's code was given, and whose tracers are those of the recording."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.trace: Any = None
         self._array_class = _array_class()
         self._errors: list[Exception] = []
@@ -97,7 +99,7 @@ def _stand_in(shown: Shown) -> type:
 def _noting(original: Any, shown: Shown) -> Any:
     def noted(self: Exception, tracer: Any, *args: Any) -> None:
         original(self, tracer, *args)
-        if shown.is_own(tracer) or not isinstance(tracer, Tracer):  # of a mask among indices JAX gives the type alone
+        if shown.hears() and (shown.is_own(tracer) or not isinstance(tracer, Tracer)):  # of a mask among indices JAX gives the type alone
             shown._errors.append(self)
 
     return noted

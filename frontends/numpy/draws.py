@@ -77,6 +77,10 @@ def _shuffle(capture: Any, generator: TracedGenerator | None, x: Any, axis: int 
     capture.setitem(x, Ellipsis, capture.getitem(x, order))
 
 
+class UnseenDraw(TracingError):
+    """Random numbers were drawn that no recorded call has drawn: by the function, or by another thread."""
+
+
 class States:
     """The states of the generators that recorded draws have led to: another one shows a draw that was not seen."""
 
@@ -95,9 +99,9 @@ class States:
         self.host, self.seen = host_state(), [repr(state_of(item)) for item in self.generators]
 
     def check(self, capture: Any) -> None:
-        """``TracingError`` where something was drawn since then."""
+        """:class:`UnseenDraw` where something was drawn since then."""
         if not same_host_state(self.host, host_state()) or self.seen != [repr(state_of(item)) for item in self.generators]:
-            raise TracingError(
+            raise UnseenDraw(
                 f"{capture.recorder.graph.name} draws random numbers in a way that cannot be recorded (inside of another library, or by a function "
                 "that is not known here); they would be the same at every call. Draw them before, and pass them in"
             )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..setting_reads import SettingReads
 from ..signatures import input_names
 from .arguments import Inputs, given
 from .capture import Capture
-from .draws import GENERATORS, bits_of, state_of
+from .draws import GENERATORS, UnseenDraw, bits_of, state_of
 from .kept import Kept
 from .kept_views import KeptViews
 from .parameters import Weights
@@ -52,7 +53,7 @@ def record(request: Request) -> Recording:
     grown = request.changing.lengths.grown(known) if request.changing is not None else frozenset()
     for _ in range(_MOST_ROUNDS):
         try:
-            recording, found = _attempt(request, together(known, often), numbers, grown, views)
+            recording, found = _undisturbed(_attempt, request, together(known, often), numbers, grown, views)
         except Exception:
             if grown and request.changing is not None:
                 request.changing.lengths.give_up(grown)
@@ -72,6 +73,18 @@ def record(request: Request) -> Recording:
 
 
 _MOST_ROUNDS = 7
+_MOST_DISTURBED = 4  # other threads draw random numbers, too
+
+
+def _undisturbed(attempt: Callable[..., Any], *given: Any) -> Any:
+    """Another attempt where random numbers were drawn unseen, and another thread may have been the one."""
+    for _ in range(_MOST_DISTURBED - 1):
+        try:
+            return attempt(*given)
+        except UnseenDraw:
+            if threading.active_count() == 1:
+                raise
+    return attempt(*given)
 
 
 def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:

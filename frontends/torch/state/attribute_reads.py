@@ -12,6 +12,7 @@ import torch
 from ....errors import TracingError
 from ....tracing.attributes import attribute_of, is_plain
 from ....tracing.conjunction import Fact
+from ....tracing.listening import Listener
 from ..basics.captured import is_captured
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Read = Callable[[torch.Tensor, str], None]
 
 
-class AttributeReads:
+class AttributeReads(Listener):
     """Inside of the block, notes which attributes of arguments and captured tensors are read: those that the arguments have in their ``__dict__``, and
     those that a tensor turns out not to have. What code of torch, numpy or the recording asks does not count.
 
@@ -29,6 +30,7 @@ class AttributeReads:
     """
 
     def __init__(self, capture: Capture, tensors: list[Any]) -> None:
+        super().__init__()
         self.facts: list[Fact] = []
         self._capture = capture
         self._before = [(tensor, dict(vars(tensor))) for tensor in tensors if isinstance(tensor, torch.Tensor)]
@@ -66,6 +68,8 @@ class AttributeReads:
         return missed
 
     def _read(self, tensor: torch.Tensor, name: str) -> None:
+        if not self.hears():
+            return
         given = [index for index, one in enumerate(self._capture.input_tensors) if one is tensor]
         held = vars(tensor).get(name)
         if given and not is_plain(held):

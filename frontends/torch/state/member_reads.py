@@ -9,14 +9,15 @@ from typing import Any
 import torch
 
 from ....tracing.conjunction import Fact
+from ....tracing.listening import Listener, of_this_thread
 
 _lock = threading.Lock()
 _open: list[MemberReads] = []
 _members = torch.nn.Module._named_members
 
 
-class MemberReads:
-    """Inside of the block, notes every module whose ``parameters()``, ``named_buffers()`` and the like are asked for, in any thread.
+class MemberReads(Listener):
+    """Inside of the block, notes every module whose ``parameters()``, ``named_buffers()`` and the like are asked for in this thread.
 
     A weight that is added later, and that no layer computes with, is seen by nothing else.
 
@@ -28,6 +29,7 @@ class MemberReads:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._roots: dict[int, torch.nn.Module] = {}
 
     def __enter__(self) -> MemberReads:
@@ -53,7 +55,7 @@ class MemberReads:
 
 
 def _noted(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-    for reads in tuple(_open):
+    for reads in of_this_thread(_open):
         reads.note(self)
     return _members(self, *args, **kwargs)
 

@@ -7,12 +7,14 @@ from typing import Any
 
 import torch
 
+from ....tracing.listening import Listener, of_this_thread
+
 _lock = threading.Lock()
 _open: list[TrainingReads] = []
 
 
-class TrainingReads:
-    """Inside of the block, notes every module whose ``training`` is read, in any thread.
+class TrainingReads(Listener):
+    """Inside of the block, notes every module whose ``training`` is read in this thread.
 
     A model has a flag in each of its modules, most of which nobody looks at; all the same, checking them all would be the larger part
     of what a call of a small graph costs.
@@ -26,6 +28,7 @@ class TrainingReads:
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self._read: dict[int, torch.nn.Module] = {}
 
     def __enter__(self) -> TrainingReads:
@@ -55,7 +58,7 @@ class _Flag:
     def __get__(self, module: torch.nn.Module | None, owner: type) -> Any:
         if module is None or "training" not in vars(module):
             raise AttributeError(f"{owner.__name__} has no attribute 'training'")
-        for reads in tuple(_open):
+        for reads in of_this_thread(_open):
             reads.note(module)
         return vars(module)["training"]
 
