@@ -8,14 +8,26 @@ import torch
 
 from ...errors import GuardFailed
 from ...ir.graph import Guard
+from ...tracing import active
 from ...trees import flatten, unflatten
 
 _MODES = (torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchModeKey.PROXY)
 
 
 def is_tracing() -> bool:
-    """Whether ``torch.export``, ``torch.compile``, ``make_fx`` or ``torch.jit.trace`` records what runs now."""
-    return torch.compiler.is_compiling() or torch.jit.is_tracing() or any(torch._C._get_dispatch_mode(mode) is not None for mode in _MODES)
+    """Whether ``torch.export``, ``torch.compile``, ``make_fx`` or ``torch.jit.trace`` records what runs now; a recording of this package is none of them."""
+    is_traced = (
+        torch.compiler.is_compiling() or torch.jit.is_tracing() or any(torch._C._get_dispatch_mode(mode) is not None for mode in _MODES)
+    )
+    return is_traced and not _is_recorded()
+
+
+def _is_recorded() -> bool:
+    """Whether a recording of this package runs, which has elements, and tells the user's code that it is being compiled."""
+    return active.recording
+
+
+_is_recorded._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def asserted(result: Any, checks: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
