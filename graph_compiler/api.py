@@ -254,6 +254,11 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     return files.load(path, to, _frontend, _backend)
 
 
+def pretrained(source: str) -> Any:
+    """A model of transformers, from a folder or by its name on the hub."""
+    return _frontend("torch").pretrained(source)
+
+
 def _views() -> ModuleType:
     return importlib.import_module(f"{__package__}.visualise")
 

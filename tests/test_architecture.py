@@ -36,8 +36,8 @@ RANKS = {
     "training": 7,
     "api": 8,
     "__init__": 9,
-    "__main__": 9,
     "cli": 9,
+    "__main__": 10,
 }
 
 # The rooms of a framework's folder have ranks of their own, with the same meaning; "" are the files that stand beside them.

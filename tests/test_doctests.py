@@ -21,7 +21,7 @@ import graph_compiler.frontends
 pytestmark = pytest.mark.smoke
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-NEEDS = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow"}  # folder of a framework -> what it imports
+NEEDS = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "cli": "typer"}  # folder -> what it imports
 
 
 def names_below(package: str, paths: Iterable[str]) -> Iterator[str]:

@@ -45,6 +45,8 @@ def test_wheel_has_one_top_level_package(built: tuple[Path, Path]) -> None:
     with zipfile.ZipFile(built[1]) as wheel:
         top = {name.split("/")[0] for name in wheel.namelist()}
         assert "graph_compiler/py.typed" in wheel.namelist()
+        points = next(name for name in wheel.namelist() if name.endswith("entry_points.txt"))
+        assert "graph-compiler = graph_compiler.__main__:main" in wheel.read(points).decode()
     assert {name for name in top if not name.endswith(".dist-info")} == {"graph_compiler"}
 
 

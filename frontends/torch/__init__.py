@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...ir.graph import Graph
 from . import checking as checking
 from . import files as files
@@ -20,3 +22,10 @@ def raise_graph(graph: Graph) -> Graph:
     from .raising.driver import raise_graph
 
     return raise_graph(graph)
+
+
+def pretrained(source: str) -> Any:
+    """See :func:`graph_compiler.frontends.torch.pretrained.pretrained`."""
+    from .pretrained import pretrained as load
+
+    return load(source)

@@ -14,6 +14,7 @@ from .modules import Row, rows_of
 
 _HEADS = ("module", "class", "operations", "output", "parameters", "multiply-adds")
 _NUMBERS = (2, 4, 5)  # columns that are set to the right
+_OUTPUT = 3  # the one that may need several lines
 _UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k"))
 
 
@@ -81,14 +82,17 @@ class Summary:
     __repr__ = __str__
 
     def __rich__(self) -> Any:
+        from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(self.title), caption=Text(self.footer), title_justify="left", caption_justify="left")
-        for column, head in enumerate(_HEADS):
-            table.add_column(head, justify="right" if column in _NUMBERS else "left", overflow="fold")
-        for cells in self._cells():
-            table.add_row(*map(Text, cells))
+        table = Table(title=Text(self.title), caption=Text(self.footer), title_justify="left", caption_justify="left", box=SIMPLE_HEAD)
+        cells = self._cells()
+        shown = [column for column, head in enumerate(_HEADS) if any(row[column] for row in cells)]
+        for column in shown:
+            table.add_column(_HEADS[column], justify="right" if column in _NUMBERS else "left", no_wrap=column != _OUTPUT, overflow="fold")
+        for row in cells:
+            table.add_row(*(Text(row[column]) for column in shown))
         return table
 
     def _repr_html_(self) -> str:

@@ -1,0 +1,25 @@
+"""``python -m graph_compiler``, and the command ``graph-compiler``."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+
+def main() -> None:
+    """Runs the command line, where the packages that it is made of are installed."""
+    missing = [name for name in ("typer", "rich") if importlib.util.find_spec(name) is None]
+    if missing:
+        sys.stderr.write(
+            f"graph-compiler: the command line needs {' and '.join(missing)}; install it with: pip install graph-compiler[cli]\n"
+        )
+        sys.exit(5)
+    try:
+        from .cli import run
+    except KeyboardInterrupt:
+        sys.exit(130)
+    run()
+
+
+if __name__ == "__main__":
+    main()

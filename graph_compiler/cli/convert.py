@@ -1,0 +1,87 @@
+"""From a source on the command line to a graph that was checked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from .. import api
+from ..runtime import Graph
+from ..runtime.progress import working
+from . import inputs, sources
+from .exits import WrongInput
+
+
+@dataclass
+class Converted:
+    """A graph, and what was done to it."""
+
+    graph: Graph
+    seconds: float
+    verified: dict[str, Any] | None = None
+    not_verified: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``--json`` prints it."""
+        graph = self.graph
+        total = graph.summary().total
+        return {
+            "name": graph.name,
+            "source": graph.pipeline.frontend.name,
+            "target": graph.pipeline.target.name,
+            "variants": len(graph.variants),
+            "inputs": [f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in graph.variants[0].graph.inputs],
+            "operations": total.operations,
+            "parameters": total.parameters,
+            "multiply_adds": total.multiply_adds,
+            "guards": list(graph.guards),
+            "seconds": round(self.seconds, 3),
+            "verified": self.verified,
+            "not_verified": self.not_verified,
+        }
+
+
+def graph_of(source: str, to: str | None, texts: Sequence[str], framework: str | None = None, freeze: bool = False) -> Converted:
+    """The graph of a source: loaded where it was saved, otherwise recorded with these inputs or the original's own."""
+    started = time.perf_counter()
+    if sources.is_saved(source):
+        if texts:
+            raise WrongInput(f"{source} is a saved graph, which is recorded already: --input is for originals")
+        with working(f"Loading {source}"):
+            return Converted(api.load(source, to), time.perf_counter() - started)
+    given = inputs.parsed(texts)
+    function = sources.original(source)
+    names = inputs.names_of_arguments(function)
+    options: dict[str, Any] = {"source": framework, "freeze": freeze}
+    if any(given) or not names:
+        options.update(args=given[0], kwargs=given[1])
+    started = time.perf_counter()
+    graph = api.compile(function, to=to, **options)
+    if not graph.variants and not any(given):  # of a model that can tell its inputs, and is written in the target itself
+        _record_examples(graph)
+    if not graph.variants:
+        raise WrongInput(f"{source} needs example inputs, --input {names[0]}=float32[2,3]: its arguments are {', '.join(names)}")
+    return Converted(graph, time.perf_counter() - started)
+
+
+def _record_examples(graph: Graph) -> None:
+    frontend = getattr(graph.pipeline, "frontend", None)  # None where only a call can tell what it is written in
+    if frontend is not None and (examples := frontend.example_inputs(graph.pipeline.function)):
+        graph.add_variant((), examples, "its own example inputs")
+
+
+def verify(made: Converted, runs: int = 2) -> None:
+    """Compares the graph with its original, where that is there."""
+    if not made.graph.pipeline.has_original:
+        made.not_verified = "it was loaded from a file, without its original"
+        return
+    with working(f"Verifying {made.graph.name}"):
+        made.verified = asdict(made.graph.verify(runs))
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file, or of all files in a folder."""
+    return sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size

@@ -1,0 +1,117 @@
+"""How a command ends: an exit code for each kind of problem, and one line that says what it is."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, TypeVar
+
+import typer
+
+from .. import backends, errors, frontends
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Exit(IntEnum):
+    """The exit codes."""
+
+    DONE = 0
+    FAILED = 1  # the program that was given raised an exception, or this one has a fault
+    WRONG_INPUT = 2  # an option, a source, a file or an input that is none
+    REFUSED = 3  # it cannot be converted, or a call fits nothing that was recorded
+    DIFFERS = 4  # the graph and the original gave different numbers
+    MISSING = 5  # a package is not installed, or does not work
+    INTERRUPTED = 130
+
+
+CODES = """Exit codes: 0 done; 1 the program that was given raised an exception; 2 wrong input; 3 cannot be converted, or fits no recorded variant;
+4 the graph gives other numbers than the original; 5 a package is missing or does not work; 130 interrupted."""
+
+# The first class that fits decides.
+_CODES: tuple[tuple[type[BaseException], Exit], ...] = (
+    (errors.VerificationFailed, Exit.DIFFERS),
+    (errors.FrameworkNotInstalled, Exit.MISSING),
+    (errors.InvalidFile, Exit.WRONG_INPUT),
+    (errors.InvalidOption, Exit.WRONG_INPUT),
+    (errors.UnknownFramework, Exit.WRONG_INPUT),
+    (errors.SourceNotFound, Exit.WRONG_INPUT),
+    (errors.NotCompilable, Exit.WRONG_INPUT),
+    (errors.CallMismatch, Exit.WRONG_INPUT),
+    (errors.GraphCompilerError, Exit.REFUSED),
+    (KeyboardInterrupt, Exit.INTERRUPTED),
+    (BaseException, Exit.FAILED),
+)
+
+
+class WrongInput(errors.GraphCompilerError):
+    """Something on the command line is none: said in one line."""
+
+
+def code_of(problem: BaseException) -> Exit:
+    """The exit code of a problem."""
+    if isinstance(problem, WrongInput):
+        return Exit.WRONG_INPUT
+    return next(code for kind, code in _CODES if isinstance(problem, kind))
+
+
+def line_of(problem: BaseException) -> str:
+    """A problem in words; of an exception of the user's program its class and the line where it came from."""
+    if isinstance(problem, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(problem, errors.GraphCompilerError):
+        return str(problem)
+    place = _place_of(problem)
+    text = next(iter(str(problem).strip().splitlines()), "")
+    return f"{place}{type(problem).__name__}{f': {text}' if text else ''}"
+
+
+def _place_of(problem: BaseException) -> str:
+    """The innermost line of a file that is neither of this package nor installed."""
+    not_users = (str(Path(os.__file__).parent), *(str(Path(room.__file__ or "").parent) for room in (errors, backends, frontends)), "<")
+    frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if not frame.filename.startswith(not_users)]
+    frames = [frame for frame in frames if "site-packages" not in frame.filename]
+    return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
+
+
+def ending(command: Command) -> Command:
+    """A decorator: a problem is one line on stderr, or an object of JSON, and an exit code. A command gives what ``--json`` prints."""
+
+    @functools.wraps(command)
+    def ended(*args: Any, json_output: bool = False, debug: bool = False, **options: Any) -> None:
+        out = sys.stdout
+        try:
+            with contextlib.redirect_stdout(sys.stderr) if json_output else contextlib.nullcontext():  # the user's own prints are no JSON
+                found = command(*args, json_output=json_output, debug=debug, **options)
+        except (typer.Exit, typer.Abort):
+            raise
+        except BaseException as problem:
+            if isinstance(problem, (SystemExit, GeneratorExit)):
+                raise
+            if debug:
+                traceback.print_exc()
+            raise typer.Exit(_report(problem, json_output, out)) from None
+        if json_output:
+            out.write(f"{json.dumps(found, indent=2)}\n")
+        code = found.get("exit", 0) if isinstance(found, dict) else 0
+        if code:
+            raise typer.Exit(code)
+
+    return ended  # type: ignore[return-value]
+
+
+def _report(problem: BaseException, json_output: bool, out: Any) -> int:
+    code, line = code_of(problem), line_of(problem)
+    if json_output:
+        found = {"error": type(problem).__name__, "message": line, "problems": list(getattr(problem, "problems", ())), "exit": int(code)}
+        out.write(f"{json.dumps(found, indent=2)}\n")
+    else:
+        sys.stderr.write(f"graph-compiler: {line}\n")
+    return int(code)

@@ -1,0 +1,103 @@
+"""What SOURCE on the command line stands for: a saved graph, an object of a Python module, or a model of Hugging Face."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from .. import api
+from ..errors import nearest
+from ..runtime import Graph
+from ..runtime.progress import working
+from .exits import WrongInput
+
+_ON_THE_HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+def is_saved(source: str) -> bool:
+    """Whether this is a file or folder that a graph was saved to."""
+    path = Path(source)
+    return (path / "graph.json").is_file() or path.is_file() and path.suffix != ".py"
+
+
+def original(source: str) -> Any:
+    """The callable that a source names."""
+    if ":" in source:
+        return _callable(_object(source), source)
+    path = Path(source)
+    if path.is_dir() and not (path / "config.json").is_file():
+        raise WrongInput(f"{source} is a folder, and neither a saved graph (graph.json) nor a model of Hugging Face (config.json) is in it")
+    if path.suffix == ".py":
+        raise WrongInput(f"{source} is a Python file: name the object in it, {source}:NAME")
+    if not path.exists() and not _ON_THE_HUB.fullmatch(source):
+        raise WrongInput(f"{source} is no file, no MODULE:OBJECT and no name of a model")
+    with working(f"Loading {source}"):
+        return _pretrained(source)
+
+
+def _pretrained(source: str) -> Any:
+    try:
+        return api.pretrained(source)
+    except (OSError, ValueError, RuntimeError) as problem:
+        first = next(iter(str(problem).strip().splitlines()), type(problem).__name__)
+        raise WrongInput(f"{source} is no file, no MODULE:OBJECT, and no model that transformers can load: {first}") from None
+
+
+def _object(source: str) -> Any:
+    module_name, _, path = source.rpartition(":")
+    with working(f"Importing {module_name}"):
+        found: Any = _module(module_name)
+    for part in path.split(".") if path else ():
+        if not hasattr(found, part):
+            names = [name for name in dir(found) if not name.startswith("_")]
+            raise WrongInput(f"{module_name} has no {path}{nearest(part, names)}")
+        found = getattr(found, part)
+    return found
+
+
+def _module(name: str) -> ModuleType:
+    path = Path(name)
+    if path.suffix != ".py" and "/" not in name and "\\" not in name:
+        sys.path.insert(0, str(Path.cwd()))
+        if _found(name) is None:
+            raise WrongInput(f"there is no module {name} in this folder or among the installed packages")
+        return importlib.import_module(name)
+    if not path.is_file():
+        raise WrongInput(f"there is no file {name}")
+    sys.path.insert(0, str(path.resolve().parent))
+    module_name = path.stem if path.stem not in sys.modules else f"given_{path.stem}"  # a file may be called as a module of Python
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise WrongInput(f"{name} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _found(name: str) -> Any:
+    try:
+        return importlib.util.find_spec(name)
+    except (ModuleNotFoundError, ValueError):
+        return None
+
+
+def _callable(found: Any, source: str) -> Any:
+    """A class as an object of it, a compiled function as its original."""
+    if isinstance(found, Graph):
+        found = found.pipeline.function
+    if isinstance(found, type):
+        try:
+            found = found()
+        except TypeError as problem:
+            raise WrongInput(
+                f"{source} is a class, and making an object of it without arguments fails: {problem}. Name an object or a function"
+            ) from None
+    if not callable(found):
+        raise WrongInput(f"{source} is {type(found).__name__!r}, which cannot be called: name a function or a model")
+    return found
