@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +121,45 @@ def test_a_model_is_exported_and_not_configured(tmp_path: Path) -> None:
             take()
     model._graph.save(tmp_path / "net.zip")
     assert_same(graph_compiler.load(tmp_path / "net.zip").as_module()(batch(5)), expected(source, 5))
+
+
+class Pair(torch.nn.Module):
+    """Takes its arguments by keyword and gives a mapping of a class of its own, as models of transformers do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.drop, self.head = torch.nn.Embedding(9, 4), torch.nn.Dropout(0.1), torch.nn.Linear(4, 2)
+
+    def forward(self, tokens: Any = None, mask: Any = None) -> Any:
+        hidden = (self.words(tokens) * mask[..., None]).sum(1)
+        return Answer(logits=self.head(self.drop(hidden)), hidden=hidden)
+
+
+class Answer(OrderedDict[str, Any]):
+    """A result."""
+
+
+def test_a_model_is_fitted_on_a_dict_of_inputs(tmp_path: Path) -> None:
+    source = Pair().eval()
+    x = {"tokens": np.arange(24).reshape(8, 3) % 9, "mask": np.ones((8, 3), np.float32)}
+    first = {name: torch.from_numpy(array[:2]) for name, array in x.items()}
+    model = graph_compiler.transpile(source, to="tensorflow", kwargs=first).as_module()
+    assert_same(model.predict(x, verbose=0), dict(source(**{name: torch.from_numpy(array) for name, array in x.items()})))
+    assert type(model(**first)) is Answer
+    y = {"logits": np.arange(8) % 2}
+    model.compile(optimizer=keras.optimizers.Adam(0.1), loss={"logits": keras.losses.SparseCategoricalCrossentropy(from_logits=True)})
+    before = model.evaluate(x, y, verbose=0)
+    model.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(4), epochs=3, shuffle=False, verbose=0)
+    assert model.fit(x, y, batch_size=4, verbose=0).history["loss"][0] < before and model.evaluate(x, y, verbose=0) < before
+    model.export(str(tmp_path), verbose=False)
+    served = tf.saved_model.load(str(tmp_path)).serve({name: array[:5] for name, array in x.items()})
+    assert_same(served["logits"], model.predict(x, verbose=0)["logits"][:5])
+
+
+def test_arguments_in_one_container_are_told_from_one_argument() -> None:
+    x = {"a": batch(4), "b": batch(5)[:4]}
+    apart, whole = (
+        graph_compiler.transpile(source, to="tensorflow", args=given).as_module()
+        for source, given in ((lambda a, b: a - b, (*x.values(),)), (lambda held: held["a"] * held["b"], (x,)))
+    )
+    assert_same([apart(x), apart([*x.values()]), whole(x)], [x["a"] - x["b"], x["a"] - x["b"], x["a"] * x["b"]])

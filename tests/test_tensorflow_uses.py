@@ -111,6 +111,40 @@ def test_a_saved_model_has_ordinary_operations_and_variables(tmp_path: Path) -> 
     assert_same(again.call(tokens(3, 11).numpy())[0], np.full((3, 11, 2), 1 / 6, np.float32))
 
 
+class Limited(torch.nn.Module):
+    """Sizes and elements decide, which a function with unknown sizes cannot tell while it is traced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.places = torch.nn.Embedding(20, 8), torch.nn.Embedding(32, 8)
+
+    def forward(self, tokens: Any, mask: Any) -> Any:
+        if tokens.shape[1] > 16:
+            raise ValueError("too long")
+        hidden = self.words(tokens) + self.places(torch.arange(tokens.shape[1]))
+        return hidden if mask.all() else hidden * mask[..., None]
+
+
+def test_guards_on_unknown_sizes_and_elements_are_assertions_of_a_saved_model(tmp_path: Path) -> None:
+    source = Limited()
+    given = {"tokens": tokens(2, 5), "mask": torch.arange(5)[None] > torch.arange(2)[:, None]}
+    graph = graph_compiler.transpile(source, to="tensorflow", kwargs=given)
+    holder = tf.Module()
+    signature = [tf.TensorSpec((None, None), tf.int64), tf.TensorSpec((None, None), tf.bool)]
+    holder.call = tf.function(lambda tokens, mask: graph(tokens=tokens, mask=mask), input_signature=signature, autograph=False)
+    tf.saved_model.save(holder, str(tmp_path))
+    call = tf.saved_model.load(str(tmp_path)).call
+    for rows, columns in ((2, 5), (3, 16), (4, 3)):
+        mask = torch.arange(columns)[None].expand(rows, -1) > 0
+        assert_same(call(tokens(rows, columns).numpy(), mask.numpy()), source(tokens(rows, columns), mask))
+    for refused, why in (
+        ((tokens(2, 17).numpy(), np.zeros((2, 17), bool)), "GuardFailed: .*16"),
+        ((tokens(2, 5), np.ones((2, 5), bool)), "elements"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=why):
+            call(*refused)
+
+
 def lite_results(content: bytes, given: Any) -> list[Any]:
     interpreter = tf.lite.Interpreter(model_content=content)
     (place,) = interpreter.get_input_details()

@@ -80,10 +80,19 @@ class GraphModule(keras.Model):
         return tf.cast(self._seeds.next() % (2**31 - 1), tf.int32)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As any Keras model; numbers and flags may stand beside arrays, which Keras refuses: they go past it as the ``form`` of the call."""
+        """As any Keras model. Numbers and flags, which Keras refuses, and keywords, some of which are its own (``mask``), go past it as the ``form``.
+
+        As Keras' own loops call it (``model(x, training=False)``), ``x`` may hold all arguments by name, or by position, and the result is made of dicts.
+        """
+        if len(args) == 1 and kwargs.keys() == {"training"}:
+            return _as_dicts(self._call_graph(args, kwargs))
+        return self._call_graph(args, kwargs)
+
+    def _call_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         options = {name: kwargs.pop(name) for name in ("training", "rng") if name in kwargs}
+        args, kwargs = self._graph.spread(args, kwargs)
         arrays, tree = flatten((args, kwargs), _is_array, lambda item: False)  # an object that a call changes stays the one that it is
-        if not arrays or all(item is None for item in statics(tree)):
+        if not arrays or not kwargs and all(item is None for item in statics(tree)):
             return super().__call__(*args, **kwargs, **options)
         return super().__call__(*arrays, form=_Form(tree), **options)
 
@@ -109,6 +118,13 @@ def _is_array(item: Any) -> bool:
     return isinstance(item, (tf.Variable, keras.KerasTensor)) or keras.ops.is_tensor(item) or native.target.convert(item) is not None
 
 
+def _as_dicts(result: Any) -> Any:
+    """A result in which mappings of other classes, as models of transformers give them, are dicts: Keras looks into no others."""
+    if isinstance(result, dict):
+        return {name: _as_dicts(item) for name, item in result.items()}
+    return type(result)(map(_as_dicts, result)) if type(result) in (list, tuple) else result
+
+
 def _policy(graph: Any) -> dict[str, Any]:
     """How Keras casts what it gives to the model: to the one floating-point type that was recorded, and not at all where there are several."""
     inputs = (value.dtype for variant in graph.variants for value in variant.graph.inputs)
@@ -117,15 +133,15 @@ def _policy(graph: Any) -> dict[str, Any]:
 
 
 def _signature(graph: Any) -> list[Any]:
-    """The arguments of a call, with an open number of examples. ``InvalidOption`` where a call takes more than arrays by position."""
+    """The arguments of a call, with an open number of examples: keywords as one dict. ``InvalidOption`` where a call takes more than arrays."""
     recorded = graph.variants[0].graph
     specs = [keras.InputSpec(dtype=value.dtype, shape=(None, *value.spec.hints[1:])[: value.ndim]) for value in recorded.inputs]
     args, kwargs = unflatten(recorded.input_tree, specs)
-    if kwargs or any(item is not None for item in statics(recorded.input_tree)):
+    if (args and kwargs) or any(item is not None for item in statics(recorded.input_tree)):
         raise InvalidOption(
             f"{graph.name} was recorded with keywords or numbers beside arrays: say what is to be exported, as input_signature="
         )
-    return list(args)
+    return [kwargs] if kwargs else list(args)
 
 
 def _seed(graph: Any) -> int:

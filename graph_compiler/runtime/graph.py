@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilable, NotSerialisable, NotTraced
 from ..tracing import active
 from ..tracing.host_random import host_state_kept
+from ..trees import iterate_structure
 from .asked import check_options
 from .beyond import Limit
 from .comparison import Tolerance
@@ -25,6 +26,7 @@ from .pure import purely
 from .refusals import raise_refused
 from .signatures import call_signature, signature_of
 from .spelling import Spellings
+from .spreading import spread
 from .variant import Missed, Variant
 from .views import Viewed
 
@@ -97,7 +99,23 @@ class Graph(Inspected, Viewed):
                 result = variant.attempt(args, kwargs)
                 if not isinstance(result, Missed):
                     return result
-            return self._record_and_run(args, kwargs)
+            traced = self._traced(args, kwargs)
+            return self._record_and_run(args, kwargs) if traced is None else traced[0]
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
+        """``(result,)`` of a call that the target traces with sizes that are unknown, with guards as operations of the traced function; None of others."""
+        target = self._variants[0].target if self._variants else None
+        if not (hasattr(target, "size_of") and any(map(target.is_traced, iterate_structure((args, kwargs))))):  # type: ignore[union-attr]
+            return None
+        try:
+            result, state = purely(self, self.parameters, args, kwargs, None, None)
+        except GuardFailed:  # a variant that fits is recorded, or it is said why it cannot be
+            return None
+        if state:
+            raise CallMismatch(
+                f"{self.name}: {target.name} traces this call, which changes {', '.join(map(str, state))}: call functional, which gives what it is then"  # type: ignore[union-attr]
+            )
+        return (result,)
 
     def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         why = self.why_missed(args, kwargs)
@@ -272,6 +290,10 @@ class Graph(Inspected, Viewed):
     def call_signature(self) -> inspect.Signature | None:
         """The signature of the original; of a graph that was loaded, that of the call that was recorded first. None where it cannot be told."""
         return self.__signature__ if self.pipeline.has_original else call_signature(self._variants[0].graph)
+
+    def spread(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """A call as the original takes it, where all arguments stand in one dict by their names, or in one list, as training loops hand them on."""
+        return spread(self._variants, self.call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
         """Sets the training mode of the original's modules; the next call records a variant for it where there is none."""
