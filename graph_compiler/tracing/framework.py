@@ -22,6 +22,10 @@ _PACKAGES = {
     "transformers": "torch", "torchvision": "torch", "torchaudio": "torch", "timm": "torch",
 }  # fmt: skip
 _MOST_FUNCTIONS = 200
+_TRACKING = (
+    "tensorflow.python.trackable.",
+    "keras.src.utils.tracking",
+)  # whose containers stand for the user's own, and tell of no framework
 
 
 def framework_of(obj: Any, known: Sequence[str], call: tuple[Sequence[Any], Mapping[str, Any]] | None = None) -> str | None:
@@ -71,7 +75,7 @@ def _of_object(obj: Any) -> Iterator[str]:
     owner = getattr(obj, "__self__", obj)
     yield from _of_class(type(owner))
     for item in _held(owner):
-        yield from _of_class(type(item))
+        yield from _of_instance(item)
     yield from _named(obj)
 
 
@@ -82,6 +86,15 @@ def _held(owner: Any) -> list[Any]:
 
 def _of_class(cls: type) -> Iterator[str]:
     return (_package(base.__module__) for base in cls.__mro__)
+
+
+def _of_instance(item: Any) -> Iterator[str]:
+    return iter(()) if _is_tracking(item) else _of_class(type(item))
+
+
+def _is_tracking(item: Any) -> bool:
+    """Whether this is a list, tuple or dict that a framework has put in the place of the user's, to know what is in it."""
+    return isinstance(item, (list, tuple, dict)) and str(type(item).__module__).startswith(_TRACKING)
 
 
 def _package(module: Any) -> str:
@@ -99,8 +112,12 @@ def _named(obj: Any) -> Iterator[str]:
             continue
         seen.add(function)
         for item in _referred(function):
-            yield _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
-            yield from _of_class(item if isinstance(item, type) else type(item))  # a model of a class of the user's
+            yield (
+                ""
+                if _is_tracking(item)
+                else _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
+            )
+            yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's
             waiting.append(item)
 
 

@@ -59,12 +59,21 @@ class Kind:
     dotted: bool = False
 
 
+def _dict_behind(held: Any) -> tuple[Any, Any]:
+    """A dict, and the class whose methods read and change it: not what a subclass makes of its items. What passes for a dict (a proxy, by which
+    TensorFlow tracks those of a module) has one behind it."""
+    while not issubclass(type(held), dict):
+        held = held.__wrapped__
+    return held, OrderedDict if isinstance(held, OrderedDict) else dict
+
+
 def _pairs_of_dict(held: dict[Any, Any]) -> dict[Any, Any]:
-    return dict((OrderedDict if isinstance(held, OrderedDict) else dict).items(held))  # not what a subclass makes of its items
+    held, own = _dict_behind(held)
+    return dict(own.items(held))
 
 
 def _put_in_dict(held: dict[Any, Any], key: Any, value: Any) -> None:
-    own: Any = OrderedDict if isinstance(held, OrderedDict) else dict
+    held, own = _dict_behind(held)
     if value is not MISSING:
         own.__setitem__(held, key, value)
     elif key in held:
@@ -72,7 +81,8 @@ def _put_in_dict(held: dict[Any, Any], key: Any, value: Any) -> None:
 
 
 def _refill_dict(held: dict[Any, Any], before: dict[Any, Any]) -> None:
-    (OrderedDict if isinstance(held, OrderedDict) else dict).clear(held)
+    plain, own = _dict_behind(held)
+    own.clear(plain)
     for key, value in before.items():
         _put_in_dict(held, key, value)
 
