@@ -58,13 +58,13 @@ def quantile(
 # ---------------------------------------------------------------------------------------------- running statistics
 @declare(_SECTION)
 def cummax(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
-    """The largest element so far along ``axis``, and where it was seen last."""
+    """The largest element so far along ``axis``, and where it was seen last; there the gradient goes."""
     return x, ArraySpec(x.shape, "int64")
 
 
 @declare(_SECTION)
 def cummin(x: ArraySpec, /, *, axis: int) -> tuple[ArraySpec, ArraySpec]:
-    """The smallest element so far along ``axis``, and where it was seen last."""
+    """The smallest element so far along ``axis``, and where it was seen last; there the gradient goes."""
     return x, ArraySpec(x.shape, "int64")
 
 

@@ -7,11 +7,12 @@ from ...rows import Operand
 from .table import rows
 
 _LAX = (
-    "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "sign", "sin",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "log", "log1p", "sin",
     "sinh", "sqrt", "tan", "tanh",
 )  # fmt: skip
 _JNP = ("isfinite", "isinf", "isnan", "log10", "round", "signbit", "trunc")
-_JNP_BINARY = ("copysign", "hypot", "logaddexp", "maximum", "minimum", "nextafter")
+_JNP_BINARY = ("logaddexp", "maximum", "minimum", "nextafter")
+_HELPERS_OF_TWO = ("atan2", "copysign", "hypot")
 _OPERATORS = {
     "add": "+", "bitwise_and": "&", "bitwise_left_shift": "<<", "bitwise_or": "|", "bitwise_right_shift": ">>", "bitwise_xor": "^",
     "divide": "/", "equal": "==", "greater": ">", "greater_equal": ">=", "less": "<", "less_equal": "<=", "logical_and": "&",
@@ -21,9 +22,9 @@ _OPERATORS = {
 rows.table({name: f"lax.{name}({{x}})" for name in _LAX})
 rows.table({name: f"jnp.{name}({{x}})" for name in _JNP})
 rows.table({name: f"jnp.{name}({{x1}}, {{x2}})" for name in _JNP_BINARY})
+rows.table({name: f"{name}({{x1}}, {{x2}})" for name in _HELPERS_OF_TWO})
 rows.table({name: f"{{x1}} {sign} {{x2}}" for name, sign in _OPERATORS.items()})
 rows.table({
-    "atan2": "atan2({x1}, {x2})",
     "bitwise_invert": "~{x}",
     "conj": "{x}.conj()",
     "imag": "{x}.imag",
@@ -37,9 +38,15 @@ rows.table({
 
 
 @rows.row("abs")
-def absolute(x: Operand) -> str:
-    """A helper for floats, for the gradient of ``jnp.abs`` at 0 is 1."""
-    return f"absolute({x})" if is_floating(x.dtype or "") else f"abs({x})"
+def absolute(x: Operand, *, right: bool) -> str:
+    """A helper for floats, for the slope of ``jnp.abs`` at 0 is 1."""
+    return f"absolute({x})" if is_floating(x.dtype or "") and not right else f"abs({x})"
+
+
+@rows.row("sign")
+def sign(x: Operand) -> str:
+    """A helper for complex numbers."""
+    return f"complex_sign({x})" if is_complex(x.dtype or "") else f"lax.sign({x})"
 
 
 @rows.row("log2")

@@ -8,7 +8,7 @@ from ....ops.dtypes import is_complex, is_integer
 from ...rows import Operand
 from .table import rows
 
-_SPECIAL = ("entr", "i0e", "i1", "i1e", "log_ndtr", "ndtri")
+_SPECIAL = ("i0e", "log_ndtr")
 _HELPERS = (
     "airy_ai",
     "bessel_j0",
@@ -20,7 +20,11 @@ _HELPERS = (
     "bessel_y0",
     "bessel_y1",
     "digamma",
+    "entr",
     "i0",
+    "i1",
+    "i1e",
+    "ndtri",
 )
 _HELPERS_OF_TWO = ("fmax", "fmin", "gammainc", "gammaincc", "xlog1py", "xlogy", "zeta")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....ops.dtypes import is_floating
 from ...rows import Operand
 from .table import rows
 
@@ -12,8 +13,6 @@ rows.table(
         "sum": "jnp.sum({x}, {axis=}, {dtype=}, {keepdims=})",
         "prod": "jnp.prod({x}, {axis=}, {dtype=}, {keepdims=})",
         "mean": "jnp.mean({x}, {axis=}, {keepdims=})",
-        "max": "jnp.max({x}, {axis=}, {keepdims=})",
-        "min": "jnp.min({x}, {axis=}, {keepdims=})",
         "all": "jnp.all({x}, {axis=}, {keepdims=})",
         "any": "jnp.any({x}, {axis=}, {keepdims=})",
         "diff": "jnp.diff({x}, {n=}, {axis=})",
@@ -27,6 +26,18 @@ rows.table(
 
 def _axes(axis: Any, keepdims: bool) -> str:
     return ("" if axis is None else f", axis={axis!r}") + (", keepdims=True" if keepdims else "")
+
+
+def _extreme(name: str) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, axis: Any, keepdims: bool, first: bool) -> str:
+        if first and is_floating(x.dtype or ""):
+            return f"first_extreme(jnp.{name}, jnp.arg{name}, {x}{_axes(axis, keepdims)})"
+        return f"jnp.{name}({x}{_axes(axis, keepdims)})"
+
+
+_extreme("max")
+_extreme("min")
 
 
 @rows.row("var")

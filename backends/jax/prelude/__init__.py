@@ -19,8 +19,11 @@ from ...positions import window_places as window_places
 from ...temme import excess_of_logarithm as excess_of_logarithm
 from ...temme import temme_series as temme_series
 from .activations import celu as celu
+from .activations import elu as elu
 from .activations import glu as glu
 from .activations import hard_tanh as hard_tanh
+from .activations import selu as selu
+from .activations import slope_of_exponential as slope_of_exponential
 from .activations import soft_shrink as soft_shrink
 from .activations import softplus as softplus
 from .attention import attention_weights as attention_weights
@@ -55,7 +58,10 @@ from .creation import linspace as linspace
 from .elementwise import absolute as absolute
 from .elementwise import atan2 as atan2
 from .elementwise import clip as clip
+from .elementwise import complex_sign as complex_sign
+from .elementwise import copysign as copysign
 from .elementwise import floor_divide as floor_divide
+from .elementwise import hypot as hypot
 from .elementwise import integer_power as integer_power
 from .elementwise import log2 as log2
 from .elementwise import power as power
@@ -66,6 +72,7 @@ from .fft import istft as istft
 from .fft import stft as stft
 from .gradients import refuse_gradient as refuse_gradient
 from .gradients import with_gradient as with_gradient
+from .gradients import with_slopes as with_slopes
 from .indexing import along_axis as along_axis
 from .indexing import diag_embed as diag_embed
 from .indexing import masked_scatter as masked_scatter
@@ -144,6 +151,7 @@ from .resampling import pixel_unshuffle as pixel_unshuffle
 from .resampling import reflected as reflected
 from .resampling import weighted_taps as weighted_taps
 from .special import digamma as digamma
+from .special import entr as entr
 from .special import erfcx as erfcx
 from .special import fmax as fmax
 from .special import fmin as fmin
@@ -151,9 +159,13 @@ from .special import gamma_far as gamma_far
 from .special import gammainc as gammainc
 from .special import gammaincc as gammaincc
 from .special import i0 as i0
+from .special import i1 as i1
+from .special import i1e as i1e
 from .special import logit as logit
+from .special import ndtri as ndtri
 from .special import orthogonal_polynomial as orthogonal_polynomial
 from .special import polygamma as polygamma
+from .special import quotient_at as quotient_at
 from .special import real_angle as real_angle
 from .special import sine_quotient as sine_quotient
 from .special import spherical_bessel_j0 as spherical_bessel_j0
@@ -166,6 +178,7 @@ from .statistical import cdist as cdist
 from .statistical import cosine_similarity as cosine_similarity
 from .statistical import cummax as cummax
 from .statistical import cummin as cummin
+from .statistical import first_extreme as first_extreme
 from .statistical import histc as histc
 from .statistical import histogram_counts as histogram_counts
 from .statistical import kth_value as kth_value
@@ -176,6 +189,7 @@ from .statistical import norm_over as norm_over
 from .statistical import pdist as pdist
 from .statistical import picked_along as picked_along
 from .statistical import power_of as power_of
+from .statistical import running_extreme as running_extreme
 from .statistical import safe_sqrt as safe_sqrt
 from .statistical import searchsorted_rows as searchsorted_rows
 from .statistical import sort_with_indices as sort_with_indices

@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from .gradients import with_slopes
+
 
 def absolute(x: jax.Array) -> jax.Array:
     """The absolute value; its gradient at 0 is 0."""
@@ -22,6 +24,22 @@ def clip(x: jax.Array, low: jax.Array | float | None = None, high: jax.Array | f
     """``x`` kept between two bounds; at a bound the whole gradient is that of ``x``. A bound that is NaN wins."""
     x = x if low is None else jnp.where((x < low) | (low != low), low, x)
     return x if high is None else jnp.where((x > high) | (high != high), high, x)
+
+
+def copysign(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
+    """The magnitude of ``x1`` with the sign of ``x2``; no gradient flows from ``x1`` at 0."""
+    return jnp.copysign(jnp.where(x1 == 0, lax.stop_gradient(x1), x1), x2)
+
+
+def hypot(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
+    """``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way; the derivative is ``x1 / hypot(x1, x2)``."""
+    return with_slopes(jnp.hypot, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *jnp.broadcast_arrays(x1, x2))
+
+
+def complex_sign(x: jax.Array) -> jax.Array:
+    """``x / abs(x)``, and 0 of 0, where it has no gradient; ``lax.sign`` has none anywhere."""
+    zero = x == 0
+    return jnp.where(zero, 0, x / jnp.abs(jnp.where(zero, 1, x)))
 
 
 def floor_divide(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
@@ -46,5 +64,12 @@ def log2(x: jax.Array) -> jax.Array:
 
 
 def power(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``."""
-    return jnp.where(x2 == 0, lax.stop_gradient(x1), x1) ** x2
+    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an ``x2`` that is not negative."""
+
+    def by_base(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.where(y == 0, 0, y * power(x, y - 1))
+
+    def by_exponent(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.where((x == 0) & (y >= 0), 0, power(x, y) * jnp.log(x))
+
+    return with_slopes(jnp.power, [by_base, by_exponent], x1, x2)

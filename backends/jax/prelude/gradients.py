@@ -1,10 +1,12 @@
-"""Gradients by rules of the user's own."""
+"""Derivatives that are given: by rules of the user's own, and of functions whose derivative in JAX is another at some points."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from ....errors import GradientRefused
 
@@ -22,6 +24,20 @@ def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
         return primals[0], sum(tangent * slope for tangent, slope in zip(tangents[1::2], pairs[1::2]))
 
     return ruled(value, *pairs)
+
+
+def with_slopes(function: Callable[..., jax.Array], slopes: list[Callable[..., jax.Array]], *arrays: jax.Array) -> jax.Array:
+    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same arrays."""
+    sloped = jax.custom_jvp(function)
+
+    def derivative(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
+        result = sloped(*primals)
+        changing = [i for i, tangent in enumerate(tangents) if hasattr(tangent, "ndim")]  # the others stand for zeros, which are no factors
+        parts = [tangents[i] * slopes[i](*primals) for i in changing]
+        return result, jnp.broadcast_to(sum(parts), result.shape).astype(result.dtype)
+
+    sloped.defjvp(derivative, symbolic_zeros=True)
+    return sloped(*arrays)
 
 
 def refuse_gradient(*arrays: jax.Array, message: str) -> jax.Array:

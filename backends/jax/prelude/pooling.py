@@ -12,6 +12,7 @@ from jax import lax
 
 from ...positions import adaptive_places, padding_for_windows, window_places
 from .normalisation import widened
+from .statistical import power_of
 
 
 def least_of(dtype: np.dtype) -> np.ndarray:
@@ -123,7 +124,7 @@ def avg_pool(
 def lp_pool(x: jax.Array, ord: float, kernel: tuple[int, ...], strides: tuple[int, ...], ceil_mode: bool = False) -> jax.Array:
     """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
     mean = avg_pool(x**ord, kernel, strides, None, ceil_mode)
-    return (jnp.sign(mean) * jax.nn.relu(abs(mean)) * math.prod(kernel)) ** (1 / ord)
+    return power_of(jnp.sign(mean) * jax.nn.relu(abs(mean)) * math.prod(kernel), 1 / ord)
 
 
 def max_unpool(x: jax.Array, indices: jax.Array, size: tuple[int, ...]) -> jax.Array:

@@ -76,10 +76,10 @@ def reflected(position: jax.Array, size: int, align_corners: bool) -> jax.Array:
 
 
 def padded_position(position: jax.Array, size: int, padding: str, align_corners: bool) -> jax.Array:
-    """Positions inside of the array, as far as ``padding`` brings them there."""
+    """Positions inside of the array, as far as ``padding`` brings them there; no gradient flows at the ends and beyond."""
     if padding == "reflection":
         position = reflected(position, size, align_corners)
-    return position if padding == "zeros" else jnp.clip(position, 0, size - 1)
+    return position if padding == "zeros" else jnp.where(position <= 0, 0, jnp.where(position >= size - 1, size - 1, position))
 
 
 def elements_at(x: jax.Array, places: list[jax.Array]) -> jax.Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ from jax import lax
 from jax.scipy import special
 
 from ...temme import excess_of_logarithm, temme_series
+from .gradients import with_slopes
 
 
 def digamma(x: jax.Array) -> jax.Array:
@@ -70,6 +72,33 @@ def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Arr
 def i0(x: jax.Array) -> jax.Array:
     """Modified Bessel function of the first kind, order 0; its slope at 0 is 0."""
     return jnp.exp(x * lax.sign(x)) * lax.bessel_i0e(x)
+
+
+def i1(x: jax.Array) -> jax.Array:
+    """Modified Bessel function of the first kind, order 1; its slope at 0 is one half."""
+    return with_slopes(special.i1, [lambda x: i0(x) - quotient_at(i1, x)], x)
+
+
+def i1e(x: jax.Array) -> jax.Array:
+    """``i1(x) * exp(-abs(x))``; its slope at 0 is one half."""
+    return with_slopes(special.i1e, [lambda x: special.i0e(x) - lax.sign(x) * i1e(x) - quotient_at(i1e, x)], x)
+
+
+def quotient_at(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> jax.Array:
+    """``function(x) / x``, one half at 0."""
+    near = abs(x) < 1e-6
+    safe = jnp.where(near, 1, x)
+    return jnp.where(near, 0.5, function(safe) / safe)
+
+
+def entr(x: jax.Array) -> jax.Array:
+    """``-x * log(x)``: 0 at 0, where it is infinitely steep, -inf below."""
+    return with_slopes(special.entr, [lambda x: -1 - jnp.log(x)], x)
+
+
+def ndtri(x: jax.Array) -> jax.Array:
+    """Inverse of the normal distribution function; infinitely steep at 0 and 1."""
+    return with_slopes(special.ndtri, [lambda x: math.sqrt(2 * math.pi) * jnp.exp(jnp.square(ndtri(x)) / 2)], x)
 
 
 def logit(x: jax.Array, eps: float | None = None) -> jax.Array:
@@ -141,13 +170,27 @@ def trigamma(x: jax.Array) -> jax.Array:
 
 
 def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
-    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is."""
-    return jnp.where(jnp.isnan(y), jnp.nan, special.xlog1py(x, jnp.where((x == 0) & (y <= -1), 0, y)))
+    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are at their ends, and ``x / (1 + y)``."""
+
+    def value(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.where(jnp.isnan(y), jnp.nan, special.xlog1py(x, inside(x, y)))
+
+    def inside(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.where((x == 0) & (y <= -1), 0, y)
+
+    return with_slopes(value, [lambda x, y: jnp.log1p(inside(x, y)), lambda x, y: x / (1 + y)], *jnp.broadcast_arrays(x, y))
 
 
 def xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
-    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is."""
-    return jnp.where(jnp.isnan(y), jnp.nan, special.xlogy(x, jnp.where((x == 0) & (y <= 0), 1, y)))
+    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log(y)``, 0 where both are at their ends, and ``x / y``."""
+
+    def value(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.where(jnp.isnan(y), jnp.nan, special.xlogy(x, inside(x, y)))
+
+    def inside(x: jax.Array, y: jax.Array) -> jax.Array:
+        return jnp.where((x == 0) & (y <= 0), 1, y)
+
+    return with_slopes(value, [lambda x, y: jnp.log(inside(x, y)), lambda x, y: x / y], *jnp.broadcast_arrays(x, y))
 
 
 def zeta(x: jax.Array, q: jax.Array) -> jax.Array:

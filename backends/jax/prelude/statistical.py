@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ from jax import lax
 def safe_sqrt(x: jax.Array) -> jax.Array:
     """The square root, with derivative 0 at 0."""
     zero = x == 0
-    return jnp.where(zero, x, jnp.sqrt(jnp.where(zero, 1, x)))
+    return jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, x)))
 
 
 def variance_over(x: jax.Array, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False) -> jax.Array:
@@ -117,14 +118,44 @@ def most_frequent(x: jax.Array, *, axis: int, keepdims: bool = False) -> tuple[j
 
 def cummax(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
     """The largest element so far along ``axis``, and where it was last."""
-    values = lax.cummax(x, axis)
-    return values, last_seen(x, values, axis)
+    return running_extreme(lax.cummax, x, axis)
 
 
 def cummin(x: jax.Array, *, axis: int) -> tuple[jax.Array, jax.Array]:
     """The smallest element so far along ``axis``, and where it was last."""
-    values = lax.cummin(x, axis)
+    return running_extreme(lax.cummin, x, axis)
+
+
+def running_extreme(function: Callable[[jax.Array, int], jax.Array], x: jax.Array, axis: int) -> tuple[jax.Array, jax.Array]:
+    """``lax.cummax`` or ``lax.cummin``, and where each element was last, to which the gradient goes."""
+
+    @jax.custom_jvp
+    def computed(x: jax.Array) -> jax.Array:
+        return function(x, axis)
+
+    @computed.defjvp
+    def slopes(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        values = computed(*primals)
+        return values, jnp.take_along_axis(tangents[0], last_seen(primals[0], values, axis), axis)
+
+    values = computed(x) if jnp.issubdtype(x.dtype, jnp.floating) else function(x, axis)
     return values, last_seen(x, values, axis)
+
+
+def first_extreme(
+    function: Callable[..., jax.Array], place: Callable[..., jax.Array], x: jax.Array, axis: int, keepdims: bool = False
+) -> jax.Array:
+    """``jnp.max`` or ``jnp.min`` along one axis; of equal elements the first has the gradient. ``place`` finds it."""
+
+    @jax.custom_jvp
+    def computed(x: jax.Array) -> jax.Array:
+        return function(x, axis=axis, keepdims=True)
+
+    @computed.defjvp
+    def slopes(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        return computed(*primals), jnp.take_along_axis(tangents[0], place(primals[0], axis=axis, keepdims=True), axis)
+
+    return computed(x) if keepdims else lax.squeeze(computed(x), (axis,))
 
 
 def last_seen(x: jax.Array, values: jax.Array, axis: int) -> jax.Array:

@@ -60,7 +60,10 @@ _of_bools("multiply", "*", "&")
 def _extreme(name: str, of_bools: str) -> None:
     @rows.row(name)
     def row(x1: Operand, x2: Operand) -> str:
-        return f"{x1} {of_bools} {x2}" if "bool" in (x1.dtype, x2.dtype) else f"tf.{name}({x1}, {x2})"
+        """A helper where there may be a gradient, for TensorFlow gives the first of two equals the whole of it."""
+        if "bool" in (x1.dtype, x2.dtype):
+            return f"{x1} {of_bools} {x2}"
+        return f"{'' if is_floating(x1.dtype or x2.dtype or '') else 'tf.'}{name}({x1}, {x2})"
 
 
 _extreme("maximum", "|")
@@ -80,10 +83,12 @@ def negative(x: Operand) -> str:
 
 
 @rows.row("abs")
-def absolute(x: Operand) -> str:
-    """``tf.abs``; unsigned integers stay as they are, and TFLite has no absolute value of int64."""
+def absolute(x: Operand, *, right: bool) -> str:
+    """``tf.abs``, with another slope at 0 by a helper; unsigned integers stay as they are, and TFLite has no absolute value of int64."""
     if x.dtype == "int64":
         return f"tf.maximum({x}, -{x})"
+    if right and is_floating(x.dtype or ""):
+        return f"absolute({x})"
     return f"tf.identity({x})" if x.dtype in UNSIGNED else f"tf.abs({x})"
 
 

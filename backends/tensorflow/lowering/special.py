@@ -16,17 +16,16 @@ _OF_POSITIVE = {
     "bessel_y1": "-math.inf",
 }
 _MATH = ("erf", "erfc", "erfinv", "lgamma", "ndtri", "rsqrt", "sigmoid")
-_BESSEL_I = ("i0e", "i1", "i1e")
-_HELPERS = ("airy_ai", "digamma", "entr", "erfcx", "i0", "log_ndtr", "spherical_bessel_j0")
+_HELPERS = ("airy_ai", "digamma", "entr", "erfcx", "i0", "i1", "i1e", "log_ndtr", "spherical_bessel_j0")
 _HELPERS_OF_TWO = ("fmax", "fmin", "gammainc", "gammaincc", "gcd", "lcm", "logaddexp2", "xlog1py", "xlogy", "zeta")
 
 rows.table({name: f"tf.math.special.{name}({{x}})" for name in _SPECIAL})
 rows.table({name: f"of_positive(tf.math.special.{name}, {{x}}, {at_zero})" for name, at_zero in _OF_POSITIVE.items()})
-rows.table({name: f"tf.math.special.bessel_{name}({{x}})" for name in _BESSEL_I})
 rows.table({name: f"tf.math.{name}({{x}})" for name in _MATH})
 rows.table({name: f"{name}({{x}})" for name in _HELPERS})
 rows.table({name: f"{name}({{x1}}, {{x2}})" for name in _HELPERS_OF_TWO})
 rows.table({
+    "i0e": "tf.math.special.bessel_i0e({x})",
     "betainc": "betainc({a}, {b}, {x})",
     "complex": "tf.complex({real}, {imag})",
     "exp2": "tf.pow(tf.ones_like({x}) * 2, {x})",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ops.dtypes import is_bool, is_complex, is_inexact
+from ....ops.dtypes import is_bool, is_complex, is_floating, is_inexact
 from ...rows import Operand
 from .table import rows
 
@@ -28,16 +28,23 @@ def _typed(x: Operand, dtype: str) -> str:
     return str(x) if x.dtype == dtype else f"tf.cast({x}, tf.{dtype})"
 
 
-def _accumulating(name: str, function: str) -> None:
-    @rows.row(name)
-    def row(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str:
-        if out[0].dtype == "bool":  # asked for as a type of the result
-            return f"tf.cast({function}(tf.cast({x}, tf.int64){_axes(axis, keepdims)}), tf.bool)"
-        return f"{function}({_typed(x, out[0].dtype)}{_axes(axis, keepdims)})"
+def _accumulated(function: str, x: Operand, axis: Any, keepdims: bool, dtype: str) -> str:
+    if dtype == "bool":  # asked for as a type of the result
+        return f"tf.cast({function}(tf.cast({x}, tf.int64){_axes(axis, keepdims)}), tf.bool)"
+    return f"{function}({_typed(x, dtype)}{_axes(axis, keepdims)})"
 
 
-_accumulating("sum", "tf.reduce_sum")
-_accumulating("prod", "tf.reduce_prod")
+@rows.row("sum")
+def _sum(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str:
+    return _accumulated("tf.reduce_sum", x, axis, keepdims, out[0].dtype)
+
+
+@rows.row("prod")
+def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str:
+    """A helper where there may be a gradient."""
+    if is_inexact(out[0].dtype) and x.ndim:
+        return f"product({_typed(x, out[0].dtype)}{_axes(axis, keepdims)})"
+    return _accumulated("tf.reduce_prod", x, axis, keepdims, out[0].dtype)
 
 
 @rows.row("mean")
@@ -53,7 +60,9 @@ def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
 
 def _extreme(name: str) -> None:
     @rows.row(name)
-    def row(x: Operand, *, axis: Any, keepdims: bool) -> str:
+    def row(x: Operand, *, axis: Any, keepdims: bool, first: bool) -> str:
+        if first and is_floating(x.dtype or ""):
+            return f"first_extreme(tf.reduce_{name}, tf.arg{name}, {x}, {axis}{', keepdims=True' if keepdims else ''})"
         function = {"max": "any", "min": "all"}[name] if is_bool(x.dtype or "") else name
         return f"tf.reduce_{function}({x}{_axes(axis, keepdims)})"
 

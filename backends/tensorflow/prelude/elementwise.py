@@ -7,6 +7,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from .gradients import with_slopes
+
+
+def absolute(x: tf.Tensor) -> tf.Tensor:
+    """The absolute value; its slope at 0 is 1."""
+    return with_slopes(tf.abs, [lambda x: tf.where(x >= 0, tf.ones_like(x), -tf.ones_like(x))], x)
+
 
 def atan2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
     """The angle of a point; no gradient flows from the origin."""
@@ -33,11 +40,38 @@ def signbit(x: tf.Tensor) -> tf.Tensor:
     return tf.bitcast(x, {2: tf.int16, 4: tf.int32, 8: tf.int64}[x.dtype.size]) < 0
 
 
+def in_one_type(x: Any, y: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """Both as arrays; a number takes the type of the array."""
+    dtype = x.dtype if tf.is_tensor(x) else y.dtype
+    return tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(y, dtype)
+
+
+def maximum(x1: Any, x2: Any) -> tf.Tensor:
+    """The larger one; both share the gradient where they are equal."""
+    return with_slopes(tf.maximum, [share_above, share_below], *in_one_type(x1, x2))
+
+
+def minimum(x1: Any, x2: Any) -> tf.Tensor:
+    """The smaller one; both share the gradient where they are equal."""
+    return with_slopes(tf.minimum, [share_below, share_above], *in_one_type(x1, x2))
+
+
+def share_above(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """0 where ``x1`` is below ``x2``, one half where they are equal, 1 elsewhere."""
+    return tf.where(x1 < x2, tf.zeros_like(x1), tf.where(tf.equal(x1, x2), tf.ones_like(x1) / 2, tf.ones_like(x1)))
+
+
+def share_below(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """0 where ``x2`` is below ``x1``, one half where they are equal, 1 elsewhere."""
+    return share_above(x2, x1)
+
+
 def copysign(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """The magnitude of ``x1`` with the sign of ``x2``."""
+    """The magnitude of ``x1`` with the sign of ``x2``; no gradient flows from ``x1`` at 0."""
     x1 = tf.convert_to_tensor(x1)
     x2 = tf.convert_to_tensor(x2, x1.dtype)
-    return tf.where(tf.equal(signbit(x1), signbit(x2)), x1, -x1)
+    result = tf.where(tf.equal(signbit(x1), signbit(x2)), x1, -x1)
+    return tf.where(x1 == 0, tf.stop_gradient(result), result)
 
 
 def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
@@ -63,8 +97,13 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
 
 
 def hypot(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way."""
-    x1, x2 = tf.abs(x1), tf.abs(tf.convert_to_tensor(x2, x1.dtype))
+    """``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way; the derivative is ``x1 / hypot(x1, x2)``."""
+    return with_slopes(length_of, [lambda x, y: x / hypot(x, y), lambda x, y: y / hypot(x, y)], *in_one_type(x1, x2))
+
+
+def length_of(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
+    """``sqrt(x1 ** 2 + x2 ** 2)`` by way of the larger one."""
+    x1, x2 = tf.abs(x1), tf.abs(x2)
     large, small = tf.maximum(x1, x2), tf.minimum(x1, x2)
     safe = tf.where((large == 0) | tf.math.is_inf(large), tf.ones_like(large), large)
     length = tf.where(large == 0, x1 + x2, large * tf.sqrt(1 + tf.square(small / safe)))
@@ -131,8 +170,15 @@ def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``."""
-    return tf.pow(tf.where(x2 == 0, tf.stop_gradient(x1), x1), x2)
+    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an ``x2`` that is not negative."""
+
+    def by_base(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return tf.where(y == 0, tf.zeros_like(y), y * power(x, y - 1))
+
+    def by_exponent(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return tf.where((x == 0) & (y >= 0), tf.zeros_like(x), power(x, y) * tf.math.log(x))
+
+    return with_slopes(tf.pow, [by_base, by_exponent], x1, x2)
 
 
 def trunc(x: tf.Tensor) -> tf.Tensor:

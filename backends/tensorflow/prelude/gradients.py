@@ -1,7 +1,8 @@
-"""Gradients by rules of the user's own."""
+"""Derivatives that are given: by rules of the user's own, and of functions whose derivative in TensorFlow is another at some points."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -20,6 +21,27 @@ def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
         return tf.identity(value), gradient
 
     return ruled(value, *pairs)
+
+
+def with_slopes(function: Callable[..., tf.Tensor], slopes: Sequence[Callable[..., tf.Tensor]], *arrays: tf.Tensor) -> tf.Tensor:
+    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same arrays."""
+
+    @tf.custom_gradient
+    def sloped(*arrays: tf.Tensor) -> Any:
+        def gradient(upstream: tf.Tensor) -> list[tf.Tensor]:
+            return [summed_to(upstream * slope(*arrays), array) for slope, array in zip(slopes, arrays)]
+
+        return function(*arrays), gradient
+
+    return sloped(*arrays)
+
+
+def summed_to(gradient: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+    """The gradient of a broadcast array as that of ``x`` itself."""
+    if x.shape.is_fully_defined() and gradient.shape == x.shape:
+        return gradient
+    axes, _ = tf.raw_ops.BroadcastGradientArgs(s0=tf.shape(x), s1=tf.shape(gradient))
+    return tf.reshape(tf.reduce_sum(gradient, axes), tf.shape(x))
 
 
 def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:

@@ -134,14 +134,38 @@ def scatter_reduced(x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: 
         "max": tf.math.unsorted_segment_max,
         "min": tf.math.unsorted_segment_min,
     }[reduce]
+    if reduce in ("max", "min"):
+        return scatter_extreme(segments, x, values, rows, seen > 0, include_self)
     met = tf.reshape(segments(values, rows, count), tf.shape(x))
     if include_self:
-        joined = {"sum": tf.add, "mean": tf.add, "prod": tf.multiply, "max": tf.maximum, "min": tf.minimum}[reduce](x, met)
-        met = joined
+        met = x * met if reduce == "prod" else x + met
     if reduce == "mean":
         total = tf.cast(tf.maximum(seen + int(include_self), 1), x.dtype)
         met = met / total if x.dtype.is_floating or x.dtype.is_complex else met // total
     return tf.where(seen > 0, met, x)
+
+
+def scatter_extreme(segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool) -> tf.Tensor:
+    """``x`` with the extreme of the ``values`` of each of ``rows``, which count its places row by row; equal elements share the gradient."""
+    function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
+    count = tf.size(seen)
+    by_row = tf.concat([[count], tf.shape(values)[1:]], 0)
+
+    @tf.custom_gradient
+    def computed(x: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        found = tf.reshape(segments(values, rows, count), tf.shape(x))
+        result = tf.where(seen, function(x, found) if include_self else found, x)
+
+        def slopes(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            is_own = tf.cast(x == result if include_self else ~tf.broadcast_to(seen, tf.shape(x)), x.dtype)
+            is_met = tf.cast(values == tf.gather(tf.reshape(result, by_row), rows), x.dtype)
+            equal = is_own + tf.reshape(tf.math.unsorted_segment_sum(is_met, rows, count), tf.shape(x))
+            share = upstream / tf.maximum(equal, 1)
+            return share * is_own, tf.gather(tf.reshape(share, by_row), rows) * is_met
+
+        return result, slopes
+
+    return computed(x, values)
 
 
 def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:

@@ -65,7 +65,7 @@ def binary_cross_entropy(probability: tf.Tensor, target: tf.Tensor) -> tf.Tensor
         log_p, log_rest = tf.maximum(tf.math.log(p), -100), tf.maximum(tf.math.log1p(-p), -100)
 
         def slopes(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            return upstream * (p - t) / tf.maximum(p * (1 - p), 1e-12), upstream * (log_rest - log_p)
+            return upstream * (p - t) / tf.maximum(p * (1 - p), 1e-12), upstream * (tf.math.log1p(-p) - tf.math.log(p))
 
         return (t - 1) * log_rest - t * log_p, slopes
 

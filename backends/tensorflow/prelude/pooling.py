@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from .creation import larger, size, sizes, smaller
 from .normalisation import widened
+from .statistical import power_of
 
 
 def least_of(dtype: tf.DType) -> tf.Tensor:
@@ -222,7 +223,7 @@ def avg_pool(
 def lp_pool(x: tf.Tensor, ord: float, kernel: Sequence[Any], strides: Sequence[Any], ceil_mode: bool = False) -> tf.Tensor:
     """The ``ord``-norm of each window; negative sums keep their sign under the root, as in torch."""
     mean = avg_pool(tf.pow(x, ord), kernel, strides, None, ceil_mode)
-    return tf.pow(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
+    return power_of(tf.sign(mean) * tf.nn.relu(tf.abs(mean)) * tf.cast(math.prod(kernel), x.dtype), 1 / ord)
 
 
 def max_unpool(x: tf.Tensor, indices: tf.Tensor, space: Sequence[Any]) -> tf.Tensor:

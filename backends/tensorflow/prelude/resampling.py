@@ -152,12 +152,13 @@ def reflected(position: tf.Tensor, n: Any, align_corners: bool) -> tf.Tensor:
 
 
 def padded_position(position: tf.Tensor, n: Any, padding: str, align_corners: bool) -> tf.Tensor:
-    """Positions inside of the array, as far as ``padding`` brings them there."""
+    """Positions inside of the array, as far as ``padding`` brings them there; no gradient flows at the ends and beyond."""
     if padding == "reflection":
         position = reflected(position, n, align_corners)
     if padding == "zeros":
         return position
-    return tf.maximum(tf.minimum(position, tf.cast(n - 1, position.dtype)), 0)
+    last = tf.cast(n - 1, position.dtype)
+    return tf.where(position <= 0, tf.zeros_like(position), tf.where(position >= last, last, position))
 
 
 def elements_at(x: tf.Tensor, places: Sequence[tf.Tensor]) -> tf.Tensor:

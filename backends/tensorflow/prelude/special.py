@@ -9,7 +9,8 @@ from typing import Any
 import tensorflow as tf
 
 from ...temme import excess_of_logarithm, temme_series
-from .elementwise import logaddexp, signbit
+from .elementwise import in_one_type, logaddexp, signbit
+from .gradients import with_slopes
 
 
 def like(number: float, x: tf.Tensor) -> tf.Tensor:
@@ -37,8 +38,12 @@ def digamma(x: tf.Tensor) -> tf.Tensor:
 
 
 def entr(x: tf.Tensor) -> tf.Tensor:
-    """``-x * log(x)``: 0 at 0, -inf below."""
-    return tf.where(x < 0, like(-math.inf, x), -xlogy(x, x))
+    """``-x * log(x)``: 0 at 0, where the slope is infinite, -inf below."""
+
+    def value(x: tf.Tensor) -> tf.Tensor:
+        return tf.where(x < 0, like(-math.inf, x), -xlogy(x, x))
+
+    return with_slopes(value, [lambda x: -1 - tf.math.log(x)], x)
 
 
 def erfcx(x: tf.Tensor) -> tf.Tensor:
@@ -130,6 +135,23 @@ def i0(x: tf.Tensor) -> tf.Tensor:
     return tf.exp(tf.abs(x)) * tf.math.special.bessel_i0e(x)
 
 
+def i1(x: tf.Tensor) -> tf.Tensor:
+    """Modified Bessel function of the first kind, order 1; its slope at 0 is one half."""
+    return with_slopes(tf.math.special.bessel_i1, [lambda x: i0(x) - quotient_at(i1, x)], x)
+
+
+def i1e(x: tf.Tensor) -> tf.Tensor:
+    """``i1(x) * exp(-abs(x))``; its slope at 0 is one half."""
+    return with_slopes(tf.math.special.bessel_i1e, [lambda x: tf.math.special.bessel_i0e(x) - tf.sign(x) * i1e(x) - quotient_at(i1e, x)], x)
+
+
+def quotient_at(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
+    """``function(x) / x``, one half at 0."""
+    near = tf.abs(x) < 1e-6
+    safe = tf.where(near, tf.ones_like(x), x)
+    return tf.where(near, like(0.5, x), function(safe) / safe)
+
+
 def isclose(x1: Any, x2: Any, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> tf.Tensor:
     """Whether ``abs(x1 - x2) <= atol + rtol * abs(x2)``."""
     x1 = tf.convert_to_tensor(x1)
@@ -149,10 +171,10 @@ def logaddexp2(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def logit(x: tf.Tensor, eps: float | None = None) -> tf.Tensor:
-    """``log(x / (1 - x))``, of ``x`` kept between ``eps`` and ``1 - eps``."""
+    """``log(x / (1 - x))``, of ``x`` kept between ``eps`` and ``1 - eps``; infinitely steep at 0 and 1."""
     if eps is not None:
         x = tf.where(x < eps, like(eps, x), tf.where(x > 1 - eps, like(1 - eps, x), x))
-    return tf.math.log(x / (1 - x))
+    return with_slopes(lambda x: tf.math.log(x / (1 - x)), [lambda x: 1 / (x * (1 - x))], x)
 
 
 def log_ndtr(x: tf.Tensor) -> tf.Tensor:
@@ -244,21 +266,31 @@ def trigamma(x: tf.Tensor) -> tf.Tensor:
 
 
 def xlog1py(x: Any, y: Any) -> tf.Tensor:
-    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is."""
-    x, y = in_one_type(x, y)
-    return tf.where(tf.math.is_nan(y), like(math.nan, y), tf.math.xlog1py(x, tf.where((x == 0) & (y <= -1), tf.zeros_like(y), y)))
+    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are at their ends, and ``x / (1 + y)``."""
+
+    def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return tf.where(tf.math.is_nan(y), like(math.nan, y), tf.math.xlog1py(x, tf.where(is_end(x, y), tf.zeros_like(y), y)))
+
+    def is_end(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return (x == 0) & (y <= -1)
+
+    return with_slopes(
+        value, [lambda x, y: tf.where(is_end(x, y), tf.zeros_like(y), tf.math.log1p(y)), lambda x, y: x / (1 + y)], *in_one_type(x, y)
+    )
 
 
 def xlogy(x: Any, y: Any) -> tf.Tensor:
-    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is."""
-    x, y = in_one_type(x, y)
-    return tf.where(tf.math.is_nan(y), like(math.nan, y), tf.math.xlogy(x, tf.where((x == 0) & (y <= 0), tf.ones_like(y), y)))
+    """``x * log(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log(y)``, 0 where both are at their ends, and ``x / y``."""
 
+    def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return tf.where(tf.math.is_nan(y), like(math.nan, y), tf.math.xlogy(x, tf.where(is_end(x, y), tf.ones_like(y), y)))
 
-def in_one_type(x: Any, y: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Both as arrays; a number takes the type of the array."""
-    dtype = x.dtype if tf.is_tensor(x) else y.dtype
-    return tf.convert_to_tensor(x, dtype), tf.convert_to_tensor(y, dtype)
+    def is_end(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        return (x == 0) & (y <= 0)
+
+    return with_slopes(
+        value, [lambda x, y: tf.where(is_end(x, y), tf.zeros_like(y), tf.math.log(y)), lambda x, y: x / y], *in_one_type(x, y)
+    )
 
 
 def zeta(x: Any, q: Any) -> tf.Tensor:

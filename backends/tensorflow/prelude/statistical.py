@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from .creation import linspace, scalar, size, sizes
 from .indexing import moved_axis, take_along_axis
-from .searching import searchsorted, sort_with_indices
+from .searching import place_of_extreme, searchsorted, sort_with_indices
 
 # ---------------------------------------------------------------------------------------------- moments and norms
 
@@ -17,7 +17,7 @@ from .searching import searchsorted, sort_with_indices
 def safe_sqrt(x: tf.Tensor) -> tf.Tensor:
     """The square root, with derivative 0 at 0."""
     zero = x == 0
-    return tf.where(zero, x, tf.sqrt(tf.where(zero, tf.ones_like(x), x)))
+    return tf.where(zero, tf.zeros_like(x), tf.sqrt(tf.where(zero, tf.ones_like(x), x)))
 
 
 def variance_over(x: tf.Tensor, axis: Any = None, *, correction: float = 0, keepdims: bool = False) -> tf.Tensor:
@@ -122,6 +122,47 @@ def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
         return tf.math.cumprod(x, axis), slopes
 
     return computed(x)
+
+
+def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Tensor:
+    """``tf.reduce_prod``, with derivatives of all orders where elements are 0, too."""
+    rank = len(x.shape)
+    axes = list(range(rank)) if axis is None else [one % rank for one in ([axis] if isinstance(axis, int) else axis)]
+    order = [*(one for one in range(rank) if one not in axes), *axes]
+    back = sorted(range(rank), key=order.__getitem__)
+
+    @tf.custom_gradient
+    def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        def slopes(upstream: tf.Tensor) -> tf.Tensor:
+            turned = tf.transpose(x, order)
+            rows = tf.math.conj(tf.reshape(turned, [*sizes(turned)[: rank - len(axes)], math.prod(size(x, one) for one in axes)]))
+            others = product_before(rows, False) * product_before(rows, True)
+            return upstream * tf.transpose(tf.reshape(others, tf.shape(turned)), back)
+
+        return tf.reduce_prod(x, axes, keepdims=True), slopes
+
+    return computed(x) if keepdims else tf.squeeze(computed(x), axes)
+
+
+def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
+    """The product of the elements before each along the last axis, or after it."""
+    x = tf.reverse(x, [-1]) if reverse else x
+    before = tf.concat([tf.ones_like(x[..., :1]), cumulative_prod(x, -1)[..., :-1]], -1)
+    return tf.reverse(before, [-1]) if reverse else before
+
+
+def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: bool = False) -> tf.Tensor:
+    """``tf.reduce_max`` or ``tf.reduce_min`` along one axis; of equal elements the first has the gradient. ``place`` finds it."""
+
+    @tf.custom_gradient
+    def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        def slopes(upstream: tf.Tensor) -> tf.Tensor:
+            found = tf.equal(places_along(x, axis), place_of_extreme(place, x, axis, keepdims=True))
+            return tf.where(found, upstream, tf.zeros_like(x))
+
+        return function(x, axis, keepdims=True), slopes
+
+    return computed(x) if keepdims else tf.squeeze(computed(x), [axis])
 
 
 def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) -> tf.Tensor:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ....ops.dtypes import is_complex
+from ....ops.dtypes import is_complex, is_floating
 from ...rows import Operand
 from .table import rows
 from .texts import tensor, tensors
 
 _UNARY = (
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan",
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan",
     "log", "log10", "log1p", "log2", "reciprocal", "round", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
 )  # fmt: skip
 _BINARY = ("copysign", "hypot", "logaddexp", "maximum", "minimum", "nextafter")
@@ -49,6 +49,12 @@ binary_functions({name: f"torch.{name}" for name in (*_BINARY, "atan2")})
 def sign(x: Operand) -> str:
     """torch.sgn of complex numbers."""
     return f"torch.sgn({x})" if is_complex(x.dtype or "") else f"torch.sign({x})"
+
+
+@rows.row("abs")
+def absolute(x: Operand, *, right: bool) -> str:
+    """torch.abs, with another slope at 0 by a helper."""
+    return f"absolute({x})" if right and is_floating(x.dtype or "") else f"torch.abs({x})"
 
 
 @rows.row("clip")

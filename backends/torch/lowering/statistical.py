@@ -37,7 +37,18 @@ def _reductions(names: dict[str, str]) -> None:
         rows.row(name)(row)
 
 
-_reductions({"mean": "torch.mean", "max": "torch.amax", "min": "torch.amin", "nanmean": "torch.nanmean"})
+_reductions({"mean": "torch.mean", "nanmean": "torch.nanmean"})
+
+
+def _extreme(name: str) -> None:
+    @rows.row(name)
+    def row(x: Operand, *, axis: Any, keepdims: bool, first: bool) -> str:
+        """Along one axis torch finds the index too, whose element has the gradient."""
+        return f"torch.{name}({x}{over(axis, keepdims)})[0]" if first else f"torch.a{name}({x}{over(axis, keepdims)})"
+
+
+_extreme("max")
+_extreme("min")
 
 
 def _accumulations(names: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....ops.array_api.statistical import accumulated
-from ....ops.dtypes import is_inexact
+from ....ops.dtypes import is_floating, is_inexact
 from ....sizes import apply, hint_of, product
 from ..basics.dtypes import dtype_name
 from .table import TorchBuilder, axes, axis, rows
@@ -109,7 +109,7 @@ def _extreme(name: str) -> Callable[..., Any]:
         if other is not None:
             return getattr(b, f"{name}imum")(*b.promote(input, other))
         where = {"axis": over(dim, input), "keepdims": bool(keepdim)}
-        values = getattr(b, name)(input, **where)
+        values = getattr(b, name)(input, **where, first=where["axis"] is not None)
         return values if dim is None else (values, getattr(b, f"arg{name}")(input, **where))
 
     row.__doc__ = f"torch.{name}: of all, along one axis (with indices), or of two tensors."
@@ -176,6 +176,13 @@ def _is_nothing(b: TorchBuilder, x: Any) -> bool:
     return empty
 
 
+def _shared_median(b: TorchBuilder, x: Any, skip_nan: bool) -> Any:
+    """The median of a vector as the largest of the elements up to it: those that are equal to it share the gradient."""
+    middle, _ = b.lower_median(b.stop_gradient(x), axis=0, skip_nan=skip_nan)
+    reached = b.logical_or(b.less_equal(x, middle), b.isnan(middle))
+    return b.max(b.where(reached, x, -math.inf), axis=0)
+
+
 def _median(skip_nan: bool) -> Callable[..., Any]:
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         x, place = (flat(b, input), 0) if dim is None else along(b, input, dim)
@@ -183,6 +190,8 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
             if not is_inexact(x.dtype):
                 raise NotImplementedError("the median of no whole numbers, which torch leaves open")
             return b.full(shape=(), fill_value=math.nan, dtype=x.dtype)
+        if dim is None and is_floating(x.dtype):
+            return _shared_median(b, x, skip_nan)
         values, indices = b.lower_median(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0, skip_nan=skip_nan)
         return values if dim is None else (values, indices)
 

@@ -44,10 +44,10 @@ declare_unary(
         "positive": "``+x``: the same numbers.",
         "reciprocal": "``1 / x``.",
         "round": "The nearest integral number, as a float; halves go to the even one.",
-        "sign": "-1, 0 or 1; NaN of NaN; ``x / abs(x)`` of complex numbers, and 0 of 0.",
+        "sign": "-1, 0 or 1; NaN of NaN; ``x / abs(x)`` of complex numbers, and 0 of 0, where it has no gradient.",
         "sin": "Sine of radians.",
         "sinh": "Hyperbolic sine.",
-        "sqrt": "Square root; NaN below 0.",
+        "sqrt": "Square root; NaN below 0. Infinitely steep at 0.",
         "square": "``x * x``.",
         "tan": "Tangent of radians.",
         "tanh": "Hyperbolic tangent.",
@@ -59,11 +59,17 @@ declare_unary(
     _SECTION,
     _real,
     {
-        "abs": "Absolute value; the modulus of complex numbers, as a real number.",
         "imag": "Imaginary part of complex numbers.",
         "real": "Real part of complex numbers.",
     },
 )
+
+
+@declare(_SECTION, name="abs")
+def abs_(x: Input, /, *, right: bool = False) -> ArraySpec:
+    """Absolute value; the modulus of complex numbers, as a real number. The slope at 0 is 0; of real numbers with ``right`` 1, that on the right side."""
+    return _real(x)
+
 
 declare_unary(
     _SECTION,
@@ -82,22 +88,22 @@ declare_binary(
     elementwise,
     {
         "add": "``x1 + x2``, broadcast; logical or of bools.",
-        "atan2": "The angle of the point with ordinate ``x1`` and abscissa ``x2``, from -pi to pi.",
+        "atan2": "The angle of the point with ordinate ``x1`` and abscissa ``x2``, from -pi to pi; no gradient at the origin.",
         "bitwise_and": "Bits that are set in both.",
         "bitwise_left_shift": "``x1`` moved left by ``x2`` bits, zeros coming in.",
         "bitwise_or": "Bits that are set in either.",
         "bitwise_right_shift": "``x1`` moved right by ``x2`` bits, copies of the sign coming in.",
         "bitwise_xor": "Bits that are set in one of both.",
-        "copysign": "The magnitude of ``x1`` with the sign of ``x2``.",
+        "copysign": "The magnitude of ``x1`` with the sign of ``x2``; no gradient where ``x1`` is 0.",
         "divide": "``x1 / x2`` of floats, as IEEE 754 has it.",
         "floor_divide": "``x1 / x2`` rounded down; of floats as Python has it, with ``x1 / 0`` as ``divide``.",
-        "hypot": "``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way.",
+        "hypot": "``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way; its slopes are ``x1 / hypot`` and ``x2 / hypot``, NaN at the origin.",
         "logaddexp": "``log(exp(x1) + exp(x2))`` without overflow.",
-        "maximum": "The larger one; NaN where either is.",
-        "minimum": "The smaller one; NaN where either is.",
+        "maximum": "The larger one; NaN where either is. Equal ones share the gradient.",
+        "minimum": "The smaller one; NaN where either is. Equal ones share the gradient.",
         "multiply": "``x1 * x2``, broadcast; logical and of bools.",
         "nextafter": "The next float after ``x1`` on the way to ``x2``.",
-        "pow": "``x1 ** x2``; of integers, a negative power is 0 but for bases 1 and -1.",
+        "pow": "``x1 ** x2``; of integers, a negative power is 0 but for bases 1 and -1. Where ``x2`` is 0, no gradient flows to ``x1``.",
         "remainder": "``x1 - floor(x1 / x2) * x2``: the sign is that of ``x2``.",
         "subtract": "``x1 - x2``, broadcast.",
     },

@@ -35,7 +35,7 @@ def hard_tanh(x: ArraySpec, /, *, minimum: float = -1.0, maximum: float = 1.0) -
 
 @declare(_SECTION)
 def hard_sigmoid(x: ArraySpec, /) -> ArraySpec:
-    """``relu6(x + 3) / 6``."""
+    """``relu6(x + 3) / 6``; no gradient at -3 and 3."""
     return _same(x)
 
 
@@ -47,31 +47,31 @@ def hard_swish(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def leaky_relu(x: ArraySpec, /, *, negative_slope: float = 0.01) -> ArraySpec:
-    """``x`` where it is above 0, ``negative_slope * x`` elsewhere."""
+    """``x`` where it is above 0, ``negative_slope * x`` elsewhere; the slope at 0 is ``negative_slope``."""
     return _same(x)
 
 
 @declare(_SECTION)
 def prelu(x: ArraySpec, slope: ArraySpec, /) -> ArraySpec:
-    """``x`` where it is above 0, ``slope * x`` elsewhere; ``slope`` is broadcast."""
+    """``x`` where it is above 0, ``slope * x`` elsewhere, at 0 too; ``slope`` is broadcast."""
     return elementwise(x, slope)
 
 
 @declare(_SECTION)
 def elu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
-    """``x`` where it is above 0, ``alpha * expm1(x)`` elsewhere."""
+    """``x`` where it is above 0, ``alpha * expm1(x)`` elsewhere; the slope at 0 is ``alpha``, the second derivative 0."""
     return _same(x)
 
 
 @declare(_SECTION)
 def selu(x: ArraySpec, /) -> ArraySpec:
-    """Scaled ``elu`` of self-normalising networks (Klambauer et al. 2017)."""
+    """Scaled ``elu`` of self-normalising networks (Klambauer et al. 2017); the slope at 0 is that of the left side."""
     return _same(x)
 
 
 @declare(_SECTION)
 def celu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
-    """``max(x, 0) + min(0, alpha * expm1(x / alpha))``."""
+    """``max(x, 0) + min(0, alpha * expm1(x / alpha))``; the slope at 0 is 1, the second derivative 0."""
     return _same(x)
 
 
@@ -113,13 +113,13 @@ def log_sigmoid(x: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def soft_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
-    """``x`` moved towards 0 by ``threshold``, 0 where it lies nearer than that."""
+    """``x`` moved towards 0 by ``threshold``, 0 where it lies nearer than that; no gradient there, nor at the threshold."""
     return _same(x)
 
 
 @declare(_SECTION)
 def hard_shrink(x: ArraySpec, /, *, threshold: float = 0.5) -> ArraySpec:
-    """0 where ``abs(x) <= threshold``, ``x`` elsewhere."""
+    """0 where ``abs(x) <= threshold``, with no gradient, ``x`` elsewhere."""
     return _same(x)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .....ops.dtypes import is_floating
 from ....rows import Operand
 from ..table import rows
 
@@ -14,13 +15,12 @@ rows.table(
         "hard_swish": "{x} * hard_tanh({x} + 3, 0, 6) / 6",
         "leaky_relu": "jnp.where({x} > 0, {x}, {x} * {negative_slope})",
         "prelu": "jnp.where({x} > 0, {x}, {x} * {slope})",
-        "elu": "jax.nn.elu({x}, {alpha=})",
-        "selu": "jax.nn.selu({x})",
+        "elu": "elu({x}, {alpha=})",
+        "selu": "selu({x})",
         "celu": "celu({x}, {alpha})",
         "gelu": "jax.nn.gelu({x}, approximate={approximate})",
         "silu": "jax.nn.silu({x})",
         "mish": "jax.nn.mish({x})",
-        "soft_sign": "jax.nn.soft_sign({x})",
         "log_sigmoid": "jax.nn.log_sigmoid({x})",
         "soft_shrink": "soft_shrink({x}, {threshold})",
         "hard_shrink": "jnp.where(abs({x}) <= {threshold}, 0, {x})",
@@ -38,6 +38,12 @@ def _over_axis(name: str) -> None:
 
 _over_axis("softmax")
 _over_axis("log_softmax")
+
+
+@rows.row("soft_sign")
+def _soft_sign(x: Operand) -> str:
+    """Not ``jax.nn.soft_sign``, whose second derivative at 0 is that of the right side."""
+    return f"{x} / (1 + {'absolute' if is_floating(x.dtype or '') else 'abs'}({x}))"
 
 
 @rows.row("softplus")

@@ -15,7 +15,7 @@ rows.table(
         "hard_swish": "{x} * tf.nn.relu6({x} + 3) / 6",
         "leaky_relu": "tf.where({x} > 0, {x}, {x} * {negative_slope})",
         "prelu": "tf.where({x} > 0, {x}, {x} * {slope})",
-        "selu": "tf.nn.selu({x})",
+        "selu": "selu({x})",
         "celu": "celu({x}, {alpha})",
         "silu": "tf.nn.silu({x})",
         "mish": "{x} * tf.tanh(tf.nn.softplus({x}))",
@@ -60,5 +60,5 @@ def _softplus(x: Operand, *, beta: float, threshold: float) -> str:
 
 @rows.row("soft_sign")
 def soft_sign(x: Operand) -> str:
-    """``tf.nn.softsign``, which takes no complex numbers."""
-    return f"{x} / tf.cast(1 + tf.abs({x}), {x}.dtype)" if is_complex(x.dtype or "") else f"tf.nn.softsign({x})"
+    """A helper around ``tf.nn.softsign``, which takes no complex numbers."""
+    return f"{x} / tf.cast(1 + tf.abs({x}), {x}.dtype)" if is_complex(x.dtype or "") else f"soft_sign({x})"

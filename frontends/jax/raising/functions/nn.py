@@ -10,8 +10,7 @@ from .....sizes import apply, hint_of
 from ..table import JaxBuilder, rows
 
 _ACTIVATIONS = {
-    "relu": "relu", "relu6": "relu6", "sigmoid": "sigmoid", "silu": "silu", "swish": "silu", "soft_sign": "soft_sign", "hard_tanh": "hard_tanh",
-    "hard_sigmoid": "hard_sigmoid", "hard_silu": "hard_swish", "hard_swish": "hard_swish", "selu": "selu", "mish": "mish", "log_sigmoid": "log_sigmoid",
+    "relu": "relu", "relu6": "relu6", "sigmoid": "sigmoid", "silu": "silu", "swish": "silu", "soft_sign": "soft_sign", "hard_sigmoid": "hard_sigmoid", "hard_silu": "hard_swish", "hard_swish": "hard_swish", "selu": "selu", "mish": "mish", "log_sigmoid": "log_sigmoid",
 }  # fmt: skip
 
 
@@ -53,8 +52,15 @@ def celu(b: JaxBuilder, x: Any, alpha: Any = 1.0) -> Any:
 
 @rows.row("jax.nn.leaky_relu")
 def leaky_relu(b: JaxBuilder, x: Any, negative_slope: Any = 1e-2) -> Any:
-    """jax.nn.leaky_relu with a known slope."""
-    return b.leaky_relu(_float(b, x), negative_slope=_number(negative_slope))
+    """jax.nn.leaky_relu with a known slope; at 0 it has that of the right side."""
+    x = _float(b, x)
+    return b.where(b.greater_equal(x, 0), x, b.multiply(x, _number(negative_slope)))
+
+
+@rows.row("jax.nn.hard_tanh")
+def hard_tanh(b: JaxBuilder, x: Any) -> Any:
+    """jax.nn.hard_tanh, which has slope 1 at both ends."""
+    return b.clip(_float(b, x), -1.0, 1.0)
 
 
 def _number(x: Any) -> float:

@@ -43,7 +43,8 @@ def sort(b: JaxBuilder, a: Any, axis: Any = -1, *, stable: bool = True, descendi
     """jax.numpy.sort along an axis."""
     if not isinstance(axis, int) or a.dtype.startswith("complex"):
         raise NotImplementedError
-    return b.sort(a, axis=axis % a.ndim, descending=bool(descending), stable=True)
+    ascending = b.sort(a, axis=axis % a.ndim, stable=True)
+    return b.flip(ascending, axis=(axis % a.ndim,)) if descending else ascending  # of equal elements the last one comes first
 
 
 @rows.row("jax.numpy.argsort")

@@ -12,7 +12,7 @@ from ....bits import bits_of
 from ..table import JaxBuilder, rows
 
 _UNARY = {
-    "abs": "abs", "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh", "bessel_i0e": "i0e",
+    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh", "bessel_i0e": "i0e",
     "bessel_i1e": "i1e", "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv",
     "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "imag": "imag", "is_finite": "isfinite", "lgamma": "lgamma",
     "log": "log", "log1p": "log1p", "logistic": "sigmoid", "neg": "negative", "real": "real", "rsqrt": "rsqrt", "sin": "sin",
@@ -144,13 +144,22 @@ def integer_pow(b: JaxBuilder, x: Any, *, y: int) -> Any:
 @rows.row("cbrt_p")
 def cbrt(b: JaxBuilder, x: Any, **_: Any) -> Any:
     """The cube root, of negative numbers too."""
-    return b.multiply(b.sign(x), b.pow(b.abs(x), 1 / 3))
+    length = b.pow(b.abs(x, right=is_floating(x.dtype)), 1 / 3)
+    return b.where(b.signbit(x), b.negative(length), length)
+
+
+@rows.row("abs_p")
+def abs_(b: JaxBuilder, x: Any, **_: Any) -> Any:
+    """Of real numbers with the slope of the right side at 0."""
+    return b.abs(x, right=is_floating(x.dtype))
 
 
 @rows.row("sign_p")
 def sign(b: JaxBuilder, x: Any) -> Any:
-    """NaN of NaN, where torch has 0."""
-    return b.where(b.isnan(x), x, b.sign(x)) if is_floating(x.dtype) else b.sign(x)
+    """NaN of NaN, where torch has 0; without a gradient, of complex numbers too."""
+    if is_floating(x.dtype):
+        return b.where(b.isnan(x), x, b.sign(x))
+    return b.sign(b.stop_gradient(x)) if is_complex(x.dtype) else b.sign(x)
 
 
 @rows.row("round_p")
@@ -175,8 +184,14 @@ def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
 
 @rows.row("clamp_p")
 def clamp(b: JaxBuilder, low: Any, x: Any, high: Any) -> Any:
-    """``low`` and ``high`` are numbers, 0-d arrays or of the shape of ``x``."""
-    return b.clip(b.as_result(x), *(known_number(item) for item in (low, high)))
+    """``low`` and ``high`` are numbers, 0-d arrays or of the shape of ``x``; at a bound no gradient flows."""
+    x, low, high = b.as_result(x), known_number(low), known_number(high)
+    if not is_floating(x.dtype):
+        return b.clip(x, low, high)
+    if not isinstance(low, Value) and not isinstance(high, Value) and low <= high:
+        return b.hard_tanh(x, minimum=low, maximum=high)
+    at_bound = b.logical_or(b.equal(x, low), b.equal(x, high))
+    return b.clip(b.where(at_bound, b.stop_gradient(x), x), low, high)
 
 
 @rows.row("select_n_p")

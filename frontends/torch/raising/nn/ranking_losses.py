@@ -14,7 +14,13 @@ from .losses import _ATEN, reduced, reduction_of
 
 
 def _above(b: TorchBuilder, x: Any) -> Any:
-    return b.combined("maximum", x, 0)
+    """``x.clamp_min(0)``, which has slope 1 at 0."""
+    return b.clip(x, b.operand(0, x.dtype))
+
+
+def _strictly_above(b: TorchBuilder, x: Any) -> Any:
+    """``x`` where it is above 0, with no slope at 0: what torch's kernels of losses compute."""
+    return b.where(b.greater(x, 0), x, b.operand(0, x.dtype))
 
 
 @rows.row("nn.functional.hinge_embedding_loss")
@@ -80,7 +86,7 @@ def multi_margin_loss(
     classes = input.shape[-1] if input.ndim else 1
     rows_, labels = (b.reshape(input, shape=(1, classes)), reshaped(b, target, (1,))) if single else (input, target)
     picked = b.take_along_axis(rows_, b.reshape(labels, shape=(rows_.shape[0], 1)), axis=1)
-    short = _above(b, b.add(b.subtract(rows_, picked), float(margin)))
+    short = _strictly_above(b, b.add(b.subtract(rows_, picked), float(margin)))
     short = b.square(short) if b.fix(p) == 2 else short
     if weight is not None:
         short = b.multiply(short, b.reshape(b.take(weight, labels, axis=0), shape=(rows_.shape[0], 1)))
@@ -109,7 +115,9 @@ def multilabel_margin_loss(
     ended = b.greater(b.cumulative_sum(b.astype(b.less(labels, 0), dtype="int64"), axis=1), 0)
     picked = b.take_along_axis(x, b.where(ended, 0, labels), axis=1)
     is_label = b.any(b.one_hot(b.where(ended, -1, labels), num_classes=classes, dtype="bool"), axis=1)
-    short = _above(b, b.add(b.subtract(b.reshape(x, shape=(count, 1, classes)), b.reshape(picked, shape=(count, classes, 1))), 1.0))
+    short = _strictly_above(
+        b, b.add(b.subtract(b.reshape(x, shape=(count, 1, classes)), b.reshape(picked, shape=(count, classes, 1))), 1.0)
+    )
     skipped = b.logical_or(b.reshape(ended, shape=(count, classes, 1)), b.reshape(is_label, shape=(count, 1, classes)))
     losses = b.divide(b.sum(b.where(skipped, 0.0, short), axis=(1, 2)), classes)
     how = reduction_of(size_average, reduce, reduction)

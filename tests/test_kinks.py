@@ -1,0 +1,113 @@
+"""Derivatives at kinks, bounds, ties and zeros: in every target the first and second derivative are those of the source framework itself.
+
+What differs is listed with its reason in ``tests/kinks/limits.py``; strict: what is mended must leave the list. What JAX compiles is each third row,
+and all with ``-m slow``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+
+from .kinks import Kink
+from .kinks.derivatives import Found, in_jax, in_tensorflow, in_torch
+from .kinks.limits import LIMITS
+from .support.contexts import wide_types
+
+TARGETS = {"torch": ("jax", "tensorflow"), "jax": ("torch", "tensorflow")}
+_PARTS = 3  # of the rows that JAX has a part in; one is run always
+_IN_ONE_PROGRAM = 16
+
+
+@functools.cache
+def rows_of(source: str) -> dict[str, Kink]:
+    """The rows of a source; those of one that is not installed are none."""
+    if importlib.util.find_spec(source) is None:
+        return {}
+    found: dict[str, Kink] = importlib.import_module(f"tests.kinks.{source}_rows").ROWS
+    return found
+
+
+CASES = [
+    pytest.param(source, name, to, marks=[pytest.mark.slow] if "jax" in (source, to) and place % _PARTS else [])
+    for source, targets in TARGETS.items()
+    for to in targets
+    for place, name in enumerate(rows_of(source))
+]
+
+
+@functools.cache
+def graph_of(source: str, name: str) -> Any:
+    """The recording of a row, which is written for each target."""
+    row = rows_of(source)[name]
+    array = importlib.import_module("torch").tensor if source == "torch" else importlib.import_module("jax.numpy").asarray
+    return graph_compiler.transpile(row.function, source=source, to=TARGETS[source][0], args=tuple(map(array, row.points)))
+
+
+def functional(source: str, name: str, to: str) -> Any:
+    """The row's function in a target."""
+    graph = graph_of(source, name)
+    graph = graph if to == TARGETS[source][0] else graph.to(to)
+    return functools.partial(graph.functional, graph.parameters)
+
+
+@functools.cache
+def _in_parts(source: str) -> list[str]:
+    """The rows, those first that are always run."""
+    names = list(rows_of(source))
+    return [name for part in range(_PARTS) for name in names[part::_PARTS]]
+
+
+@functools.cache
+def of_chunk(source: str, to: str, number: int) -> list[Found]:
+    """What JAX finds for some rows at once, in their own words where ``to`` is the source."""
+    names = _in_parts(source)[number * _IN_ONE_PROGRAM : (number + 1) * _IN_ONE_PROGRAM]
+    rows = [rows_of(source)[name] for name in names]
+    return in_jax([row.function if to == source else functional(source, name, to) for name, row in zip(names, rows)], rows)
+
+
+@functools.cache
+def found_in(source: str, name: str, to: str) -> Found:
+    """The derivatives of a row in a framework."""
+    row = rows_of(source)[name]
+    if to == "jax":
+        place = _in_parts(source).index(name)
+        return of_chunk(source, to, place // _IN_ONE_PROGRAM)[place % _IN_ONE_PROGRAM]
+    return {"torch": in_torch, "tensorflow": in_tensorflow}[to](row.function if to == source else functional(source, name, to), row)
+
+
+def _same(found: Any, expected: Any, tolerance: float) -> bool:
+    return bool(np.allclose(found, expected, rtol=tolerance, atol=10 * tolerance, equal_nan=True))
+
+
+@pytest.mark.parametrize(("source", "name", "to"), CASES)
+def test_derivatives(source: str, name: str, to: str) -> None:
+    pytest.importorskip(to)
+    tolerance = rows_of(source)[name].tolerance
+    with wide_types(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        (value, orders), (expected_value, expected_orders) = found_in(source, name, to), found_in(source, name, source)
+    assert _same(value, expected_value, tolerance)
+    wrong = {
+        order: (found, expected)
+        for order, (found, expected) in enumerate(zip(orders, expected_orders, strict=True), 1)
+        if not all(_same(*pair, tolerance) for pair in zip(found, expected, strict=True))
+    }
+    listed = {order for order in (1, 2) if (source, name, to, order) in LIMITS}
+    assert wrong.keys() == listed, "\n".join(
+        f"order {order}:\nfound {found}\nexpected {expected}" for order, (found, expected) in wrong.items()
+    )
+
+
+def test_limits_name_rows() -> None:
+    cases = {case.values for case in CASES}
+    installed = {source for source, _, _ in cases}
+    assert not {case[:3] for case in LIMITS if case[0] in installed} - cases
