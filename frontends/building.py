@@ -107,6 +107,9 @@ class RaisingBuilder(Builder):
     def refuse_outside(self, index: Value, size: Any) -> None:
         """What a framework demands of a single index that was computed, beyond what targets do: nothing, or that it lies inside of its axis."""
 
+    def left(self, index: Any, size: Any) -> None:
+        """What becomes of a single index that is known to lie outside of its axis: targets refuse it, unless the framework knows better."""
+
     def next_key(self) -> Any:
         """A new key for random numbers: of the generator that the call names, by default of the one input ``key`` of the graph."""
         key, index = self.stream(self.generator)

@@ -30,7 +30,8 @@ def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
     """The index of one element, guarded to lie inside; negative ints stay, negative sizes are counted from the front."""
     if isinstance(index, Size) and _negative(b, index):
         index = index + size
-    holds(b, -index if isinstance(index, int) and index < 0 else index + 1, size)
+    if not holds(b, -index if isinstance(index, int) and index < 0 else index + 1, size):
+        b.left(index, size)
     return index
 
 

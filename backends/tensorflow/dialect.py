@@ -9,7 +9,7 @@ from typing import Any
 
 from ...ir.graph import Node, Value
 from ...ops import ArraySpec
-from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating
+from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating, is_integer
 from ...ops.text import Text
 from ...sizes import Size, Symbol, hint_of
 from ..dialect import CanonicalDialect
@@ -108,6 +108,10 @@ class _Cast:
     def result(self, text: str, dtypes: list[str]) -> str:
         if self.have not in dtypes:
             return text
+        if (
+            len(dtypes) == 1 and is_integer(self.have or "") and is_floating(self.to or "")
+        ):  # floats are cut off at the ends of a type, integers wrap
+            return f"tf.cast(tf.cast({text}, tf.int64), tf.{self.have})"
         if len(dtypes) == 1:
             return f"tf.cast({text}, tf.{self.have})"
         return f"cast_each({text}, {Text(tuple(f'tf.{dtype}' for dtype in dtypes)).replace(chr(39), '')})"

@@ -1,4 +1,4 @@
-"""Types that torch has few kernels for, computed in int64: unsigned integers of 16 and 32 bits, which wrap around when they are given, and truth values in products."""
+"""Types that torch has no kernels for, or few: operation -> the type that stands in, and back to which its results are converted."""
 
 from __future__ import annotations
 
@@ -8,48 +8,64 @@ from ...ops import ArraySpec
 from ...ops.text import Text
 from ..rows import Operand, Rows, operand
 
-_UNSIGNED = frozenset({"uint16", "uint32"})
-_TEXTS = tuple(f"torch.{dtype}" for dtype in sorted(_UNSIGNED))
+_UNSIGNED = {"uint16": "int64", "uint32": "int64"}  # which wrap around when they are given
+_HALF = {"float16": "float32", "bfloat16": "float32"}
 
-# Operations that torch has for them, or that have a way of their own.
+# Operations that torch has for unsigned integers of 16 and 32 bits, or that have a way of their own.
 _AS_THEY_ARE = frozenset({
     "asarray", "astype", "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "concat", "copy", "dropout", "empty", "equal", "expand_dims", "full",
     "getitem", "multiply", "not_equal", "ones", "permute_dims", "refuse_gradient", "reshape", "split", "squeeze", "stack", "stop_gradient", "threefry",
     "unstack", "where", "with_gradient", "zeros",
 })  # fmt: skip
 
-
-# Sums of products, for which torch has no kernels of truth values.
-_PRODUCTS = frozenset({"matmul", "tensordot", "vecdot", "einsum", "inner", "multi_dot"})
+# Operations that lack other types.
+_LACKING: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
+    ({"bool": "int64"}, ("matmul", "tensordot", "vecdot", "einsum", "inner", "multi_dot")),
+    (_HALF, ("solve_triangular",)),
+)
+_STAND_INS: dict[str, dict[str, str]] = {name: types for types, names in _LACKING for name in names}
 
 
 class TorchRows(Rows):
-    """Rows that see int64 where torch has no kernel for the type of an array."""
+    """Rows that see another type where torch has no kernel for the type of an array."""
 
     def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
         """The expression that computes operation ``name``."""
-        lacking = _lacking(name)
+        types = stand_ins(name)
         specs = [item.spec for item in operands if isinstance(item, Operand) and item.spec is not None]
-        if len(out) > 1 or not any(spec.dtype in lacking for spec in (*specs, *out)):
+        if not any(spec.dtype in types for spec in (*specs, *out)):
             return super().expression(name, operands, params, out)
-        params = {key: Text("torch.int64") if str(value) in _TEXTS else value for key, value in params.items()}
-        widened = tuple(_widened(item, lacking) for item in operands)
-        text = super().expression(name, widened, params, tuple(_wide(spec, lacking) for spec in out))
-        return f"({text}).to(torch.{out[0].dtype})" if out[0].dtype in lacking else text
+        params = {key: _standing_in(value, types) for key, value in params.items()}
+        text = super().expression(
+            name, tuple(_converted(item, types) for item in operands), params, tuple(_wide(spec, types) for spec in out)
+        )
+        back = [f"torch.{spec.dtype}" if spec.dtype in types else None for spec in out]
+        if len(out) > 1:
+            return f"converted({text}, {', '.join(map(str, back))})" if any(back) else text
+        return f"({text}).to({back[0]})" if back[0] else text
 
 
-def _lacking(name: str) -> frozenset[str]:
-    """The types that torch does not compute an operation in."""
-    if name in _PRODUCTS:
-        return _UNSIGNED | {"bool"}
-    return frozenset() if name in _AS_THEY_ARE or name.startswith("random_") else _UNSIGNED
+def stand_ins(name: str) -> dict[str, str]:
+    """The types that torch does not compute an operation in, and those that stand in.
+
+    >>> stand_ins("solve_triangular")["bfloat16"], stand_ins("cummax")["uint32"], stand_ins("where")
+    ('float32', 'int64', {})
+    """
+    unsigned = {} if name in _AS_THEY_ARE or name.startswith("random_") else _UNSIGNED
+    return {**unsigned, **_STAND_INS.get(name, {})}
 
 
-def _wide(spec: ArraySpec, lacking: frozenset[str]) -> ArraySpec:
-    return ArraySpec(spec.shape, "int64") if spec.dtype in lacking else spec
+def _standing_in(value: Any, types: dict[str, str]) -> Any:
+    """A parameter; data types as those that stand in."""
+    dtype = types.get(str(value).removeprefix("torch.")) if isinstance(value, Text) else None
+    return value if dtype is None else Text(f"torch.{dtype}")
 
 
-def _widened(item: Any, lacking: frozenset[str]) -> Any:
-    if not isinstance(item, Operand) or item.spec is None or item.dtype not in lacking:
+def _wide(spec: ArraySpec, types: dict[str, str]) -> ArraySpec:
+    return ArraySpec(spec.shape, types.get(spec.dtype, spec.dtype))
+
+
+def _converted(item: Any, types: dict[str, str]) -> Any:
+    if not isinstance(item, Operand) or item.spec is None or item.dtype not in types:
         return item
-    return operand(f"{item}.to(torch.int64)", _wide(item.spec, lacking))
+    return operand(f"{item}.to(torch.{types[item.dtype]})", _wide(item.spec, types))

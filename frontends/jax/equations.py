@@ -20,6 +20,7 @@ from ...ir.graph import Guard, Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Tree, map_structure, unflatten
+from .combining import COMBINED
 from .counting import Steps
 from .dtypes import dtype_name, is_key, words_type
 from .names import PRIMITIVE
@@ -75,6 +76,8 @@ class Reader:
             return [self._size(equation, params["size"])]
         origin = self._origin(equation, f"lax.{name}")
         if name in WRITTEN_OUT and (straight := WRITTEN_OUT[name](params)) is not None:
+            return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
+        if self.as_words and name in COMBINED and (straight := COMBINED[name](params)) is not None:
             return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
         if name in SOLVES:
             return self.read(*solving(params, operands))

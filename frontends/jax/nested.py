@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 
 from ...sizes import Size
@@ -96,7 +97,7 @@ def _cond(params: dict[str, Any]) -> Callable[..., Any] | None:
         return None
 
     def straight(index: Any, *operands: Any) -> Any:
-        index = jax.lax.clamp(0, index.astype("int32"), len(branches) - 1)
+        index = jax.lax.clamp(np.int32(0), index.astype("int32"), np.int32(len(branches) - 1))
         return [_chosen(index, results) for results in zip(*(branch(*operands) for branch in branches))]
 
     return straight

@@ -266,6 +266,15 @@ def test_x64() -> None:
     assert graph(torch.ones(3, dtype=torch.float64))[0].dtype == torch.float32
 
 
+def test_branches_with_x64() -> None:
+    """``expm`` chooses by ``lax.switch``, whose branches are all computed."""
+    with wide_types():
+        x = jnp.arange(9.0).reshape(3, 3) / 8
+        graph = graph_compiler.compile(jax.scipy.linalg.expm, args=(x,), source="jax", to="torch")
+        for scale in (1, 20):
+            assert_same(graph(torch.tensor(np.asarray(x * scale))), jax.scipy.linalg.expm(x * scale))
+
+
 # ---------------------------------------------------------------------------------------------- outside of the arguments
 def test_captured_arrays() -> None:
     held = {"scale": jnp.arange(3.0)}

@@ -6,6 +6,7 @@ They are ordinary functions over tensors: no import of this package, only ``torc
 from .attention import attention_weights as attention_weights
 from .convolution import col2im as col2im
 from .convolution import im2col as im2col
+from .data_types import converted as converted
 from .elementwise import absolute as absolute
 from .gradients import refuse_gradient as refuse_gradient
 from .gradients import with_gradient as with_gradient

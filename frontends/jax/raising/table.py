@@ -25,10 +25,20 @@ class JaxBuilder(RaisingBuilder):
         found = [item.dtype for item in operands if isinstance(item, Value)]
         return found[0] if found else dtype_name(type(operands[0]))
 
+    def left(self, index: Any, size: Any) -> None:
+        """JAX moves an index inside: the call is opened into primitives that do."""
+        raise NotImplementedError(f"index {index} of an axis of size {size}")
+
     @property
     def result(self) -> ArraySpec:
         """What the call gave, or the first of it."""
         return self.recorded[0]
+
+    def without_elements(self, *operands: Value) -> Value:
+        """A result without elements, which holds for the sizes of now: where functions of targets refuse to compute nothing."""
+        for size in (size for operand in operands for size in operand.shape):
+            self.fix(size)
+        return self.zeros(shape=self.result.hints, dtype=self.result.dtype)
 
     def as_result(self, x: Any) -> Any:
         """``x`` in the type of the result: JAX converts operands before it computes."""

@@ -13,6 +13,8 @@ _REAL_INPUT = ("rfft", "rfftn", "ihfft")
 
 def _floating(b: JaxBuilder, x: Any, name: str) -> Any:
     """``x`` in the precision of the result; complex where the transform needs it to be."""
+    if 0 in x.spec.hints:
+        raise NotImplementedError("the transform of no elements")
     real = real_of(b.result.dtype)
     return b.astype(x, dtype=complex_of(real) if is_complex(x.dtype) and name not in _REAL_INPUT else real)
 

@@ -13,14 +13,14 @@ from ..table import JaxBuilder, rows
 
 _UNARY = {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh", "bessel_i0e": "i0e",
-    "bessel_i1e": "i1e", "ceil": "ceil", "conj": "conj", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv",
+    "bessel_i1e": "i1e", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv",
     "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "imag": "imag", "is_finite": "isfinite", "lgamma": "lgamma",
     "log": "log", "log1p": "log1p", "logistic": "sigmoid", "neg": "negative", "real": "real", "rsqrt": "rsqrt", "sin": "sin",
     "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stop_gradient": "stop_gradient", "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 _BINARY = {
     "add": "add", "atan2": "atan2", "complex": "complex", "eq": "equal", "ge": "greater_equal", "gt": "greater", "igamma": "gammainc",
-    "igammac": "gammaincc", "le": "less_equal", "lt": "less", "max": "maximum", "min": "minimum", "mul": "multiply", "ne": "not_equal",
+    "igammac": "gammaincc", "le": "less_equal", "lt": "less", "mul": "multiply", "ne": "not_equal",
     "nextafter": "nextafter", "pow": "pow", "rem": "fmod", "shift_left": "bitwise_left_shift", "shift_right_arithmetic": "bitwise_right_shift",
     "sub": "subtract", "zeta": "zeta",
 }  # fmt: skip
@@ -63,6 +63,29 @@ for _primitive, _name in _UNARY.items():
 for _primitive, _name in _BINARY.items():
     if _primitive != "pow":
         rows.row(f"{_primitive}_p")(_binary(_name))
+
+
+@rows.row("conj_p")
+def conj(b: JaxBuilder, x: Any, **_: Any) -> Any:
+    """A complex number, of a real one too."""
+    return b.conj(b.as_result(x))
+
+
+def _extreme(name: str, comparison: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, y: Any) -> Any:
+        if not is_complex(b.result.dtype):
+            return getattr(b, name)(*together(b, x, y))
+        x, y = b.as_result(x), b.as_result(y)
+        first, second = (b.real(x), b.real(y)), (b.imag(x), b.imag(y))
+        compare = getattr(b, comparison)
+        return b.where(b.where(b.equal(*first), compare(*second), compare(*first)), x, y)
+
+    row.__doc__ = f"``{name}``; of complex numbers by their real parts, then by their imaginary ones."
+    return row
+
+
+rows.row("max_p")(_extreme("maximum", "greater"))
+rows.row("min_p")(_extreme("minimum", "less"))
 
 
 @rows.row("regularized_incomplete_beta_p")
@@ -179,7 +202,8 @@ def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
     x, y = b.bitcast(x, dtype=signed), b.array(y, signed)
     zeros = b.bitwise_left_shift(b.full(shape=(), fill_value=-2, dtype=signed), b.subtract(bits - 1, y))  # the bits that came in
     moved = b.bitwise_and(b.bitwise_right_shift(x, y), b.bitwise_invert(zeros))
-    return b.bitcast(b.where(b.greater_equal(y, bits), 0, moved), dtype=b.result.dtype)
+    outside = b.logical_or(b.less(y, 0), b.greater_equal(y, bits))
+    return b.bitcast(b.where(outside, 0, moved), dtype=b.result.dtype)
 
 
 @rows.row("clamp_p")

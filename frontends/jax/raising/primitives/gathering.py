@@ -26,7 +26,7 @@ class Places:
         gone: Any,
         batched: Any,
         batch_of: Any,
-        reads: bool = True,
+        as_given: bool = False,
     ) -> None:
         indices = b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices  # no target's own type of indices
         self.b, self.x, self.sizes = b, x, sizes
@@ -36,7 +36,7 @@ class Places:
         self.windows = [axis for axis in self.axes if axis not in self.gone and axis not in self.batched]
         self.whole = [axis for axis in range(x.ndim) if axis not in self.axes]
         self.rank = len(self.batch) + len(self.windows)
-        self.reads = reads  # where it only reads, an index that a user gave may stand as it is: targets refuse what lies outside
+        self.as_given = as_given  # whether an index that a user gave stands as it is: targets refuse what lies outside
         self.inside: list[Value] = []  # whether each slice lies inside, where that is not known
         self.batch_of = dict(zip(self.batched, tupled(batch_of)))
         self.starts = {axis: pick_last(b, indices, place) for place, axis in enumerate(self.started)}
@@ -70,7 +70,7 @@ class Places:
         number = known_start(start)
         if isinstance(number, int) and (known := self._known(number, axis)) is not None:
             return known
-        raw = as_given(start, self.x.shape[axis]) if clip and self.sizes[axis] == 1 and self.reads else None
+        raw = as_given(start, self.x.shape[axis]) if self.as_given and self.sizes[axis] == 1 else None
         if raw is not None:
             return raw
         b, last = self.b, self.x.shape[axis] - self.sizes[axis]
@@ -159,10 +159,9 @@ def gather(
     b: JaxBuilder, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any = None, **_: Any
 ) -> Any:
     """See XLA's Gather. Out of range, a slice is moved inside, or, where the mode says so, is filled."""
-    d = dimension_numbers
-    places = Places(
-        b, x, indices, tuple(slice_sizes), d.start_index_map, d.collapsed_slice_dims, d.operand_batching_dims, d.start_indices_batching_dims
-    )
+    d, as_given = dimension_numbers, mode_name(mode) == "PROMISE_IN_BOUNDS"
+    gone, batched = d.collapsed_slice_dims, d.operand_batching_dims
+    places = Places(b, x, indices, tuple(slice_sizes), d.start_index_map, gone, batched, d.start_indices_batching_dims, as_given)
     if not places.axes:
         return _without_index(b, x, places, tupled(d.offset_dims))
     fills = mode_name(mode) == "FILL_OR_DROP"

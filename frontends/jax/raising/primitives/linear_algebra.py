@@ -98,6 +98,7 @@ def lu(b: JaxBuilder, x: Any) -> Any:
     """L and U in one matrix, the swapped rows counted from 0, and the permutation that they make."""
     packed, pivots = b.lu_factor(x)
     exchange, _, _ = b.lu_unpack(packed, pivots)
+    exchange = b.real(exchange) if is_complex(exchange.dtype) else exchange
     return packed, b.subtract(pivots, 1), b.astype(b.argmax(exchange, axis=x.ndim - 2), dtype="int32")
 
 

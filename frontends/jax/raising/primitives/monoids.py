@@ -7,7 +7,9 @@ from typing import Any
 
 from .....ir import Value
 from ....slicing import cut
+from ...combining import operation
 from ..table import JaxBuilder, rows
+from .shapes import spaced
 
 # primitive of two elements -> the primitive that reduces with it, and the number that changes nothing
 _KNOWN: dict[str, tuple[str, Any]] = {
@@ -17,15 +19,12 @@ _KNOWN: dict[str, tuple[str, Any]] = {
 
 
 def _operation(program: Any) -> str:
-    """The one primitive that a function of two elements consists of."""
-    program = getattr(program, "jaxpr", program)
-    if len(program.eqns) == 1 and set(map(id, program.eqns[0].invars)) == set(map(id, program.invars)) and len(program.invars) == 2:
-        equation = program.eqns[0]
-        if "jaxpr" in equation.params:
-            return _operation(equation.params["jaxpr"])
-        if equation.primitive.name in _KNOWN:
-            return str(equation.primitive.name)
-    raise NotImplementedError("a reduction by a function that is none of add, mul, max, min, and, or, xor of two elements")
+    found = operation(program)
+    if found is None:
+        raise NotImplementedError(
+            "a reduction of windows of so many elements by a function that is none of add, mul, max, min, and, or, xor"
+        )
+    return found
 
 
 def _row(name: str) -> Any:
@@ -34,41 +33,37 @@ def _row(name: str) -> Any:
     return row
 
 
-def _begun(b: JaxBuilder, found: Value, init: Any, operation: str) -> Value:
+def _begun(b: JaxBuilder, found: Value, init: Any, name: str) -> Value:
     """A reduction that begins with a number."""
-    if not isinstance(init, Value) and init == _KNOWN[operation][1]:
+    if not isinstance(init, Value) and init == _KNOWN[name][1]:
         return found
-    return _row(f"{operation}_p")(b, found, b.operand(init, found.dtype))
+    return _row(f"{name}_p")(b, found, b.operand(init, found.dtype))
 
 
 @rows.row("reduce_p")
 def reduce(b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, dimensions: Any, computation: Any = None, **_: Any) -> Any:
     """lax.reduce of one array."""
-    if others:
-        raise NotImplementedError("a reduction of several arrays at once")
-    operation = _operation(jaxpr)
-    return (_begun(b, _row(_KNOWN[operation][0])(b, x, axes=dimensions), init, operation),)
+    name = _operation(jaxpr)
+    return (_begun(b, _row(_KNOWN[name][0])(b, x, axes=dimensions), init, name),)
 
 
 @rows.row("reduce_window_p")
 def reduce_window(b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, consts: Any = (), **params: Any) -> Any:
     """lax.reduce_window of one array: each window begins with a number, and what lies outside of the array takes no part."""
-    if others:
-        raise NotImplementedError("a reduction of windows of several arrays at once")
-    operation = _operation(jaxpr)
-    if operation in ("max", "min"):
-        found = _row(f"reduce_window_{operation}_p")(b, x, **params)
+    name = _operation(jaxpr)
+    if name in ("max", "min"):
+        found = _row(f"reduce_window_{name}_p")(b, x, **params)
     else:
-        windows, axes = in_windows(b, x, _KNOWN[operation][1], params)
-        found = _row(_KNOWN[operation][0])(b, windows, axes=axes)
-    return (_begun(b, found, init, operation),)
+        windows, axes = in_windows(b, x, _KNOWN[name][1], params)
+        found = _row(_KNOWN[name][0])(b, windows, axes=axes)
+    return (_begun(b, found, init, name),)
 
 
 def in_windows(b: JaxBuilder, x: Value, outside: Any, params: dict[str, Any]) -> tuple[Value, tuple[int, ...]]:
     """The windows of an array, each along axes at the end, and these axes."""
-    if set(params.get("base_dilation") or (1,)) != {1}:
-        raise NotImplementedError("windows over an array with gaps between its elements")
-    x = b.pad(x, padding=tuple(map(tuple, params["padding"])), value=b.operand(outside, x.dtype))
+    outside = b.operand(outside, x.dtype)
+    x = spaced(b, x, outside, tuple(int(step) - 1 for step in params.get("base_dilation") or (1,) * x.ndim))
+    x = b.pad(x, padding=tuple(map(tuple, params["padding"])), value=outside)
     rank, gaps = x.ndim, params.get("window_dilation") or (1,) * x.ndim
     for axis, (size, step, gap) in enumerate(zip(params["window_dimensions"], params["window_strides"], gaps)):
         x = b.sliding_window(x, axis=axis, size=(int(size) - 1) * int(gap) + 1)

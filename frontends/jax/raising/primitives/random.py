@@ -69,12 +69,22 @@ def threefry2x32(b: JaxBuilder, first: Any, second: Any, upper: Any, lower: Any)
     return tuple(_word(b, hashes, place) for place in range(_WORDS))
 
 
+@rows.row("iota_2x32_shape_p")
+def iota_2x32_shape(b: JaxBuilder, *, shape: Any) -> Any:
+    """The words of 0, 1, ... in this shape."""
+    return _counts(b, tuple(shape))
+
+
+def _counts(b: JaxBuilder, shape: tuple[Any, ...]) -> tuple[Value, Value]:
+    lower = b.reshape(b.arange(start=0, stop=product(shape), step=1, dtype="uint32"), shape=shape)
+    return b.zeros(shape=shape, dtype="uint32"), lower
+
+
 def _hashes(b: JaxBuilder, keys: Value, shape: tuple[Any, ...]) -> Value:
     """The hashes of the first counts, in this shape, for each key."""
     if not jax.config.jax_threefry_partitionable:
         raise NotImplementedError("random numbers where jax_threefry_partitionable is off")
-    lower = b.reshape(b.arange(start=0, stop=product(shape), step=1, dtype="uint32"), shape=shape)
-    counts = b.stack(b.zeros(shape=shape, dtype="uint32"), lower, axis=len(shape))
+    counts = b.stack(*_counts(b, shape), axis=len(shape))
     return b.threefry(b.reshape(keys, shape=(*keys.shape[:-1], *(1,) * len(shape), _WORDS)), counts)
 
 

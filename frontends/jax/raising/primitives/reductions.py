@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
-from .....ops.dtypes import is_integer
+from .....ir import Value
+from .....ops.dtypes import is_complex, is_integer
 from ....bits import reduced_bits
 from ..table import JaxBuilder, rows, tupled
+from .sorting import ordering
 
 
 def over(axes: Any) -> Any:
@@ -32,10 +35,20 @@ def _extreme(name: str) -> Callable[..., Any]:
             return x
         if x.dtype == "bool":
             return (b.any if name == "max" else b.all)(x, axis=over(axes))
+        if is_complex(x.dtype):
+            return _complex_extreme(b, x, name, over(axes))
         return getattr(b, name)(x, axis=over(axes))
 
     row.__doc__ = f"The {name} over ``axes``."
     return row
+
+
+def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
+    """The extreme real part, and among the numbers that have it the extreme imaginary one."""
+    reduced, real, imag = getattr(b, name), b.real(x), b.imag(x)
+    found = reduced(real, axis=axis)
+    others = b.where(b.equal(real, reduced(real, axis=axis, keepdims=True)), imag, -math.inf if name == "max" else math.inf)
+    return b.complex(found, reduced(others, axis=axis))
 
 
 def _collective(reduced: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,11 +84,22 @@ def _index(name: str) -> Callable[..., Any]:
     return row
 
 
+def _complex_running(b: JaxBuilder, x: Value, name: str, axis: int) -> Any:
+    """Of the places that the numbers have in their order, and the numbers at these places."""
+    if name == "logcumsumexp":
+        return b.logcumsumexp(x, axis=axis)
+    order = ordering(b, [x], axis)
+    places, _ = getattr(b, name)(b.argsort(order, axis=axis), axis=axis)
+    return b.take_along_axis(b.take_along_axis(x, order, axis=axis), places, axis=axis)
+
+
 def _running(name: str) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, *, axis: int, reverse: bool) -> Any:
         x = b.flip(x, axis=int(axis)) if reverse else x
         if name.startswith("cumulative"):
             result = getattr(b, name)(x, axis=int(axis), dtype=x.dtype if is_integer(x.dtype) else None)
+        elif is_complex(x.dtype):
+            result = _complex_running(b, x, name, int(axis))
         else:
             result = getattr(b, name)(x, axis=int(axis))
         result = result[0] if isinstance(result, tuple) else result

@@ -6,8 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .....ir import Value
+from .....ops.dtypes import is_complex
+from .....sizes import product
+from ....slicing import cut
 from ..table import JaxBuilder, rows, tupled
 from .gathering import Places, mode_name
+from .sorting import ordering
 
 _REDUCE = {"scatter": None, "scatter_add": "sum", "scatter_sub": "sum", "scatter_mul": "prod", "scatter_min": "min", "scatter_max": "max"}
 _ELEMENT = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
@@ -16,11 +20,27 @@ _ELEMENT = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"
 def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
     def row(b: JaxBuilder, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any) -> Any:
         x, updates = b.as_result(x), b.as_result(updates)
+        if reduce in ("min", "max") and is_complex(x.dtype):
+            return _by_order(
+                b, x, updates, lambda *ranks: _scattered(b, ranks[0], indices, ranks[1], dimension_numbers, mode_name(mode), reduce)
+            )
         updates = b.negative(updates) if name == "scatter_sub" else updates
         return _scattered(b, x, indices, updates, dimension_numbers, mode_name(mode), reduce)
 
     row.__doc__ = f"XLA's Scatter, {name}."
     return row
+
+
+def _by_order(b: JaxBuilder, x: Value, updates: Value, scattered: Callable[..., Any]) -> Any:
+    """What ``scattered`` finds for the places that the numbers have in their order: complex numbers are compared by nothing else."""
+    parts = [b.reshape(part, shape=(product(part.shape),)) for part in (x, updates)]
+    flat = b.concat(*parts, axis=0)
+    order = ordering(b, [flat], 0)
+    ranks = b.argsort(order, axis=0)
+    count = parts[0].shape[0]
+    mine, others = cut(b, ranks, 0, None, count), cut(b, ranks, 0, count, None)
+    found = scattered(b.reshape(mine, shape=x.shape), b.reshape(others, shape=updates.shape))
+    return b.take(b.take(flat, order, axis=0), found, axis=0)
 
 
 for _name, _kind in _REDUCE.items():
@@ -36,13 +56,11 @@ def _scattered(b: JaxBuilder, x: Value, indices: Value, updates: Value, d: Any, 
     sizes = [1] * x.ndim
     for place, axis in zip(windows, kept):
         sizes[axis] = updates.shape[place]
-    places = Places(
-        b, x, indices, tuple(sizes), d.scatter_dims_to_operand_dims, gone, batched, d.scatter_indices_batching_dims, reads=False
-    )
+    places = Places(b, x, indices, tuple(sizes), d.scatter_dims_to_operand_dims, gone, batched, d.scatter_indices_batching_dims)
     if not places.axes:
         places.axes = places.windows = [0]
         places.whole, places.rank = places.whole[1:], len(places.batch) + 1
-    arrays = places.arrays(clip=mode != "FILL_OR_DROP")
+    arrays = places.arrays(clip=mode == "CLIP")  # XLA drops what lies outside, whatever was promised
     batch = iter(range(len(places.batch)))
     named = [("axis", kept[windows.index(i)]) if i in windows else ("batch", next(batch)) for i in range(updates.ndim)]
     values = b.permute_dims(updates, axes=tuple(named.index(item) for item in places.placed()))
