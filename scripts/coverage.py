@@ -28,7 +28,7 @@ def main(
     corpora: Annotated[list[str], typer.Argument(help=f"Of {', '.join(CORPORA)}.")],
     target: Annotated[list[str], typer.Option(help="Frameworks to convert to.")] = ["jax"],  # noqa: B006
     select: Annotated[str, typer.Option(help="A regular expression: only cases whose names match.")] = "",
-    every: Annotated[int, typer.Option(help="Only each n-th case: a quick look.")] = 1,
+    every: Annotated[int, typer.Option(help="Only each n-th case (of each primitive, in harnesses): a quick look.")] = 1,
     start: Annotated[int, typer.Option(help="Where to begin counting them: with --every, another part of the corpus.")] = 0,
     workers: Annotated[int, typer.Option(help="Processes at a time.")] = 2,
     folder: Annotated[Path, typer.Option(help="Where results are kept.")] = ROOT / "coverage",
@@ -38,7 +38,7 @@ def main(
     """Judges the cases that have no result yet, then writes the pages."""
     results = [Results(folder, corpus, name) for corpus in corpora for name in target]
     for one in results:
-        _complete(one, select, slice(start, None, every), workers, again, failed)
+        _complete(one, select, CORPORA[one.corpus].part(every, start), workers, again, failed)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "summary.json").write_text(json.dumps([one.summary() for one in results], indent=1) + "\n", encoding="utf-8")
     (folder / "coverage.md").write_text(page(results), encoding="utf-8")
@@ -46,9 +46,8 @@ def main(
         print(json.dumps(one.summary()))
 
 
-def _complete(results: Results, select: str, part: slice, workers: int, again: bool, failed: bool) -> None:
-    corpus = CORPORA[results.corpus]
-    names = [name for name in corpus.names()[part] if re.search(select, name)]
+def _complete(results: Results, select: str, part: list[str], workers: int, again: bool, failed: bool) -> None:
+    names = [name for name in part if re.search(select, name)]
     left = [name for name in names if again or name not in results.records or (failed and not _is_right(results.records[name]))]
     with Progress() as progress:
         task = progress.add_task(f"{results.corpus} in {results.target}", total=len(left))
@@ -57,7 +56,7 @@ def _complete(results: Results, select: str, part: slice, workers: int, again: b
             results.keep(record)
             progress.advance(task)
 
-        run(results.corpus, results.target, left, corpus.seconds, workers, keep)
+        run(results.corpus, results.target, left, CORPORA[results.corpus].seconds, workers, keep)
 
 
 def _is_right(record: Record) -> bool:

@@ -17,12 +17,39 @@ class Corpus:
     names: Callable[[], list[str]]
     judge: Callable[[str, str], dict[str, Any]]
     seconds: float
+    group: Callable[[str], str] = lambda name: ""  # a part of the corpus is that part of each group
+
+    def part(self, every: int, start: int) -> list[str]:
+        """Each ``every``-th case of each group."""
+        groups: dict[str, list[str]] = {}
+        for name in self.names():
+            groups.setdefault(self.group(name), []).append(name)
+        return [name for names in groups.values() for name in names[start::every]]
+
+
+def _harness_names() -> list[str]:
+    from . import harnesses
+
+    return harnesses.names()
+
+
+def _judge_harness(name: str, target: str) -> dict[str, Any]:
+    from . import harnesses
+
+    return harnesses.judge(name, target)
+
+
+def _harness_group(name: str) -> str:
+    from . import harnesses
+
+    return harnesses.group_of(name)
 
 
 CORPORA: dict[str, Corpus] = {
     "operators": Corpus(operators.names, operators.judge, 90),
     "dtypes": Corpus(dtypes.names, dtypes.judge, 90),
     "errors": Corpus(operators.error_names, operators.judge_errors, 90),
+    "harnesses": Corpus(_harness_names, _judge_harness, 90, _harness_group),
     "transformers": Corpus(partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),
     "vision": Corpus(partial(zoo.names, "vision.jsonl"), zoo.judge, 300),
 }
