@@ -153,8 +153,8 @@ def test_a_model_is_fitted_on_a_dict_of_inputs(tmp_path: Path) -> None:
     model.fit(tf.data.Dataset.from_tensor_slices((x, y)).batch(4), epochs=5, shuffle=False, verbose=0)
     assert model.fit(x, y, batch_size=4, verbose=0).history["loss"][0] < before and model.evaluate(x, y, verbose=0) < before
     model.export(str(tmp_path), verbose=False)
-    served = tf.saved_model.load(str(tmp_path)).serve({name: array[:5] for name, array in x.items()})
-    assert_same(served["logits"], model.predict(x, verbose=0)["logits"][:5])
+    loaded = tf.saved_model.load(str(tmp_path))  # which holds the variables
+    assert_same(loaded.serve({name: array[:5] for name, array in x.items()})["logits"], model.predict(x, verbose=0)["logits"][:5])
 
 
 def test_arguments_in_one_container_are_told_from_one_argument() -> None:

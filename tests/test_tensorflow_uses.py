@@ -133,16 +133,16 @@ def test_guards_on_unknown_sizes_and_elements_are_assertions_of_a_saved_model(tm
     signature = [tf.TensorSpec((None, None), tf.int64), tf.TensorSpec((None, None), tf.bool)]
     holder.call = tf.function(lambda tokens, mask: graph(tokens=tokens, mask=mask), input_signature=signature, autograph=False)
     tf.saved_model.save(holder, str(tmp_path))
-    call = tf.saved_model.load(str(tmp_path)).call
+    loaded = tf.saved_model.load(str(tmp_path))  # which holds the variables
     for rows, columns in ((2, 5), (3, 16), (4, 3)):
         mask = torch.arange(columns)[None].expand(rows, -1) > 0
-        assert_same(call(tokens(rows, columns).numpy(), mask.numpy()), source(tokens(rows, columns), mask))
+        assert_same(loaded.call(tokens(rows, columns).numpy(), mask.numpy()), source(tokens(rows, columns), mask))
     for refused, why in (
         ((tokens(2, 17).numpy(), np.zeros((2, 17), bool)), "GuardFailed: .*16"),
         ((tokens(2, 5), np.ones((2, 5), bool)), "elements"),
     ):
         with pytest.raises(tf.errors.InvalidArgumentError, match=why):
-            call(*refused)
+            loaded.call(*refused)
 
 
 def lite_results(content: bytes, given: Any) -> list[Any]:
