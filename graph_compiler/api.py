@@ -341,6 +341,8 @@ def _room(room: str, framework: str) -> ModuleType:
 
 def _plain(obj: Any) -> Any:
     """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked for some without running the user's code."""
+    if isinstance(obj, Graph):  # whose attributes are those of the original
+        return obj
     cls = type(obj)
     own = {name: item for base in reversed(cls.__mro__[:-1]) for name, item in vars(base).copy().items()}
     makes_up = "__getattr__" in own or "__getattribute__" in own

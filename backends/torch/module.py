@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import torch
@@ -49,6 +49,18 @@ class _Named(torch.nn.Module):
             holder.register_parameter(last, tensor)
         else:
             holder.register_buffer(last, tensor)
+
+    def __getattr__(self, name: str) -> Any:
+        """As of any module, and the plain attributes of the original; ``device`` and ``dtype`` are those of the tensors here."""
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if "_graph" not in self.__dict__ or isinstance(getattr(self._graph, name, print), (MethodType, BuiltinFunctionType)):
+                raise  # methods would run with the original's tensors, which may be others
+            own = (
+                next((tensor for tensor in self.parameters() if tensor.is_floating_point()), None) if name in ("device", "dtype") else None
+            )
+            return getattr(self._graph if own is None else own, name)
 
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
         """What ``torch.jit.trace`` calls: what a recording relies on is looked at outside of the trace, which notes each look at a tensor."""

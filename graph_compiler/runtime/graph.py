@@ -21,6 +21,7 @@ from .beyond import Limit
 from .comparison import Tolerance
 from .following import follow_any, give_up, tracer_of
 from .inspected import Inspected
+from .passed_on import passed_on
 from .progress import converting, recorded_text
 from .pure import purely
 from .refusals import raise_refused
@@ -67,6 +68,10 @@ class Graph(Inspected, Viewed):
     def spellings(self) -> Spellings:
         """How the arguments of a call may be given: by position, by keyword, or not at all where they are what is the default."""
         return Spellings(self.pipeline.function)
+
+    def __getattr__(self, name: str) -> Any:
+        """A plain attribute of the original: see :func:`passed_on`."""
+        return passed_on(self, name)
 
     # ------------------------------------------------------------------------------ calling
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
