@@ -15,7 +15,7 @@ import graph_compiler
 pytestmark = pytest.mark.smoke
 
 FRAMEWORKS = ("torch", "jax", "jaxlib", "tensorflow", "keras", "transformers", "flax", "optax", "torchvision")
-DEPENDENCIES = ("networkx", "numpy", "safetensors")
+DEPENDENCIES = ("networkx", "numpy", "safetensors", "rich", "typer", "graph_compiler.visualise", "graph_compiler.cli")
 
 
 def run_python(code: str) -> str:

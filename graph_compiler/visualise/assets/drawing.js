@@ -71,7 +71,8 @@ function drawItem(view, box, place, x, y) {
   place.append("text").attr("class", "second").attr("x", 13).attr("y", 28).text(cut(variant.shortShape(number), 40));
   [...(marks || [])].forEach((word, index) => place.append("text").attr("class", `mark ${word}`).attr("x", box.width - 7 - 12 * index).attr("y", 14).attr("text-anchor", "end")
     .text(word === "guard" ? "◆" : "●").append("title").text(word === "guard" ? "a guard looks at this" : "kept as state"));
-  place.append("title").text(`${variant.op(number)}\n${variant.shapes(number).join("\n")}`);
+  const arrays = variant.items.held[number].map((array) => variant.arrays[array][0]);
+  place.append("title").text([variant.op(number), ...variant.shapes(number), ...(arrays.length ? [`with ${arrays.join(", ")}`] : [])].join("\n"));
   place.on("click", (event) => { event.stopPropagation(); view.select(number); });
 }
 
@@ -85,7 +86,8 @@ function markSelected(view) {
 
 // The first draw shows all of a small graph, and the top of a large one at a size that can be read.
 function fit(view, duration = 0, smallest = 0.02) {
-  const { width, height } = layout(view.variant, view.variant.root), { clientWidth, clientHeight } = svg.node();
+  const { width, height } = layout(view.variant, view.variant.root), { clientWidth } = svg.node();
+  const clientHeight = svg.node().clientHeight - 30; // without the line of the legend
   const scale = Math.max(smallest, Math.min(1.25, clientWidth / width, clientHeight / height) * 0.97);
   const top = Math.max(8, (clientHeight - height * scale) / 2);
   move(d3.zoomIdentity.translate((clientWidth - width * scale) / 2, top).scale(scale), duration);

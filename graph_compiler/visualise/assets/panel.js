@@ -29,8 +29,8 @@ function excerpt(lines, first, last) { // lines: [[number, text], ...]
   const block = element("pre", { class: "excerpt" });
   const width = String(lines.length ? lines[lines.length - 1][0] : 0).length;
   for (const [number, text] of lines) {
-    const row = number >= first && number <= last ? element("b") : document.createElement("span");
-    row.append(element("i", {}, String(number).padStart(width)), `  ${text}\n`);
+    const row = element(number >= first && number <= last ? "b" : "span");
+    row.append(element("i", {}, String(number).padStart(width)), `  ${text}`);
     block.append(row);
   }
   return block;
