@@ -64,7 +64,48 @@ def _run(*arrays: Any, call: Call) -> Any:
 
 
 def _batched(arrays: Any, axes: Any, *, call: Call) -> Any:
+    if call.name == CUSTOM:
+        return _custom_batched(arrays, tuple(axes), call)
     results = jax.vmap(call.function, in_axes=tuple(axes))(*arrays)
+    return results, [0] * len(results)
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """A function with derivatives of its own under ``vmap``: ``axes`` are those of the arrays among its arguments."""
+
+    function: Callable[..., Any]
+    axes: tuple[int | None, ...]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        leaves, tree = flatten((args, kwargs), is_array)
+
+        def one(*arrays: Any) -> Any:
+            again_args, again_kwargs = unflatten(tree, arrays)
+            return self.function(*again_args, **again_kwargs)
+
+        return jax.vmap(one, in_axes=self.axes)(*leaves)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """A function whose result is no tuple of arrays: gives the arrays in the result as a list."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
+        return flatten(self.function(*args, **kwargs), is_array)[0]
+
+
+def _custom_batched(arrays: Any, axes: tuple[int | None, ...], call: Call) -> Any:
+    """The call stays whole, so that derivatives are those of its rule."""
+    (function, *args), kwargs = unflatten(call.arguments, arrays)
+
+    def run(_: Any, *given: Any, **named: Any) -> Any:
+        leaves, _tree = flatten((given, named), is_array)
+        return unflatten(call.result, jax.vmap(call.function, in_axes=axes)(*leaves))
+
+    results, _ = flatten(_bound(CUSTOM, run, (Mapped(function, axes), *args), kwargs), is_array)
     return results, [0] * len(results)
 
 
@@ -132,7 +173,13 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
                 replacements[id(original)] = original, _named(name, original)
         modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in _HOLDERS and module is not None]
         undo.enter_context(standing_in([*_held.places(modules, replacements), *under_any_name(scopes, replacements.values())]))
-        yield lambda function: replacements.get(id(function), (function, function))[1]
+        yield lambda function: replacements.get(id(function), (function, _with_rule(function)))[1]
+
+
+def _with_rule(function: Any) -> Any:
+    """The function with a derivative rule whose bound ``__call__`` this is, looked up again in each call; anything else as it is."""
+    held = getattr(function, "__self__", None)
+    return held if isinstance(held, (jax.custom_jvp, jax.custom_vjp)) and function.__name__ == "__call__" else function
 
 
 @contextmanager
@@ -248,6 +295,17 @@ def with_numbers(tree: Tree) -> Tree:
     return replace(tree, children=tuple(map(with_numbers, tree.children))) if isinstance(tree, Branch) else tree
 
 
+def program_of(call: Call, types: Iterable[Any]) -> ClosedJaxpr:
+    """The program of a call of arrays of these types, primitive by primitive."""
+    if call.body is not None:
+        return call.body
+    before, _thread.quiet = getattr(_thread, "quiet", False), True
+    try:
+        return jax.make_jaxpr(call.function)(*(_type(item, item.shape) for item in types))
+    finally:
+        _thread.quiet = before
+
+
 def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
     return jax.ShapeDtypeStruct(shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
 
@@ -271,11 +329,11 @@ def _is_static(item: Any) -> bool:
     if isinstance(item, slice):
         return not any(is_array(part) for part in (item.start, item.stop, item.step))
     return (
-        isinstance(item, (*_PLAIN, jax.custom_jvp, jax.custom_vjp))
+        isinstance(item, (*_PLAIN, jax.custom_jvp, jax.custom_vjp, Mapped))
         or is_symbolic(item)
         or hasattr(item, "dtype")
         or isinstance(item, (jax.lax.Precision, frozenset))
     )
 
 
-__all__ = ["Call", "call_p", "is_array", "seen", "with_numbers"]
+__all__ = ["Call", "Leaves", "call_p", "is_array", "program_of", "seen", "with_numbers"]

@@ -20,11 +20,14 @@ from ...ir.graph import Guard, Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Tree, map_structure, unflatten
+from .calls import Leaves
 from .combining import COMBINED
 from .counting import Steps
 from .dtypes import dtype_name, is_key, words_type
-from .names import PRIMITIVE
+from .names import CUSTOM, PRIMITIVE
 from .nested import CALLBACKS, MOST_EQUATIONS, SOLVES, WRITTEN_OUT, While, called, holds_loop, kept, solving, some
+from .ruled import ORDERS, ruled
+from .rules import RULED, public_of
 from .sizes import as_array, expression_of, is_symbolic
 
 _LOOPS = {"scan": "lax.scan or lax.fori_loop", "while": "lax.while_loop or lax.fori_loop", "cond": "lax.cond or lax.switch"}
@@ -50,6 +53,7 @@ class Reader:
         self.guards: list[Guard] = []  # that loops have ended
         self.goes_on: Value | None = None  # whether the loop around goes on
         self.around = Origin()  # of the call that is read at the moment
+        self.orders: int | None = ORDERS  # of derivatives that rules are followed for; None where nobody takes one
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
         """The results of a program of these values (or numbers)."""
@@ -69,12 +73,12 @@ class Reader:
         if name == "public_call":
             return self._call(equation, params["call"], operands)
         if (inner := called(equation)) is not None:
-            return self._inlined(equation, inner, operands)
+            return self._ruled(equation, inner, operands) if name in RULED else self._inlined(equation, inner, operands)
         if name in _PASSES_ON:
             return operands
         if name == "size":
             return [self._size(equation, params["size"])]
-        origin = self._origin(equation, f"lax.{name}")
+        origin = self.origin(equation, f"lax.{name}")
         if name in WRITTEN_OUT and (straight := WRITTEN_OUT[name](params)) is not None:
             return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
         if self.as_words and name in COMBINED and (straight := COMBINED[name](params)) is not None:
@@ -110,13 +114,29 @@ class Reader:
             f"{PRIMITIVE}{name.replace('-', '_')}_p", tuple(operands), kept, origin, equation, {"primitive": equation.primitive}
         )
 
+    def _ruled(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
+        public = public_of(equation)
+        if public is not None and any(isinstance(item, Value) for item in operands):
+            return [self.made(public, tuple(operands), {}, self.origin(equation, public), equation.outvars[0].aval)]
+        values = self._inlined(equation, inner, operands)
+        return values if self.orders is None else ruled(self, equation, values, operands)
+
     def _inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
-        around, self.around = self.around, self._origin(equation, "")
+        around, self.around = self.around, self.origin(equation, "")
         results = self.read(inner, operands)
         self.around = around
         return results
 
-    def _origin(self, equation: Any, call: str) -> Origin:
+    def derivative(self, equation: Any, program: ClosedJaxpr | None, operands: list[Any], orders: int | None = -1) -> list[Any]:
+        """The results of a program that serves the derivative of an equation; rules inside are followed for one order less, or for these ``orders``."""
+        assert program is not None
+        before = self.orders
+        self.orders = before - 1 if orders == -1 and before is not None else orders
+        results = self._inlined(equation, program, operands)
+        self.orders = before
+        return results
+
+    def origin(self, equation: Any, call: str) -> Origin:
         """Where in the user's code an equation was made, or what it stands in."""
         found = origin_of(equation, call)
         return found if found.file else Origin(self.around.file, self.around.line, "", call)
@@ -155,31 +175,46 @@ class Reader:
     def _call(self, equation: Any, call: Any, operands: list[Any]) -> list[Any]:
         args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
         args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
-        origin = self._origin(equation, call.name)
+        origin = self.origin(equation, call.name)
         if self.steps is not None and call.body is not None and holds_loop(call.body.jaxpr):
             self.steps.run()  # it may be opened later on
         facts = {} if call.body is None else {"body": call.body, "operands": tuple(operands), "steps": self.steps}
+        is_assigned = _is_assigned(_structure(call.result, equation.outvars))
+        if call.name == CUSTOM and not is_assigned:
+            args = (Leaves(args[0]), *args[1:])
         made = self._node(call.name, args, kwargs, origin, equation, facts)
-        made[0].node.facts["result"] = _structure(call.result, made)
+        made[0].node.facts["result"] = _structure(call.result, made) if is_assigned else tuple(made)
         return made
 
     def _size(self, equation: Any, size: Any) -> Value:
-        origin = self._origin(equation, "shape")
+        origin = self.origin(equation, "shape")
         return self._node("jax.numpy.asarray", (size,), {}, origin, equation, {})[0]
 
     def _node(
         self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, equation: Any, facts: dict[str, Any]
     ) -> list[Any]:
+        node = self._append(op, inputs, params, origin, [var.aval for var in equation.outvars], facts)
+        facts["result"] = node.outputs if equation.primitive.multiple_results else node.outputs[0]
+        return list(node.outputs)
+
+    def made(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, aval: Any) -> Value:
+        """The one result of an operation that is no equation."""
+        facts: dict[str, Any] = {}
+        facts["result"] = made = self._append(op, inputs, params, origin, [aval], facts).outputs[0]
+        return made
+
+    def _append(
+        self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, avals: list[Any], facts: dict[str, Any]
+    ) -> Node:
         key = op.rpartition(".")[2]
         facts["key"] = key
         node = Node(op, map_structure(expression_of, inputs), {name: _parameter(item) for name, item in params.items()}, origin, facts)
         wish = _NAMES.get(key, key.removesuffix("_p").strip("_"))
         node.outputs = tuple(
-            Value(wish, spec_of(words_type(var.aval) if self.as_words else var.aval), node, i) for i, var in enumerate(equation.outvars)
+            Value(wish, spec_of(words_type(aval) if self.as_words else aval), node, place) for place, aval in enumerate(avals)
         )
-        facts["result"] = node.outputs if equation.primitive.multiple_results else node.outputs[0]
         self.nodes.append(node)
-        return list(node.outputs)
+        return node
 
 
 # ------------------------------------------------------------------------------------- programs in the place of an equation
@@ -246,6 +281,11 @@ def _plain(item: Any) -> Any:
 def _structure(tree: Tree, made: list[Any]) -> Any:
     """The results of a call as it returned them."""
     return map_structure(_plain, unflatten(tree, [Shared(item) for item in made]))
+
+
+def _is_assigned(result: Any) -> bool:
+    """Whether a line of Python can assign the arrays of a result: a tuple or list of them, or one."""
+    return all(map(_is_assigned, result)) if type(result) in (tuple, list) else not isinstance(result, dict) and hasattr(result, "aval")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from jax.extend.core import Primitive
 from ...errors import InvalidFile
 from ...ir.graph import Graph
 from .equations import Choice, Numbers
-from .names import METHOD, is_primitive, primitive
+from .names import METHOD, OWN, is_primitive, primitive
 from .source import JaxCalls
 
 _DTYPE = re.compile(r'jnp\.dtype\("(\w+)"\)')
@@ -65,7 +65,7 @@ def check(graph: Graph) -> None:
     for node in graph.nodes:
         key = node.op.rpartition(".")[2]
         known = primitive(key) is not None and key.isidentifier() if is_primitive(node.op) else rows.get(node.op) is not None
-        if not known:
+        if not known and node.op not in OWN:
             raise InvalidFile(f"a saved JAX graph may not call {node.op!r:.80}")
         if node.op.startswith(METHOD) and not node.inputs:
             raise InvalidFile(f"{node.op} is called without its array")

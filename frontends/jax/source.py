@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 import jax
@@ -14,8 +15,9 @@ from ...ir.graph import Graph, Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
+from . import prelude
 from .equations import Choice, Numbers, Whole
-from .names import CUSTOM, METHOD, is_primitive, primitive
+from .names import CUSTOM, METHOD, OWN, is_primitive, primitive
 
 _OPERATORS = {"add_p": "{} + {}", "sub_p": "{} - {}", "mul_p": "{} * {}", "neg_p": "-{}"}
 _PUBLIC = frozenset(
@@ -32,8 +34,10 @@ class JaxCalls:
         "jnp": "import jax.numpy as jnp",
         "lax": "from jax import lax",
         "np": "import numpy as np",
+        "Any": "from typing import Any",
+        "GradientRefused": "from graph_compiler.errors import GradientRefused",
     }
-    prelude = None
+    prelude: ModuleType | None = prelude
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """None: what frameworks are set to holds for their own calls."""
@@ -52,6 +56,8 @@ class JaxCalls:
             return f"{factor(repr(inputs[0]))}.{key}({', '.join([*map(repr, inputs[1:]), *params])})"
         if not is_primitive(node.op):
             return f"{_shortened(node.op)}({', '.join([*map(repr, inputs), *params])})"
+        if node.op in OWN:
+            return f"{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
         if key in _OPERATORS and _alike(node):
             return _OPERATORS[key].format(*(factor(repr(item)) for item in inputs))
         if isinstance(whole := node.facts.get("primitive"), Whole):

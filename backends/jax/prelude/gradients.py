@@ -21,7 +21,7 @@ def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
     @ruled.defjvp
     def slopes(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
         _, *pairs = primals
-        return primals[0], sum(tangent * slope for tangent, slope in zip(tangents[1::2], pairs[1::2]))
+        return ruled(*primals), sum(tangent * slope for tangent, slope in zip(tangents[1::2], pairs[1::2]))
 
     return ruled(value, *pairs)
 

@@ -21,11 +21,12 @@ def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
 
         @staticmethod
         def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.set_materialize_grads(False)  # zeros times a slope would be a path to it for second derivatives
             ctx.save_for_backward(*inputs[2::2])
 
         @staticmethod
-        def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-            return None, *(part for slope in ctx.saved_tensors for part in (gradient * slope, None))
+        def backward(ctx: Any, gradient: torch.Tensor | None) -> Any:
+            return None, *(part for slope in ctx.saved_tensors for part in (None if gradient is None else gradient * slope, None))
 
     return Ruled.apply(value, *pairs)
 

@@ -26,11 +26,12 @@ class _Ruled(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        ctx.set_materialize_grads(False)  # zeros times a slope would be a path to it for second derivatives
         ctx.save_for_backward(*inputs[2::2])
 
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
-        return None, *(part for slope in ctx.saved_tensors for part in (gradient * slope, None))
+        return None, *(part for slope in ctx.saved_tensors for part in (None if gradient is None else gradient * slope, None))
 
 
 class _Refused(torch.autograd.Function):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .....ops.dtypes import is_floating
 from ..table import JaxBuilder, rows
 
 _MOST_STEPS = 64
@@ -22,6 +23,20 @@ def _of_integers(name: str) -> Callable[..., Any]:
 
 rows.row("jax.numpy.gcd")(_of_integers("gcd"))
 rows.row("jax.numpy.lcm")(_of_integers("lcm"))
+
+
+def _of_floats(name: str) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x1: Any, x2: Any) -> Any:
+        if not is_floating(b.result.dtype):
+            raise NotImplementedError
+        return getattr(b, name)(b.as_result(x1), b.as_result(x2))
+
+    row.__doc__ = f"jax.numpy.{name}."
+    return row
+
+
+rows.row("jax.numpy.logaddexp")(_of_floats("logaddexp"))
+rows.row("jax.numpy.logaddexp2")(_of_floats("logaddexp2"))
 
 
 @rows.row("jax.numpy.polyval")

@@ -5,6 +5,7 @@ from . import creation as creation
 from . import elementwise as elementwise
 from . import fft as fft
 from . import gathering as gathering
+from . import gradients as gradients
 from . import linear_algebra as linear_algebra
 from . import monoids as monoids
 from . import pooling as pooling

@@ -1,0 +1,228 @@
+"""Functions and models whose gradients are compared with JAX's own, zeros and equal elements among their arguments.
+
+A row: a function, and what makes its arguments; gradients are taken of all arrays of floats among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax, nn
+from jax.scipy import special
+
+Row = tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]
+
+
+# ------------------------------------------------------------------------------------- rules of the user's own
+@jax.custom_jvp
+def hundred(x: Any) -> Any:
+    return x**2
+
+
+hundred.defjvp(lambda primals, tangents: (hundred(*primals), 100 * tangents[0]))
+
+
+@jax.custom_jvp
+def logistic(x: Any) -> Any:
+    """Its rule uses the function itself."""
+    return 1 / (1 + jnp.exp(-x))
+
+
+@logistic.defjvp
+def _logistic_rule(primals: Any, tangents: Any) -> Any:
+    y = logistic(*primals)
+    return y, tangents[0] * y * (1 - y)
+
+
+@jax.custom_vjp
+def straight_through(x: Any) -> Any:
+    return jnp.round(x)
+
+
+straight_through.defvjp(lambda x: (jnp.round(x), None), lambda _, cotangent: (cotangent,))
+
+
+@jax.custom_vjp
+def sine_for_slope(x: Any) -> Any:
+    return x**2
+
+
+sine_for_slope.defvjp(lambda x: (x**2, x), lambda x, cotangent: (cotangent * jnp.sin(x),))
+
+
+@jax.custom_jvp
+def product(a: Any, b: Any) -> Any:
+    """Its rule multiplies matrices."""
+    return a @ b.T
+
+
+@product.defjvp
+def _product_rule(primals: Any, tangents: Any) -> Any:
+    (a, b), (along_a, along_b) = primals, tangents
+    return product(a, b), 2 * (along_a @ b.T) + 3 * (a @ along_b.T)
+
+
+@jax.custom_vjp
+def product_backwards(a: Any, b: Any) -> Any:
+    return a @ b.T
+
+
+product_backwards.defvjp(lambda a, b: (a @ b.T, (a, b)), lambda held, cotangent: (2 * cotangent @ held[1], 3 * cotangent.T @ held[0]))
+
+
+@jax.custom_vjp
+def scaled(x: Any, scale: Any) -> Any:
+    """Of two shapes."""
+    return x * scale
+
+
+scaled.defvjp(lambda x, scale: (x * scale, (x, scale)), lambda held, g: (5 * g * held[1], (g * held[0]).sum()))
+
+
+def powered(x: Any, power: int) -> Any:
+    @jax.custom_jvp
+    def run(x: Any) -> Any:
+        return x**power
+
+    run.defjvp(lambda primals, tangents: (run(*primals), power * tangents[0] * jnp.abs(primals[0])))
+    return run(x)
+
+
+def _raised_to(x: Any, power: int) -> Any:
+    return x**power
+
+
+raised_to = jax.custom_jvp(_raised_to, nondiff_argnums=(1,))
+raised_to.defjvp(lambda power, primals, tangents: (raised_to(primals[0], power), 7 * tangents[0]))
+
+
+@jax.custom_vjp
+def of_trees(items: Any) -> Any:
+    return {"sum": items["a"] + items["b"], "difference": items["a"] - items["b"]}
+
+
+of_trees.defvjp(
+    lambda items: (of_trees(items), items["a"]),
+    lambda a, cotangents: ({"a": cotangents["sum"] * a, "b": cotangents["difference"] * 3},),
+)
+
+
+@jax.custom_gradient
+def by_custom_gradient(x: Any) -> Any:
+    return x**3, lambda cotangent: cotangent * x
+
+
+@jax.custom_jvp
+def without_gradient(x: Any) -> Any:
+    return x * 3
+
+
+without_gradient.defjvp(lambda primals, tangents: (primals[0] * 3, jnp.zeros_like(primals[0])))
+
+
+@jax.custom_vjp
+def clipped(x: Any) -> Any:
+    return x * 1
+
+
+clipped.defvjp(lambda x: (x * 1, None), lambda _, cotangent: (jnp.clip(cotangent, -1, 1),))
+
+
+@jax.custom_vjp
+def decayed(x: Any) -> Any:
+    return x * 1
+
+
+decayed.defvjp(lambda x: (x * 1, None), lambda _, cotangent: (cotangent + 1,))
+
+
+@jax.custom_jvp
+def untraceable(x: Any) -> Any:
+    return x * 1
+
+
+@untraceable.defjvp
+def _untraceable_rule(primals: Any, tangents: Any) -> Any:
+    raise RuntimeError("not differentiable")
+
+
+ZEROS = np.array([[0.0, 1.0, -1.0], [2.0, 0.0, 0.5]])
+HELD = [nn.relu, nn.relu6]  # reached as values, not by a name of JAX's
+
+
+def zeros() -> tuple[Any, ...]:
+    return (jnp.asarray(ZEROS),)
+
+
+def equal() -> tuple[Any, ...]:
+    """Two arrays, of which some elements are equal and some 0."""
+    return jnp.asarray(ZEROS), jnp.asarray(np.where(ZEROS > 0, ZEROS, -ZEROS))
+
+
+def edges() -> tuple[Any, ...]:
+    """Where activations have no derivative, or one side of them has another."""
+    return (jnp.asarray([[0.0, 1.0, -1.0, 0.5], [3.0, -3.0, 6.0, -0.5]]),)
+
+
+def unit() -> tuple[Any, ...]:
+    return (jnp.asarray(ZEROS / 5 + 0.5),)
+
+
+OWN: dict[str, Row] = {
+    "rule of jvp": (hundred, zeros),
+    "rule of jvp under vmap": (jax.vmap(hundred), zeros),
+    "rule of jvp that uses itself": (logistic, zeros),
+    "rule of vjp": (straight_through, zeros),
+    "rule of vjp under vmap": (jax.vmap(jax.vmap(sine_for_slope), in_axes=1), zeros),
+    "rule of vjp with another slope": (sine_for_slope, zeros),
+    "rule of matrices": (lambda x, y: product(jnp.sin(x), y), equal),
+    "rule of matrices under vmap": (lambda x, y: jax.vmap(product, in_axes=(None, 0))(x, y[:, None]), equal),
+    "rule of vjp of matrices": (product_backwards, equal),
+    "rule of two shapes": (lambda x: scaled(x, x.max()), zeros),
+    "rule of a closure": (lambda x: powered(x, 3), zeros),
+    "rule with a static argument": (lambda x: raised_to(x, 2), zeros),
+    "rule of trees": (lambda x, y: of_trees({"a": x, "b": y}), equal),
+    "rule in scan": (lambda x: lax.scan(lambda state, row: (logistic(state) + row, straight_through(row)), x[0], x), zeros),
+    "rule in a checkpoint": (jax.checkpoint(lambda x: logistic(x) * hundred(x)), zeros),
+    "rule in jit": (jax.jit(lambda x: logistic(x) * hundred(x)), zeros),
+    "rule inside of grad": (jax.grad(lambda y: (hundred(y) ** 2).sum()), zeros),
+    "custom_gradient": (by_custom_gradient, zeros),
+    "rule of zero": (lambda x: without_gradient(x) + x, zeros),
+}
+REFUSED: dict[str, tuple[Row, str]] = {
+    "clipped": ((clipped, zeros), r"clipped at gradients.py:\d+, .*custom_vjp.* not known to be linear"),
+    "clipped under vmap": ((jax.vmap(clipped), zeros), "custom_vjp.* not known to be linear"),
+    "decayed": ((decayed, zeros), "decayed at .* not known to be linear"),
+    "untraceable": ((untraceable, zeros), r"untraceable at .*custom_jvp.*not differentiable"),
+}
+FUNCTIONS: dict[str, Row] = {
+    "relu held": (lambda x: HELD[0](x) * x, zeros),
+    "relu6 held": (lambda x: HELD[1](x * 3), zeros),
+    **{
+        name: (getattr(nn, name), edges)
+        for name in (
+            "relu", "relu6", "softplus", "silu", "gelu", "elu", "celu", "selu", "leaky_relu", "hard_tanh", "hard_sigmoid", "hard_silu", "log_sigmoid", "mish",
+            "soft_sign", "squareplus", "softmax", "log_softmax", "logsumexp", "standardize", "sparse_plus",
+        )
+    },
+    "softmax where": (lambda x: nn.softmax(x, where=x > -1), zeros),
+    "logaddexp": (jnp.logaddexp, equal),
+    "logaddexp2": (jnp.logaddexp2, equal),
+    "log1mexp": (lambda x: nn.log1mexp(x + 2), zeros),
+    "sinc": (jnp.sinc, zeros),
+    "i0": (jnp.i0, zeros),
+    "frexp": (lambda x: jnp.frexp(x)[0], zeros),
+    "logit": (special.logit, unit),
+    "xlogy": (lambda x: special.xlogy(x, x * x + 0.5), zeros),
+    "xlog1py": (lambda x: special.xlog1py(x, x * x), zeros),
+    "entr": (lambda x: special.entr(x + 2), zeros),
+    "log_ndtr": (special.log_ndtr, zeros),
+    "expi": (lambda x: special.expi(x + 2.5), zeros),
+    "det": (lambda x: jnp.linalg.det(x @ x.T + jnp.eye(2)), zeros),
+    "slogdet": (lambda x: jnp.linalg.slogdet(x @ x.T + jnp.eye(2)), zeros),
+    "pinv": (jnp.linalg.pinv, zeros),
+}  # fmt: skip

@@ -1,0 +1,131 @@
+"""Gradients of graphs of JAX's functions are those that JAX gives, in every target; where a rule is not followed, an error when one is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import graph_compiler
+from graph_compiler.errors import GradientRefused
+
+from .gradients import FUNCTIONS, OWN, REFUSED, Row, logistic
+
+ROWS = {**OWN, **FUNCTIONS}
+
+
+@pytest.fixture(autouse=True)
+def _wide() -> Any:
+    with jax.enable_x64(True):
+        yield
+
+
+def weighted(results: Any, multiply: Callable[[Any, Any], Any]) -> Any:
+    """A sum of all floats of the results, each with a weight of its own."""
+    floats = [item for item in jax.tree.leaves(results) if "float" in str(item.dtype)]
+    weights = [np.cos(np.arange(1.0, 1 + int(np.prod(item.shape)))).reshape(tuple(item.shape)) for item in floats]
+    return sum(multiply(item, weight) for item, weight in zip(floats, weights))
+
+
+def by_jax(function: Any, args: Any) -> list[Any]:
+    """The gradients of all arguments."""
+    found = jax.grad(lambda args: weighted(function(*args), lambda item, weight: (item * weight).sum()))(args)
+    return [np.asarray(item) for item in jax.tree.leaves(found)]
+
+
+def by_torch(function: Any, args: Any) -> list[Any]:
+    torch = pytest.importorskip("torch")
+    given = jax.tree.map(lambda item: torch.tensor(np.asarray(item), requires_grad=True), args)
+    total = weighted(function(*given), lambda item, weight: (item * torch.tensor(weight)).sum())
+    found = torch.autograd.grad(total, jax.tree.leaves(given), materialize_grads=True)
+    return [item.numpy() for item in found]
+
+
+def by_tensorflow(function: Any, args: Any) -> list[Any]:
+    tf = pytest.importorskip("tensorflow")
+    given = jax.tree.map(lambda item: tf.constant(np.asarray(item)), args)
+    leaves = jax.tree.leaves(given)
+    with tf.GradientTape() as tape:
+        tape.watch(leaves)
+        total = weighted(function(*given), lambda item, weight: tf.reduce_sum(item * weight))
+    found = tape.gradient(total, leaves, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    return [tf.convert_to_tensor(item).numpy() for item in found]
+
+
+TARGETS = {"jax": by_jax, "torch": by_torch, "tensorflow": by_tensorflow}
+
+
+def check(row: Row, to: str) -> None:
+    function, made = row
+    args = made()
+    graph = graph_compiler.compile(function, to=to, source="jax", args=args)
+    for found, expected in zip(TARGETS[to](graph, args), by_jax(function, args), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
+
+
+# Each in one target in turn always, in all of them with -m slow.
+LONG = {"expi", "pinv", "i0"}  # compiled for seconds in JAX
+CASES = [
+    pytest.param(name, to, marks=() if place % 3 == turn and name not in LONG else pytest.mark.slow)
+    for place, name in enumerate(ROWS)
+    for turn, to in enumerate(TARGETS)
+]
+
+
+@pytest.mark.parametrize(("name", "to"), CASES)
+def test_gradients(name: str, to: str) -> None:
+    check(ROWS[name], to)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_second_derivatives_of_a_rule_that_uses_itself(to: str) -> None:
+    x = jnp.asarray([0.0, 1.0, -2.0])
+    expected = jax.vmap(jax.grad(jax.grad(logistic)))(x)
+    graph = graph_compiler.compile(jax.vmap(logistic), to=to, source="jax", args=(x,))
+    np.testing.assert_allclose(SECOND[to](graph, x), expected, rtol=1e-9)
+
+
+def second_by_jax(graph: Any, x: Any) -> Any:
+    return jax.grad(lambda x: jax.grad(lambda x: graph(x).sum())(x).sum())(x)
+
+
+def second_by_torch(graph: Any, x: Any) -> Any:
+    torch = pytest.importorskip("torch")
+    given = torch.tensor(np.asarray(x), requires_grad=True)
+    (first,) = torch.autograd.grad(graph(given).sum(), given, create_graph=True)
+    return torch.autograd.grad(first.sum(), given)[0].numpy()
+
+
+def second_by_tensorflow(graph: Any, x: Any) -> Any:
+    tf = pytest.importorskip("tensorflow")
+    given = tf.constant(np.asarray(x))
+    with tf.GradientTape() as outer:
+        outer.watch(given)
+        with tf.GradientTape() as tape:
+            tape.watch(given)
+            total = tf.reduce_sum(graph(given))
+        first = tape.gradient(total, given)
+    return outer.gradient(first, given).numpy()
+
+
+SECOND = {"jax": second_by_jax, "torch": second_by_torch, "tensorflow": second_by_tensorflow}
+
+
+@pytest.mark.parametrize("to", ["torch", "tensorflow"])
+@pytest.mark.parametrize("name", REFUSED)
+def test_other_rules_are_refused_where_a_gradient_is_taken(name: str, to: str) -> None:
+    (function, made), words = REFUSED[name]
+    args = made()
+    graph = graph_compiler.compile(function, to=to, source="jax", args=args)
+    np.testing.assert_allclose(np.asarray(graph(*map(np.asarray, args))), function(*args))
+    with pytest.raises(GradientRefused, match=words):
+        TARGETS[to](graph, args)
+
+
+@pytest.mark.parametrize("name", ["clipped", "clipped under vmap", "decayed"])
+def test_jax_calls_rules_that_no_other_target_can_follow(name: str) -> None:
+    check(REFUSED[name][0], "jax")
