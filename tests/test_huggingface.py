@@ -135,6 +135,25 @@ def test_a_new_cache_for_each_generation_is_no_new_variant(kind: str, name: str)
     assert recorded[0] == recorded[-1] <= 3
 
 
+def test_a_generation_by_hand_in_another_framework() -> None:
+    """The cache of one call goes into the next, and is asked, cropped and reordered between."""
+    from transformers import DynamicCache
+
+    case = small.BY_NAME["llama"].load()
+    graph, ids = graph_compiler.compile(case.model, to="jax"), torch.tensor([[1, 2, 3], [4, 5, 6]])
+    caches = [DynamicCache(config=case.model.config) for _ in range(2)]
+    for step in range(4):
+        with torch.no_grad():
+            found, expected = (one(input_ids=ids, past_key_values=cache) for one, cache in zip((graph, case.model), caches))
+        assert_same(found.logits, expected.logits)
+        caches, ids = [found.past_key_values, expected.past_key_values], ids[:, :1] + step
+        if step == 1:
+            for cache in caches:
+                cache.crop(-1)
+                cache.reorder_cache(torch.tensor([1, 0]))
+        assert caches[0].get_seq_length() == caches[1].get_seq_length() == (3, 3, 4, 5)[step]
+
+
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_a_cache_that_counts_in_python_grows_without_further_recordings(to: str) -> None:
     """Layers of a sliding window count what they have seen in a Python number, which is another at each step."""

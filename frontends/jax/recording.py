@@ -24,7 +24,7 @@ from ...tracing.escapes import refuse_escapes
 from ...tracing.host_random import DRAWS
 from ...tracing.iterators import refuse_outside
 from ...tracing.overlap import NO_ARRAY
-from ...trees import Tree, call_of, flatten, referred
+from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..asked_types import asked_in
 from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
@@ -98,7 +98,8 @@ class _Attempt:
     def __init__(self, request: Request, assumed: Assumed) -> None:
         self.function, self.for_jax, self.assumed = request.function, request.same_framework, assumed
         self.first: dict[int, Size] = {}  # size now -> the symbol of the first axis that has it
-        self.leaves, self.tree = flatten((request.args, request.kwargs), is_array, opens)
+        self.leaves, tree = flatten((request.args, request.kwargs), is_array, opens)
+        self.tree = plain_classes(tree)
         self.names = input_names(self.function, request.args, self.tree)
         self.recorder, self.weights = Recorder(request.name, "jax"), Weights(self.function)
         self.locator = Locator(_INTERNAL)

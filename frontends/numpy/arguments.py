@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...sizes import Size, Symbol
-from ...trees import Branch, Item, Leaf, Path, Tree, flatten, leaves_at
+from ...trees import Branch, Item, Leaf, Path, Tree, flatten, leaves_at, plain_classes
 from ..open_numbers import DTYPES, with_numbers
 from .draws import GENERATORS
 from .sizes import symbolic
@@ -31,7 +31,7 @@ def as_array(item: Any) -> Any:
 def given(args: tuple[Any, ...], kwargs: dict[str, Any], open_numbers: Container[Path]) -> tuple[list[Any], Tree]:
     """What the inputs of a call are, and where they stand."""
     leaves, tree = flatten((args, kwargs), lambda item: is_array(item) or isinstance(item, GENERATORS))
-    tree = with_numbers(typed(tree, iter(leaves)), open_numbers)
+    tree = with_numbers(typed(plain_classes(tree), iter(leaves)), open_numbers)
     return leaves_at(tree, (args, kwargs)), tree
 
 

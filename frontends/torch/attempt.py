@@ -17,7 +17,7 @@ from ...tracing.growing import StandIns
 from ...tracing.holders import slotted
 from ...tracing.places import Place
 from ...tracing.updates import Containers
-from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, referred, statics
+from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics
 from ..namespaces import GlobalReads
 from ..open_numbers import DTYPES, with_numbers
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
@@ -102,7 +102,7 @@ def leaves_and_tree(request: Request) -> tuple[list[Any], Tree]:
 def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[int, Any], list[Any]]:
     """Where the inputs of a call stand; its arrays as tensors by identity; all inputs, numbers as they are."""
     leaves, tree = leaves_and_tree(request)
-    tree = with_numbers(typed(tree, iter(leaves)), open_numbers)
+    tree = with_numbers(typed(plain_classes(tree), iter(leaves)), open_numbers)
     leaves = leaves_at(tree, (request.args, request.kwargs))
     arrays = _tensors(leaves)
     return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]

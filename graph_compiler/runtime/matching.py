@@ -18,7 +18,7 @@ from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol
 from ..tracing.attributes import attribute_of
 from ..tracing.overlap import NO_ARRAY, fact_of, overlap
-from ..trees import Branch, Growing, Item, Leaf, Setting, Static, Tree, same_static
+from ..trees import Branch, Growing, Item, Leaf, Setting, Static, Tree, is_container, plain_class, same_static
 from .bounds import lies_within
 from .target import Target
 
@@ -190,7 +190,12 @@ class _Matcher:
         name = f"branch_{len(self.lines)}"
         self.lines.append(f"{name} = {access}")
         cls = tree.type
-        self._require(f"type({name}) is {self._bind('class', cls)}")
+        bound = self._bind("class", cls)
+        is_one = f"type({name}) is {bound}"
+        if not is_container(cls):  # what an earlier call has given is of a class that stands for it
+            self.bound["plain_class"] = plain_class
+            is_one += f" or plain_class(type({name})) is {bound}"
+        self._require(is_one)
         if isinstance(tree, Growing):
             return
         keys = tuple(key for key in tree.keys if not isinstance(key, Setting))

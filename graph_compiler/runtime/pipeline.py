@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import os
@@ -42,8 +43,10 @@ from ..tracing.stage import stage
 from ..tracing.stateful import Stateful
 from ..tracing.world import World
 from ..trees import Branch, Tree, iterate_structure, unfixed
+from .border import Border
 from .converted import Converted, Shared, twin_of
 from .leaving import Leaving
+from .methods import Methods
 from .source_framework import SourceFramework
 from .variant import Recorded, Variant
 from .weights import NativeWeights
@@ -149,6 +152,21 @@ class Pipeline:
         """The original's own result."""
         return self.function(*map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()})
 
+    def call_original(self, *args: Any, **kwargs: Any) -> Any:
+        """As :meth:`call`, with the arguments as a call has them."""
+        return self.call(args, kwargs)
+
+    @functools.cached_property
+    def methods(self) -> Methods | None:
+        """Of objects that come out of graphs for another framework; None where the framework is the original's."""
+        has_original = self.has_original and not self.same_framework
+        return Methods(self.frontend, self.target.target) if has_original else None
+
+    @property
+    def border(self) -> Border:
+        """Takes calls of the original across."""
+        return Border(self.frontend, self.target.target, True) if self.methods is None else self.methods.border
+
     def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Runs the original, whose recording for this call has ended with an exception of its own and was undone: what it changes before it raises stays
         changed. Arguments of other frameworks it cannot be given."""
@@ -182,9 +200,10 @@ class Pipeline:
             self.target.dialect.check(graph)
         stage.name = "writing"
         native = self.target.target
-        native.register_classes(_classes(graph.output_tree))
+        output_tree = graph.output_tree if self.methods is None else self.methods.tree(graph.output_tree)
+        native.register_classes(_classes(output_tree))
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
-        program = write(graph, dialect, _header(self, recorded.graph, graph, recorded.counts))
+        program = write(graph.derive(output_tree=output_tree), dialect, _header(self, recorded.graph, graph, recorded.counts))
         if not self.same_framework and (held := graph.notes.get("state")):
             self._note_places(held.kept())
         constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
@@ -197,6 +216,7 @@ class Pipeline:
             graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store, leaving,
             None if self.same_framework else self.frontend.keeping.is_own,
             self.frontend.checking.watching(graph) if as_recorded and hasattr(self.frontend.checking, "watching") else None,
+            methods=self.methods,
         )  # fmt: skip
 
     def for_framework(self, framework: str) -> Pipeline:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..trees import Branch, Growing, Item, Leaf, Path, Setting, Static, Tree, child_of, items_of, same_static, unfixed
+from ..trees import Branch, Growing, Item, Leaf, Path, Setting, Static, Tree, child_of, items_of, plain_class, same_static, unfixed
 
 OUTSIDE = 2  # how the path of a place outside of the arguments begins
 IsArray = Callable[[Any], bool]
@@ -26,7 +26,7 @@ def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) 
 
 
 def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
-    if type(value) is not old.type:
+    if plain_class(type(value)) is not old.type:
         yield _of_other_class(old, value, path, is_array)
         return
     if isinstance(old, Growing):

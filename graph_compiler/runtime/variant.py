@@ -22,6 +22,7 @@ from .dispatch import Attempt, dispatcher
 from .following import Following, follow
 from .leaving import Leaving
 from .matching import UnknownMatch, matcher, matching, unknown_matcher
+from .methods import Methods
 from .refusals import raise_refused
 from .target import Target
 from .traits import arrays_written, numbers_of
@@ -80,6 +81,7 @@ class Variant:
 
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None  # of arrays: tells later whether they are still unwritten
 
+    methods: Methods | None = None  # of objects that hold arrays of the target; None in the original's framework
     following: Following | None = None  # what programs of the target's compiler hold of this variant
 
     def __post_init__(self) -> None:
@@ -92,6 +94,7 @@ class Variant:
         self.holds, self.match = self.surroundings.holds, self._matcher()
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         self._updates = self.graph.notes.get("updates")  # None where a call changes no container and no place; else () at least
+        self._take = self.methods.taking(self._updates or ()) if self.methods else None
         self._returns_more = bool(self.graph.effects or self.program.checks)
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
@@ -242,6 +245,8 @@ class Variant:
         if self._updates is not None:
             result, new = result
             self._update(new, (args, kwargs, held))
+            if self._take is not None:
+                self._take((args, kwargs))
         return result
 
     def as_numbers(self, result: Any) -> Any:
@@ -252,7 +257,7 @@ class Variant:
         for place in self._numbers:
             is_plain = type(leaves[place]) in (bool, int, float)  # numpy's float64 is a float, and an array to everybody else
             leaves[place] = leaves[place] if is_plain else self.target.elements(leaves[place])
-        return unflatten(self.graph.output_tree, leaves)
+        return unflatten(self.graph.output_tree if self.methods is None else self.methods.tree(self.graph.output_tree), leaves)
 
     @functools.cached_property
     def match_unknown(self) -> UnknownMatch | None:

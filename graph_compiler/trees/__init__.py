@@ -11,7 +11,10 @@ and plain objects that hold arrays are branches. Everything else without arrays 
 from .kinds import Setting as Setting
 from .kinds import build as build
 from .kinds import is_called_with_items as is_called_with_items
+from .kinds import is_container as is_container
 from .kinds import is_namedtuple as is_namedtuple
+from .stand_in_classes import STANDS_FOR as STANDS_FOR
+from .stand_in_classes import plain_class as plain_class
 from .tree import Branch as Branch
 from .tree import Fixed as Fixed
 from .tree import Growing as Growing
@@ -31,6 +34,7 @@ from .tree import iterate_structure as iterate_structure
 from .tree import leaves_at as leaves_at
 from .tree import map_structure as map_structure
 from .tree import paths as paths
+from .tree import plain_classes as plain_classes
 from .tree import referred as referred
 from .tree import same_static as same_static
 from .tree import static_paths as static_paths

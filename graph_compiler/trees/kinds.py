@@ -128,6 +128,11 @@ def kind_of(cls: type) -> Any:
     return next((kind for kind in _KINDS if kind[0](cls)), None)
 
 
+def is_container(cls: type) -> bool:
+    """Whether objects of a class are lists, dicts and the like, and not objects with attributes."""
+    return kind_of(cls) is not None
+
+
 def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """An object of a container class from the keys and values of its children."""
     kind = kind_of(cls)

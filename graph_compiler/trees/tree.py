@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Union, cast
 
 from .kinds import Setting, build, is_namedtuple, kind_of
+from .stand_in_classes import plain_class
 
 Path = tuple[Any, ...]
 
@@ -208,6 +209,13 @@ def flatten(
     """
     leaves: list[Any] = []
     return leaves, _flatten(value, is_leaf, leaves, open_objects, (), always)
+
+
+def plain_classes(tree: Tree) -> Tree:
+    """The tree with the classes that stand-ins stand for: as the original's code knows them."""
+    if not isinstance(tree, Branch):
+        return tree
+    return type(tree)(plain_class(tree.type), tree.keys, tuple(map(plain_classes, tree.children)))
 
 
 def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:

@@ -57,7 +57,9 @@ def arrays(tree: Any) -> dict[Path, Any]:
 
 
 def _classes(tree: Any) -> dict[Path, type]:
-    return {path: type(value) for path, value, is_leaf in nodes(tree) if not is_leaf}
+    """A class that stands for another one, whose methods take arrays of the target, counts as that."""
+    classes = ((path, type(value)) for path, value, is_leaf in nodes(tree) if not is_leaf)
+    return {path: vars(cls).get("_graph_compiler_stands_for", cls) for path, cls in classes}
 
 
 def _where(path: Path) -> str:
