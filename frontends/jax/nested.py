@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -92,15 +92,29 @@ def _scan(params: dict[str, Any]) -> Callable[..., Any] | None:
 
 def _cond(params: dict[str, Any]) -> Callable[..., Any] | None:
     """All branches, and the results of the one that is taken: programs of JAX have no side effects."""
-    branches = [jaxpr_as_fun(branch) for branch in params["branches"]]
-    if any(branch.effects for branch in params["branches"]):
+    branches = params["branches"]
+    if any(branch.effects for branch in branches):
         return None
 
     def straight(index: Any, *operands: Any) -> Any:
         index = jax.lax.clamp(np.int32(0), index.astype("int32"), np.int32(len(branches) - 1))
-        return [_chosen(index, results) for results in zip(*(branch(*operands) for branch in branches))]
+        found = [jaxpr_as_fun(branch)(*_masked(index == place, branch, operands)) for place, branch in enumerate(branches)]
+        return [_chosen(index, results) for results in zip(*found)]
 
     return straight
+
+
+def _masked(is_taken: Any, branch: ClosedJaxpr, operands: Sequence[Any]) -> list[Any]:
+    """The operands of a branch. Where it is not taken, no gradient goes on to them: it may be NaN there, which a factor of 0 does not hide.
+
+    Results are chosen at the other end, so that all paths out of a branch go through a choice, in derivatives of any order.
+    """
+    used = {id(atom) for equation in branch.jaxpr.eqns for atom in equation.invars}
+    has_gradient = [id(var) in used and jax.numpy.issubdtype(var.aval.dtype, jax.numpy.inexact) for var in branch.jaxpr.invars]
+    return [
+        jax.numpy.where(is_taken, operand, jax.lax.stop_gradient(operand)) if has else operand
+        for has, operand in zip(has_gradient, operands)
+    ]
 
 
 def _chosen(index: Any, results: tuple[Any, ...]) -> Any:

@@ -199,6 +199,58 @@ REFUSED: dict[str, tuple[Row, str]] = {
     "decayed": ((decayed, zeros), "decayed at .* not known to be linear"),
     "untraceable": ((untraceable, zeros), r"untraceable at .*custom_jvp.*not differentiable"),
 }
+
+
+# ------------------------------------------------------------------------------------- branches
+def root(x: Any) -> Any:
+    """No derivative at 0 in the branch that is not taken there."""
+    return lax.cond(x.sum() > 0, lambda y: jnp.sqrt(y).sum() / y.sum(), lambda y: y.sum() * 3, x)
+
+
+def of_each(x: Any) -> Any:
+    return jnp.stack([lax.cond(item > 0, jnp.log, lambda y: y * 2, item) for item in x.ravel()])
+
+
+def switched(x: Any, scale: Any) -> Any:
+    """The scale is closed over by the branches; one hands on what it is given."""
+    branches = [lambda y: y / scale, lambda y: y, lambda y: jnp.linalg.norm(y) * scale + y, lambda y: jnp.sqrt(y * scale)]
+    return [lax.switch(number, branches, x[0]).sum() for number in (0, 1, 2)]
+
+
+def in_scan(x: Any) -> Any:
+    def step(state: Any, row: Any) -> Any:
+        state = state + lax.cond(row.min() > 0, lambda y: jnp.sqrt(y).sum(), lambda y: y.sum(), row)
+        return state, state**2
+
+    return lax.scan(step, jnp.zeros(()), x)
+
+
+def nested(x: Any) -> Any:
+    inner = lambda y: lax.cond(y.max() > 0, lambda z: z * 2, lambda z: 1 / z, y)  # noqa: E731
+    return lax.cond(x.sum() > 100, lambda y: inner(jnp.log(y)), inner, x)
+
+
+def of_integers(x: Any) -> Any:
+    numbers = jnp.arange(x.shape[1])
+    return lax.cond(numbers.sum() > 0, lambda y, n: y * n, lambda y, n: (y / n) ** 0.5, x, numbers)
+
+
+def nothing() -> tuple[Any, ...]:
+    return (jnp.zeros((2, 3)),)
+
+
+BRANCHES: dict[str, Row] = {
+    "cond": (root, nothing),
+    "cond that is taken": (root, lambda: (jnp.ones((2, 3)),)),
+    "cond of each": (of_each, zeros),
+    "switch": (lambda x, scale: switched(x, scale), lambda: (jnp.zeros((2, 3)), jnp.asarray(2.0))),
+    "cond in scan": (in_scan, zeros),
+    "cond in cond": (nested, zeros),
+    "cond with integers": (of_integers, nothing),
+    "cond with a rule": (lambda x: lax.cond(x.sum() > 100, lambda y: logistic(1 / y), hundred, x), nothing),
+    "cond under vmap": (lambda x: jax.vmap(lambda row: lax.cond(x[0, 0] > 0, jnp.log, jnp.sin, row))(x), nothing),
+    "gradient of a gradient of cond": (lambda x: jax.grad(lambda y: (root(y) ** 2).sum())(x), nothing),
+}
 FUNCTIONS: dict[str, Row] = {
     "relu held": (lambda x: HELD[0](x) * x, zeros),
     "relu6 held": (lambda x: HELD[1](x * 3), zeros),

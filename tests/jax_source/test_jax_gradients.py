@@ -9,13 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 import graph_compiler
 from graph_compiler.errors import GradientRefused
 
-from .gradients import FUNCTIONS, OWN, REFUSED, Row, logistic
+from .gradients import BRANCHES, FUNCTIONS, OWN, REFUSED, Row, logistic
 
-ROWS = {**OWN, **FUNCTIONS}
+ROWS = {**OWN, **BRANCHES, **FUNCTIONS}
 
 
 @pytest.fixture(autouse=True)
@@ -81,11 +82,19 @@ def test_gradients(name: str, to: str) -> None:
     check(ROWS[name], to)
 
 
+TWICE: dict[str, Callable[[Any], Any]] = {
+    "a rule that uses itself": jax.vmap(logistic),
+    "a branch without derivatives": lambda x: lax.cond(x.sum() > 0, jnp.sqrt, lambda y: jnp.sin(y) ** 2, x),
+}
+
+
 @pytest.mark.parametrize("to", TARGETS)
-def test_second_derivatives_of_a_rule_that_uses_itself(to: str) -> None:
+@pytest.mark.parametrize("name", TWICE)
+def test_second_derivatives(name: str, to: str) -> None:
     x = jnp.asarray([0.0, 1.0, -2.0])
-    expected = jax.vmap(jax.grad(jax.grad(logistic)))(x)
-    graph = graph_compiler.compile(jax.vmap(logistic), to=to, source="jax", args=(x,))
+    expected = second_by_jax(TWICE[name], x)
+    assert np.isfinite(expected).all()
+    graph = graph_compiler.compile(TWICE[name], to=to, source="jax", args=(x,))
     np.testing.assert_allclose(SECOND[to](graph, x), expected, rtol=1e-9)
 
 
