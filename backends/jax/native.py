@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -53,6 +54,7 @@ class JaxTarget:
 
     def __init__(self) -> None:
         self._key: Any = None
+        self._splitting = threading.RLock()  # no two calls draw from the same key
         self._registered: set[type] = set()
 
     # ------------------------------------------------------------------------------ arrays
@@ -170,15 +172,16 @@ class JaxTarget:
 
     def next_key(self) -> Any:
         """A fresh key: the sequence's key is split at each call."""
-        if self._key is None:
-            self.seed(0)
-        following, key = jax.random.split(self._key)
-        if isinstance(key, jax.core.Tracer):  # to keep the following one would leave a tracer behind
-            raise CallMismatch(
-                f"this graph draws random numbers, and JAX traces a function that calls it: call graph.functional(parameters, ..., rng={self.a_key}), with another key at each call"
-            )
-        self._key = following
-        return key
+        with self._splitting:
+            if self._key is None:
+                self.seed(0)
+            following, key = jax.random.split(self._key)
+            if isinstance(key, jax.core.Tracer):  # to keep the following one would leave a tracer behind
+                raise CallMismatch(
+                    f"this graph draws random numbers, and JAX traces a function that calls it: call graph.functional(parameters, ..., rng={self.a_key}), with another key at each call"
+                )
+            self._key = following
+            return key
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Keys are inputs: nothing is drawn unseen."""

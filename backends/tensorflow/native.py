@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -36,6 +37,7 @@ class TensorFlowTarget:
 
     def __init__(self) -> None:
         self._key: Any = None
+        self._splitting = threading.RLock()  # no two calls draw from the same key
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
@@ -132,10 +134,11 @@ class TensorFlowTarget:
             raise CallMismatch(
                 f"this graph draws random numbers, and a tf.function calls it: call graph.functional(parameters, ..., rng={self.a_key}), with another key at each call"
             )
-        if self._key is None:
-            self.seed(0)
-        self._key, key = tf.unstack(tf.random.split(self._key, 2))
-        return key
+        with self._splitting:
+            if self._key is None:
+                self.seed(0)
+            self._key, key = tf.unstack(tf.random.split(self._key, 2))
+            return key
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
         """Keys are inputs: nothing is drawn unseen."""

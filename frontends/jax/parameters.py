@@ -46,6 +46,10 @@ class Weights:
         """JAX arrays are not written to."""
         return []
 
+    def owner_of(self, name: str) -> Any:
+        """The variable."""
+        return self._variables[name]
+
     def rebind(self, name: str, array: Any) -> None:
         """Puts another array into a variable."""
         put(self._variables[name], array)

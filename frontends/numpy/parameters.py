@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import TracingError
+from ...errors import GuardFailed, TracingError
 from ...tracing.conjunction import Fact, conjunction
 from ...tracing.growing import StandIns
 from ...tracing.holders import MISSING, Kind, is_whole
@@ -109,20 +109,24 @@ class LiveArrays:
 
     def __init__(self, places: dict[str, Place]) -> None:
         self._places = places
-        self._read()
+        self._held = self._read()
 
-    def _read(self) -> None:
-        self._found = {name: place.read() for name, place in self._places.items()}
-        self._unchanged = conjunction(place.holds(self._found[name]) for name, place in self._places.items())
+    def _read(self) -> tuple[dict[str, Any], Callable[[], bool]]:
+        """The arrays, and what tells whether they are there still."""
+        found = {name: place.read() for name, place in self._places.items()}
+        if any(map(is_traced, found.values())):
+            raise GuardFailed("another thread records a function that keeps the same arrays")
+        return found, conjunction(place.holds(found[name]) for name, place in self._places.items())
 
     def __call__(self) -> dict[str, Any]:
-        if not self._unchanged():
-            self._read()
-        return self._found
+        found, are_there = self._held
+        if not are_there():
+            found, _ = self._held = self._read()
+        return found
 
     def watch(self, names: Iterable[str]) -> Watch:
         """A watch over the arrays that these places held when they were last read."""
-        return Watch([self._found[name] for name in names])
+        return Watch([self._held[0][name] for name in names])
 
 
 def _is_in(containers: Containers, item: Any) -> bool:
@@ -151,6 +155,10 @@ class Weights:
         self.kept = Kept(())
         self._shared: list[StatePlace] = []
         self._stand_ins = StandIns(self.world, (), (), frozenset())
+
+    def may_change(self, owner: Any) -> bool:
+        """Whether a recording puts something else into this object, and back."""
+        return is_array(owner) or id(owner) in self.world.owners()
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: Kept, inputs: Inputs, stand_ins: StandIns) -> None:
@@ -260,6 +268,10 @@ class Weights:
     def buffers(self) -> list[Any]:
         """The arrays, any of which calls may write to."""
         return [place.read() for place in (*self.places.values(), *self.views.places)]
+
+    def owner_of(self, name: str) -> Any:
+        """The object that holds an array."""
+        return self.places[name].held.owner
 
     def rebind(self, name: str, array: Any) -> None:
         """Puts another array in a place."""

@@ -22,6 +22,7 @@ from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place, together
+from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, referred, statics
 from ..fleeting import refusals
@@ -104,13 +105,14 @@ def _attempt(
     """A recording, and the places that it shows to be state although they are not among ``places``."""
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = given(args, kwargs, numbers)
-    with alone:
+    with alone, reserved() as locks:
         code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
         refuse_outside(code.found())
         capture, weights = (
             Capture(Recorder(request.name, "numpy")),
             Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views),
         )
+        locks.only(weights.may_change)
         before, kept, inputs = _before(code), Kept(places), Inputs(capture)
         asked = _Asked(code)
         call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])

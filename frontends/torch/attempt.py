@@ -16,6 +16,7 @@ from ...tracing.caches import Caches
 from ...tracing.growing import StandIns
 from ...tracing.holders import slotted
 from ...tracing.places import Place
+from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics
 from ..namespaces import GlobalReads
@@ -173,13 +174,14 @@ def attempt(request: Request, learned: Learned) -> Attempt:
         keys.plain = True
         learned.without_numbers()
         return attempt(replace(request, numbers=False), learned)
-    with alone, weights.exclusive(), NestedEncoders(Capture, TakingOver) as encoders:
+    with alone, reserved() as locks, NestedEncoders(Capture, TakingOver) as encoders:
         recorder = Recorder(request.name, "torch")
         capture = Capture(recorder, weights, request.same_framework, request.draws, keys, reading, learned.by_kernel, learned.kept_views)
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
         state = _state(request, learned, weights, capture, spaces, tree)
+        locks.only(state.may_change)
         capture.generators.refuse_seeds_read(function for space in spaces for function in space.functions)
         try:
             containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))

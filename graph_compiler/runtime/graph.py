@@ -7,24 +7,21 @@ import inspect
 import logging
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CallMismatch, GraphCompilerError, GuardFailed, NotCompilable, NotSerialisable, NotTraced
+from ..errors import NotCompilable, NotSerialisable, NotTraced
 from ..tracing import active
-from ..tracing.host_random import host_state_kept
-from ..trees import iterate_structure
+from ..tracing.alone import alone
 from .asked import check_options
 from .beyond import Limit
 from .comparison import Tolerance
-from .following import follow_any, give_up, tracer_of
+from .following import follow_any, tracer_of
 from .inspected import Inspected
 from .passed_on import passed_on
-from .progress import converting, recorded_text
 from .pure import purely
-from .refusals import raise_refused
+from .retracing import Retraced
 from .signatures import call_signature, signature_of
 from .spelling import Spellings
 from .spreading import spread
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("graph_compiler")
 
 
-class Graph(Inspected, Viewed):
+class Graph(Retraced, Inspected, Viewed):
     """A function or model, recorded and written for one framework. Call it as the original.
 
     A call whose signature (structure, dtypes, ranks, Python arguments) and guards fit one of its ``variants`` runs that
@@ -60,7 +57,7 @@ class Graph(Inspected, Viewed):
         self._on_miss, self._limit = on_miss, Limit(max_variants, on_limit)
         self._variants: list[Variant] = []
         self._refused: deque[str] = deque(maxlen=16)  # the latest calls that no variant was recorded for, and why
-        self._lock = threading.RLock()  # one thread records at a time; calls of what is recorded need no lock
+        self._lock = threading.RLock()  # of the thread that records and runs for the first time; calls of what is recorded need none
         self.__name__, self.__doc__ = name, getattr(pipeline.function, "__doc__", None)
         self.__signature__ = signature_of(pipeline.function)  # which tf.function and others ask for
 
@@ -88,106 +85,6 @@ class Graph(Inspected, Viewed):
                 return result
         return self._miss(known, args, kwargs)
 
-    def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Records a variant, unless one fits the call in another spelling, or another thread has made one since the first ``known`` were tried."""
-        if (tracer := tracer_of(self)) is not None and tracer.is_following():
-            give_up(self, tracer)
-        for variant, call in self.spellings.others(self._variants, args, kwargs):
-            result = variant.attempt(*call)
-            if not isinstance(result, Missed):
-                return result
-        if self._on_miss != "error" and self._limit.lets_original_run(self, args, kwargs):
-            return self._limit.run_original(self, args, kwargs)
-        args, kwargs = self.spellings.like_recorded(self._variants, args, kwargs)
-        with self._lock:
-            for variant in self._variants[known:]:
-                result = variant.attempt(args, kwargs)
-                if not isinstance(result, Missed):
-                    return result
-            traced = self._traced(args, kwargs)
-            return self._record_and_run(args, kwargs) if traced is None else traced[0]
-
-    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """``(result,)`` of a call that the target traces with sizes that are unknown, with guards as operations of the traced function; None of others."""
-        target = self._variants[0].target if self._variants else None
-        if not (hasattr(target, "size_of") and any(map(target.is_traced, iterate_structure((args, kwargs))))):  # type: ignore[union-attr]
-            return None
-        try:
-            result, state = purely(self, self.parameters, args, kwargs, None, None)
-        except GuardFailed:  # a variant that fits is recorded, or it is said why it cannot be
-            return None
-        if state:
-            raise CallMismatch(
-                f"{self.name}: {target.name} traces this call, which changes {', '.join(map(str, state))}: call functional, which gives what it is then"  # type: ignore[union-attr]
-            )
-        return (result,)
-
-    def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        why = self.why_missed(args, kwargs)
-        try:
-            self._require_leave(why, args, kwargs)
-            variant = self.add_variant(args, kwargs, why)
-        except GraphCompilerError as problem:
-            self._refused.append(f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else ""))
-            raise
-        except Exception:
-            self.pipeline.fail_as_original(args, kwargs)
-            raise
-        self._variants.remove(variant)
-        return self._run_recorded(variant, args, kwargs)
-
-    def _require_leave(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Raises where no further variant may be recorded for a call that missed."""
-        if self._variants and self._on_miss == "error":
-            raise GuardFailed(
-                f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow on_miss='retrace'"
-            )
-        if self._limit.is_reached(self):
-            self._limit.refuse(self, why, args, kwargs)
-
-    def _run_recorded(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves = variant.match(args, kwargs)
-        if leaves is None:
-            from .explain import why_missed
-
-            why = why_missed(variant, args, kwargs)
-            raise CallMismatch(
-                f"{self.name}: the call does not fit the graph just recorded from it ({why}); an argument may change while it is read"
-            )
-        result = variant.run(leaves, args, kwargs)
-        if isinstance(result, Missed):
-            if result.problem is not None:
-                raise_refused(variant, result.problem)
-            raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {result.reason}")
-        self._variants.append(variant)
-        return result
-
-    def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
-        """Records the original with these arguments and keeps the result."""
-        with self._lock:
-            self.pipeline = self.pipeline.settled(args, kwargs)
-        started = time.perf_counter()
-        with self._lock, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
-            variant = self.pipeline(args, kwargs, why)
-            if self.pipeline.options.verify:
-                from .verifying import verify_variant
-
-                verify_variant(self, variant, args, kwargs)
-        if log.isEnabledFor(logging.INFO):
-            known, taken = len(self._variants), time.perf_counter() - started
-            log.info(recorded_text(self.name, self.pipeline.frontend.name, known, self._limit.options[0], variant, taken))
-        self._variants.append(variant)
-        return variant
-
-    def why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
-        """Why a call, with the state that is ``given`` by name, fits none of the variants, in words."""
-        from .explain import why_missed
-
-        return (
-            "; ".join(f"variant {i}: {why_missed(variant, args, kwargs, given)}" for i, variant in enumerate(self._variants))
-            or "first call"
-        )
-
     def verify(
         self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None
     ) -> Verified:
@@ -211,7 +108,8 @@ class Graph(Inspected, Viewed):
         from .verifying import verify_graph
 
         check_options({"runs": runs, "rtol": rtol, "atol": atol, "seed": seed})
-        return verify_graph(self, runs, Tolerance(rtol, atol), seed, args, kwargs)
+        with self.held_still():
+            return verify_graph(self, runs, Tolerance(rtol, atol), seed, args, kwargs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the graph to a zip file, or to a folder where ``path`` has no suffix: JSON and safetensors, no pickle, no code.
@@ -220,12 +118,8 @@ class Graph(Inspected, Viewed):
         """
         from .saving import save
 
-        save(self, path)
-
-    def adopt(self, variant: Variant) -> Variant:
-        """Takes a variant that was made elsewhere."""
-        self._variants.append(variant)
-        return variant
+        with self.held_still():
+            save(self, path)
 
     # ------------------------------------------------------------------------------ for other frameworks and other modes
     def to(self, framework: str) -> Graph:
@@ -241,8 +135,9 @@ class Graph(Inspected, Viewed):
         pipeline = self.pipeline.for_framework(framework)
         made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
         made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})
-        for variant in self._variants:
-            made.adopt(pipeline.rewritten(variant))
+        with alone:
+            for variant in self._variants:
+                made.adopt(pipeline.rewritten(variant))
         return made
 
     def list_missing(self, framework: str) -> list[str]:
@@ -253,7 +148,8 @@ class Graph(Inspected, Viewed):
         []
         """
         pipeline = self.pipeline.for_framework(framework)
-        return [problem for variant in self._variants for problem in pipeline.missing(variant)]
+        with alone:
+            return [problem for variant in self._variants for problem in pipeline.missing(variant)]
 
     @property
     def state(self) -> Mapping[str, Any]:

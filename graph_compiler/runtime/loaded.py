@@ -64,6 +64,10 @@ class Held:
     def live(self, names: Iterable[str]) -> _Arrays:
         return _Arrays(self.arrays, list(names))
 
+    def owner_of(self, name: str) -> Any:
+        """What holds all arrays."""
+        return self.arrays
+
     def rebind(self, name: str, array: Any) -> None:
         self.arrays[name] = array
 

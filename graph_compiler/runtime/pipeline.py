@@ -40,6 +40,7 @@ from ..tracing.iterators import refuse_iterators
 from ..tracing.places import Place
 from ..tracing.roots import reach
 from ..tracing.stage import stage
+from ..tracing.state_locks import reserved
 from ..tracing.stateful import Stateful
 from ..tracing.world import World
 from ..trees import Branch, Tree, iterate_structure, unfixed
@@ -180,7 +181,13 @@ class Pipeline:
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what that recording does not look after."""
         owner = getattr(self.function, "__self__", self.function)
-        world = World([(type(owner).__name__, owner), *reach([self.function])])
+        with reserved() as locks:
+            world = World([(type(owner).__name__, owner), *reach([self.function])])
+            owners = world.owners()
+            locks.only(lambda owner: id(owner) in owners)
+            return self._call_without_state(world, args, kwargs)
+
+    def _call_without_state(self, world: World, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = self.call(args, kwargs)
         if changed := [change.where for change in world.changes() if not active.knows(change.held.item)]:
             world.restore()

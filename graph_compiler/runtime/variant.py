@@ -16,6 +16,7 @@ from ..passes.aliases import Aliases
 from ..tracing import Surroundings
 from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places
+from ..tracing.state_locks import StateLock
 from ..tracing.updates import apply_updates, put
 from ..trees import leaves_at, paths, unflatten
 from .dispatch import Attempt, dispatcher
@@ -23,7 +24,9 @@ from .following import Following, follow
 from .leaving import Leaving
 from .matching import UnknownMatch, matcher, matching, unknown_matcher
 from .methods import Methods
+from .recorded import Recorded
 from .refusals import raise_refused
+from .state_owners import owners_of
 from .target import Target
 from .traits import arrays_written, numbers_of
 
@@ -39,20 +42,6 @@ class Missed:
 
 
 NO_FIT = Missed("the call does not fit")
-
-
-@dataclass
-class Recorded:
-    """What a variant was written from: enough to write it for another framework, and to check it.
-
-    ``graph`` is in the source framework's calls; ``weights`` tells where the user's model holds its arrays, None where there is no
-    model any more; ``ranges`` are the least and greatest elements of the arrays it was recorded with.
-    """
-
-    graph: IRGraph
-    weights: Any = None
-    ranges: tuple[tuple[float, float], ...] = ()
-    counts: str = ""
 
 
 @dataclass(repr=False)
@@ -75,12 +64,9 @@ class Variant:
         None  # what puts back an array that the flat function writes to, in a framework where it does
     )
     store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
-
     leaving: Leaving | None = None  # of state in the user's objects, which hold arrays of another framework
     is_own: Callable[[Any], bool] | None = None  # tells arrays of the source framework; None of a graph that was loaded
-
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None  # of arrays: tells later whether they are still unwritten
-
     methods: Methods | None = None  # of objects that hold arrays of the target; None in the original's framework
     following: Following | None = None  # what programs of the target's compiler hold of this variant
 
@@ -107,6 +93,8 @@ class Variant:
         self.last_failure = ""
         does_more = (self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers)
         self._only_computes = not any(does_more)
+        owners = owners_of(self.graph, self._written, self.recording.weights if self.recording else None, self.constants)
+        self.turn = StateLock(owners) if owners else None  # of a graph without state, calls wait for nobody
 
     def _dispatcher(self) -> Attempt:
         """:meth:`attempt` of a graph that only computes: without a look at what it has not, in one function."""
@@ -188,9 +176,18 @@ class Variant:
         """The result of a call; :class:`Missed` where the call or the surroundings do not fit, a guard inside does not hold, or it fails."""
         if self._tracer is not None and self._tracer.is_following():
             return follow(self, args, kwargs)
+        if self.turn is not None:
+            with self.turn:
+                return self._tried(args, kwargs)
         if self._only_computes:
-            self.attempt = self._dispatcher()  # type: ignore[assignment,method-assign]
-            return self.attempt(args, kwargs)
+            self.attempt = self._tried  # type: ignore[assignment,method-assign]
+        return self._tried(args, kwargs)
+
+    @functools.cached_property
+    def _tried(self) -> Attempt:
+        return self._dispatcher() if self._only_computes else self._tried_apart
+
+    def _tried_apart(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         leaves = self.match(args, kwargs) if self.holds() else None
         return NO_FIT if leaves is None else self.run(leaves, args, kwargs)
 
@@ -398,3 +395,6 @@ class Variant:
 
 def _nothing() -> None:
     """Rewinds a graph that draws from no generator."""
+
+
+__all__ = ["NO_FIT", "Missed", "Recorded", "Variant"]

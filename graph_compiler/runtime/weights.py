@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..ir.graph import Graph
 from .converted import Converted
 from .leaving import elements_of
 from .source_framework import Watch, Weights
 from .target import Target
+
+
+class _Native(NamedTuple):
+    """Arrays as they were ``seen``, which were converted; ``watched`` tells whether one was written to since."""
+
+    seen: Mapping[str, Any]
+    watched: Watch
+    native: dict[str, Any]
 
 
 class NativeWeights:
@@ -28,20 +36,22 @@ class NativeWeights:
         self._tables = {name: adopted if weights.is_trained(name) else copied for name in self._steady}
         self._live = weights.live(names)
         self._watch_of = getattr(self._live, "watch", _Unwatched)  # of a framework whose arrays can be written to
-        self._native: dict[str, Any] = dict.fromkeys(names)
-        self._refresh()
+        self._converted = self._all_converted(dict.fromkeys(names))
 
     def __call__(self) -> Mapping[str, Any]:
-        if (now := self._live()) is not self._seen or self._watched.changed():
-            self._refresh()
+        converted = self._converted
+        if (now := self._live()) is not converted.seen or converted.watched.changed():
+            converted = self._converted = self._all_converted(converted.native)
         for name in self._written:
-            self._native[name] = self._buffer(name, now[name])
-        return self._native
+            converted.native[name] = self._buffer(name, now[name])
+        return converted.native
 
-    def _refresh(self) -> None:
-        self._seen: Mapping[str, Any] = self._live()
-        self._watched: Watch = self._watch_of(self._steady)
-        self._native.update((name, self._tables[name].of(self._seen[name])) for name in self._steady)
+    def _all_converted(self, native: Mapping[str, Any]) -> _Native:
+        """In a dict of its own: other threads have what was converted before, or all of this."""
+        seen, watched = self._live(), self._watch_of(self._steady)
+        made = dict(native)
+        made.update((name, self._tables[name].of(seen[name])) for name in self._steady)
+        return _Native(seen, watched, made)
 
     def _buffer(self, name: str, array: Any) -> Any:
         known = self._copied.known(array)

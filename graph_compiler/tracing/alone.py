@@ -5,7 +5,29 @@ from __future__ import annotations
 import os
 import threading
 
+from .state_locks import Reserved
+
 alone = threading.RLock()  # one for all frameworks: with one for each, two that record each other's functions would wait for ever
 
-if hasattr(os, "register_at_fork"):  # a child that began in the middle would have what another thread replaced, and nobody to put it back
-    os.register_at_fork(before=alone.acquire, after_in_parent=alone.release, after_in_child=alone.release)
+
+def is_mine() -> bool:
+    """Whether this thread is the one that may record."""
+    return alone._is_owned()  # type: ignore[attr-defined,no-any-return]
+
+
+_reserved: list[Reserved] = []
+
+
+def _before_fork() -> None:
+    """Waits until nobody records or changes state: a child has all of it as it is now, and not the threads that would finish it."""
+    alone.acquire()
+    _reserved.append(Reserved())
+
+
+def _after_fork() -> None:
+    _reserved.pop().release()
+    alone.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
@@ -12,6 +14,9 @@ from .versions import VersionsOf, Words
 
 _MANY = 500  # facts that read alike: straight lines are faster, but take a millisecond a fact to compile
 GONE = (KeyError, AttributeError, ValueError, GuardFailed)  # raised by a fact about something that is no longer there
+_reading = threading.RLock()  # a thread that has read older entries must not be the last to refresh what follows them
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_reading._at_fork_reinit)  # type: ignore[attr-defined]
 
 
 class Fact(NamedTuple):
@@ -127,15 +132,16 @@ def _seen_by(versions_of: VersionsOf, facts: list[Fact], followers: Sequence[Fol
     held: list[Any] = [None]
 
     def hold_still() -> bool:
-        if not all(one.stand() for one in words):
-            return False
-        seen = versions.copy()  # before the entries are read: what changes meanwhile shows at the next call
-        if not entries():
-            return False
-        for follower in followers:
-            follower.refresh()
-        held[0] = seen
-        return True
+        with _reading:
+            if not all(one.stand() for one in words):
+                return False
+            seen = versions.copy()  # before the entries are read: what changes meanwhile shows at the next call
+            if not entries():
+                return False
+            for follower in followers:
+                follower.refresh()
+            held[0] = seen
+            return True
 
     return [Fact("({} == {}[0] or {}())", (versions.now, held, hold_still))]
 

@@ -10,7 +10,6 @@ from typing import Any
 from ..trees import Fixed, Leaf, Path, Tree
 from .contents import contents_of
 from .holders import MISSING
-from .namespaces import Names
 from .updates import Kept, New, Same, item_of
 from .world import Held
 
@@ -31,8 +30,7 @@ class Place:
     @property
     def identity(self) -> tuple[int, Any]:
         """Equal for places that are the same."""
-        item = self.held.item.space if isinstance(self.held.item, Names) else self.held.item
-        return (id(item), None if self.whole else self.key)
+        return (id(self.held.owner), None if self.whole else self.key)
 
     def read(self) -> Any:
         """What is there now; ``MISSING`` where nothing is. Of a set or a buffer, its elements: they are part of the signature."""

@@ -29,6 +29,11 @@ class Held:
     kind: Kind
     before: dict[Any, Any]
 
+    @property
+    def owner(self) -> Any:
+        """The object that holds its parts; of names in a namespace, the dict."""
+        return self.item.space if isinstance(self.item, Names) else self.item
+
     def name_of(self, key: Any) -> str:
         """How a reader would write one of its parts."""
         if isinstance(self.item, types.CellType):
@@ -123,6 +128,10 @@ class World:
     def knows(self, item: Any) -> bool:
         """Whether this is one of the containers."""
         return id(item) in self._known
+
+    def owners(self) -> set[int]:
+        """The identities of the objects that hold what may change."""
+        return {id(held.owner) for held in self.held}
 
     def changes(self) -> Iterator[Change]:
         """What is not as it was."""

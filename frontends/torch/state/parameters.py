@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 import types
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -143,13 +141,9 @@ class Weights:
         holder, key = self._holders[name]
         holder[key] = tensor
 
-    @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """While a recording runs a module and puts it back afterwards, no recording of another thread does the same."""
-        with ExitStack() as held:
-            for module in sorted(self.modules(), key=id):
-                held.enter_context(_lock_of(module))
-            yield
+    def owner_of(self, name: str) -> Any:
+        """The dict that holds a parameter."""
+        return self._holders[name][0]
 
     def leave(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
         """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new tensor of them in its place; the tensor that is there then."""
@@ -205,15 +199,6 @@ class Weights:
     def modules(self) -> list[torch.nn.Module]:
         """All modules found."""
         return [module for module, _ in self._paths.values()]
-
-
-_locks: weakref.WeakKeyDictionary[torch.nn.Module, threading.RLock] = weakref.WeakKeyDictionary()
-_making_locks = threading.Lock()
-
-
-def _lock_of(module: torch.nn.Module) -> Any:
-    with _making_locks:
-        return _locks.setdefault(module, threading.RLock())
 
 
 def _held(holder: Any, key: str) -> Any:

@@ -59,12 +59,17 @@ class State:
         _refuse_iterators(weights, self.world)
         self.gradients = gradients_in(self.world, weights)
         self.world.held += self.gradients
+        self._owners = self.world.owners()
         self.weights, self.places, self._numbers = weights, tuple(places), numbers
         self._trees: tuple[Tree, ...] = ()
         self.values: tuple[Any, ...] = ()
         self.nested: frozenset[int] = frozenset()
         self.replaced: list[Replaced] = []
         self.stand_ins = StandIns(self.world, (), (), frozenset())
+
+    def may_change(self, owner: Any) -> bool:
+        """Whether a recording changes what this object holds, and puts it back."""
+        return is_array(owner) or self.weights.holds(owner) or id(owner) in self._owners
 
     # ------------------------------------------------------------------------------ before
     def enter(self, capture: Any) -> tuple[Any, ...]:

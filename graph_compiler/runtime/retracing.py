@@ -1,0 +1,198 @@
+"""Calls that fit none of the variants of a graph: one more is recorded, and what fits after all runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, cast
+
+from ..errors import CallMismatch, GraphCompilerError, GuardFailed
+from ..tracing.alone import alone, is_mine
+from ..tracing.host_random import host_state_kept
+from ..trees import iterate_structure
+from .following import give_up, tracer_of
+from .progress import converting, recorded_text
+from .pure import purely
+from .refusals import raise_refused
+from .variant import NO_FIT, Missed, Variant
+
+if TYPE_CHECKING:
+    from .beyond import Limit
+    from .graph import Graph
+    from .pipeline import Pipeline
+
+log = logging.getLogger("graph_compiler")
+
+
+class Retraced:
+    """The part of a graph that records. Calls of what is recorded wait for no recording, but where they share state with what it runs."""
+
+    name: str
+    pipeline: Pipeline
+    _variants: list[Variant]
+    _refused: deque[str]
+    _limit: Limit
+    _on_miss: str
+    _lock: threading.RLock  # of the thread that records and runs for the first time
+
+    @property
+    def _graph(self) -> Graph:
+        return cast("Graph", self)
+
+    def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records a variant, unless one fits after all: the call in another spelling, or one that another thread has made since the first
+        ``known`` were tried, or that did not fit while another thread recorded."""
+        if (tracer := tracer_of(self._graph)) is not None and tracer.is_following():
+            give_up(self._graph, tracer)
+        for variant, call in self._graph.spellings.others(self._variants, args, kwargs):
+            result = variant.attempt(*call)
+            if not isinstance(result, Missed):
+                return result
+        if self._lets_original_run(args, kwargs):
+            return self._run_original(args, kwargs)
+        args, kwargs = self._graph.spellings.like_recorded(self._variants, args, kwargs)
+        with self._recording():
+            result = self._tried_again(known, args, kwargs)
+            return self._recorded_or_run(args, kwargs) if isinstance(result, Missed) else result
+
+    def _recording(self) -> AbstractContextManager[Any]:
+        """One thread records this graph. One that records another just now does so inside of it, and waits for nobody."""
+        return nullcontext() if is_mine() else self._lock
+
+    def _tried_again(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of a variant, of those after the first ``known``; of all, where there are other threads: recordings of theirs, which change
+        what functions see and put it back, are waited for."""
+        has_others = threading.active_count() > 1
+        with alone if has_others else nullcontext():
+            for variant in self._variants[0 if has_others else known :]:
+                result = variant.attempt(args, kwargs)
+                if not isinstance(result, Missed):
+                    return result
+        return NO_FIT
+
+    def _recorded_or_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._lets_original_run(args, kwargs):
+            return self._run_original(args, kwargs)
+        traced = self._traced(args, kwargs)
+        return self._record_and_run(args, kwargs) if traced is None else traced[0]
+
+    def _lets_original_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        return self._on_miss != "error" and self._limit.lets_original_run(self._graph, args, kwargs)
+
+    def _run_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with ExitStack() as turns:
+            self._take_turns(turns)
+            return self._limit.run_original(self._graph, args, kwargs)
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
+        """``(result,)`` of a call that the target traces with sizes that are unknown, with guards as operations of the traced function; None of others."""
+        target = self._variants[0].target if self._variants else None
+        if not (hasattr(target, "size_of") and any(map(target.is_traced, iterate_structure((args, kwargs))))):  # type: ignore[union-attr]
+            return None
+        try:
+            result, state = purely(self._graph, self._graph.parameters, args, kwargs, None, None)
+        except GuardFailed:  # a variant that fits is recorded, or it is said why it cannot be
+            return None
+        if state:
+            raise CallMismatch(
+                f"{self.name}: {target.name} traces this call, which changes {', '.join(map(str, state))}: call functional, which gives what it is then"  # type: ignore[union-attr]
+            )
+        return (result,)
+
+    def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        why = self.why_missed(args, kwargs)
+        with ExitStack() as turns:
+            try:
+                self._require_leave(why, args, kwargs)
+                variant = self._recorded_in_turn(turns, args, kwargs, why)
+            except GraphCompilerError as problem:
+                self._refused.append(f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else ""))
+                raise
+            except Exception:
+                self.pipeline.fail_as_original(args, kwargs)
+                raise
+            result = self._first_result(variant, args, kwargs)
+            self.adopt(variant)  # now that it has run: other threads take what they find here
+            return result
+
+    def _recorded_in_turn(self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+        """A new variant. From before it is recorded until it has run, other calls leave the state as it is: it was recorded with it."""
+        with alone:
+            self._take_turns(turns)
+            made = self._recorded(args, kwargs, why)
+            turns.enter_context(made.turn or nullcontext())
+            return made
+
+    def _take_turns(self, turns: ExitStack) -> None:
+        for variant in self._variants:
+            turns.enter_context(variant.turn or nullcontext())
+
+    @contextmanager
+    def held_still(self) -> Iterator[None]:
+        """Inside of the block no call of another thread changes the state of this graph, and none is recorded."""
+        with alone, ExitStack() as turns:
+            self._take_turns(turns)
+            yield
+
+    def _require_leave(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raises where no further variant may be recorded for a call that missed."""
+        if self._variants and self._on_miss == "error":
+            raise GuardFailed(
+                f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow on_miss='retrace'"
+            )
+        if self._limit.is_reached(self._graph):
+            self._limit.refuse(self._graph, why, args, kwargs)
+
+    def _first_result(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves = variant.match(args, kwargs)
+        if leaves is None:
+            from .explain import why_missed
+
+            why = why_missed(variant, args, kwargs)
+            raise CallMismatch(
+                f"{self.name}: the call does not fit the graph just recorded from it ({why}); an argument may change while it is read"
+            )
+        result = variant.run(leaves, args, kwargs)
+        if isinstance(result, Missed):
+            if result.problem is not None:
+                raise_refused(variant, result.problem)
+            raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {result.reason}")
+        return result
+
+    def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
+        """Records the original with these arguments and keeps the result."""
+        with self._recording():
+            return self.adopt(self._recorded(args, kwargs, why))
+
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+        """A variant that is not among those of the graph yet."""
+        self.pipeline = self.pipeline.settled(args, kwargs)
+        started = time.perf_counter()
+        with alone, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
+            variant = self.pipeline(args, kwargs, why)
+            if self.pipeline.options.verify:
+                from .verifying import verify_variant
+
+                verify_variant(self._graph, variant, args, kwargs)
+        if log.isEnabledFor(logging.INFO):
+            known, taken = len(self._variants), time.perf_counter() - started
+            log.info(recorded_text(self.name, self.pipeline.frontend.name, known, self._limit.options[0], variant, taken))
+        return variant
+
+    def adopt(self, variant: Variant) -> Variant:
+        """Takes a variant that was made elsewhere."""
+        self._variants.append(variant)
+        return variant
+
+    def why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+        """Why a call, with the state that is ``given`` by name, fits none of the variants, in words."""
+        from .explain import why_missed
+
+        return (
+            "; ".join(f"variant {i}: {why_missed(variant, args, kwargs, given)}" for i, variant in enumerate(self._variants))
+            or "first call"
+        )

@@ -1,0 +1,38 @@
+"""The objects in which calls of a variant keep state, for which they wait on each other."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
+
+from ..ir.graph import Graph
+from ..tracing.places import Place, State
+
+Written = Iterable[tuple[str, Any]]  # kind and key of the arrays that the flat function itself writes to
+
+
+class Owning(Protocol):
+    """Where the user's model keeps its arrays."""
+
+    def owner_of(self, name: str) -> Any:
+        """The object that holds a buffer: graphs that change what it holds take turns."""
+
+
+def owners_of(graph: Graph, written: Written, weights: Owning | None, constants: Mapping[str, Any]) -> list[Any]:
+    """The objects that hold buffers, captured arrays and places which a call changes; of numbers that Python draws, its generator."""
+    changed = [*written, *((f"{effect.kind}s", effect.target) for effect in graph.effects)]
+    buffers = dict.fromkeys(name for kind, name in changed if kind in ("parameters", "buffers"))
+    captured = dict.fromkeys(name for kind, name in changed if kind == "constants")
+    held = [weights.owner_of(name) for name in buffers] if weights is not None else []
+    return [
+        *held,
+        *(graph.constants[name][1] for name in captured),
+        *([constants] if captured else []),
+        *_of_state(graph.notes.get("state")),
+    ]
+
+
+def _of_state(state: State | None) -> Iterator[Any]:
+    for place in state.places if state is not None else ():
+        yield place.held.owner if isinstance(place, Place) else random

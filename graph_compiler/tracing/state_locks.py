@@ -1,0 +1,112 @@
+"""Locks of the objects in which graphs keep state: calls that read and write the same state run one after the other.
+
+A graph without state takes none. Graphs that share a model share its lock, for a lock belongs to the objects that hold the state.
+A thread takes the recording lock (:mod:`.alone`) before any of these, and waits for one of these only while it holds no other of the same
+call, so that no two threads wait for each other.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class _Slot:
+    """An object that holds state, which lives as long as this does, and the lock of those who change it."""
+
+    __slots__ = ("__weakref__", "lock", "owner")
+
+    def __init__(self, owner: Any, lock: Any) -> None:
+        self.owner, self.lock = owner, lock
+
+
+_slots: weakref.WeakValueDictionary[int, _Slot] = weakref.WeakValueDictionary()  # by the identity of the owner
+_assigning = threading.RLock()
+
+
+class StateLock:
+    """Held by a call of a graph with state, as a context manager. It keeps the objects alive whose locks it takes.
+
+    Objects that no graph knows yet get one lock together.
+
+    >>> model, other = [], []
+    >>> with StateLock([model]), StateLock([model, other]):
+    ...     pass
+    """
+
+    def __init__(self, owners: Iterable[Any]) -> None:
+        distinct = {id(owner): owner for owner in owners}
+        with _assigning:
+            known = {number: slot for number in distinct if (slot := _slots.get(number)) is not None}
+            lock = next(iter(known.values())).lock if known else threading.RLock()
+            made = {number: _Slot(owner, lock) for number, owner in distinct.items() if number not in known}
+            _slots.update(made)
+        self._slots = [*known.values(), *made.values()]
+        self._locks = _distinct(self._slots)
+
+    def __enter__(self) -> None:
+        if len(self._locks) == 1:
+            self._locks[0].acquire()
+        else:
+            _take(self._locks)
+
+    def __exit__(self, *problem: object) -> None:
+        for lock in self._locks:
+            lock.release()
+
+
+class Reserved:
+    """All locks of state, until it is known which objects a recording will change and put back: see :func:`reserved`."""
+
+    def __init__(self) -> None:
+        with _assigning:
+            self._slots = list(_slots.values())
+        self._held = _distinct(self._slots)
+        _take(self._held)
+
+    def only(self, is_changed: Callable[[Any], bool]) -> None:
+        """Lets go the locks of objects of which this is not true."""
+        wanted = _distinct(slot for slot in self._slots if is_changed(slot.owner))
+        others, self._held = [lock for lock in self._held if lock not in wanted], wanted
+        for lock in others:
+            lock.release()
+
+    def release(self) -> None:
+        """Lets go all of them."""
+        self.only(lambda owner: False)
+
+
+@contextmanager
+def reserved() -> Iterator[Reserved]:
+    """Inside of the block no graph changes the objects that :meth:`Reserved.only` is told of, and none sees what a recording puts into them.
+
+    What a function reaches must be looked at with all locks held, for it is put back as it was seen. Begin while you hold ``alone``.
+    """
+    locks = Reserved()
+    try:
+        yield locks
+    finally:
+        locks.release()
+
+
+def _distinct(slots: Iterable[_Slot]) -> list[Any]:
+    return list(dict.fromkeys(slot.lock for slot in slots))
+
+
+def _take(locks: list[Any]) -> None:
+    """Takes all locks. While one has to be waited for, none of the others is held."""
+    waiting = list(locks)
+    while waiting:
+        taken: list[Any] = []
+        for lock in waiting:
+            if not lock.acquire(blocking=not taken):
+                waiting = [lock, *(other for other in waiting if other is not lock)]
+                break
+            taken.append(lock)
+        else:
+            return
+        for lock in taken:
+            lock.release()
