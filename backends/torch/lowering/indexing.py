@@ -52,8 +52,8 @@ def take(x: Operand, indices: Operand, *, axis: int) -> str:
 
 @rows.row("take_along_axis")
 def take_along_axis(x: Operand, indices: Operand, *, axis: int) -> str:
-    """torch.take_along_dim."""
-    return f"torch.take_along_dim({x}, {index(indices)}, dim={axis})"
+    """A helper: torch.take_along_dim takes an index beyond the end for one from the beginning."""
+    return f"take_along_axis({x}, {index(indices)}, {axis})"
 
 
 @rows.row("gather_nd")

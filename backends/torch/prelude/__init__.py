@@ -11,6 +11,7 @@ from .elementwise import absolute as absolute
 from .gradients import refuse_gradient as refuse_gradient
 from .gradients import with_gradient as with_gradient
 from .indexing import scatter_reduce_at as scatter_reduce_at
+from .indexing import take_along_axis as take_along_axis
 from .indexing import updated as updated
 from .linear import grouped_matmul as grouped_matmul
 from .linear_algebra import eig as eig

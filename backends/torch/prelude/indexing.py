@@ -14,6 +14,15 @@ def updated(x: torch.Tensor, key: Any, value: torch.Tensor | float) -> torch.Ten
     return result
 
 
+def take_along_axis(x: torch.Tensor, indices: torch.Tensor, axis: int) -> torch.Tensor:
+    """``x`` at ``indices`` along an axis, the others broadcast; negative indices count from the end, others outside are an error."""
+    size = x.shape[axis]
+    others = torch.broadcast_shapes(*((*part.shape[:axis], 1, *part.shape[axis + 1 :]) for part in (x, indices)))
+    wide = x.expand(*others[:axis], size, *others[axis + 1 :])
+    places = torch.where(indices < 0, indices + size, indices).expand(*others[:axis], indices.shape[axis], *others[axis + 1 :])
+    return torch.gather(wide, axis, places)
+
+
 def scatter_reduce_at(x: torch.Tensor, key: Any, values: torch.Tensor, reduce: str, include_self: bool) -> torch.Tensor:
     """``x`` with the values that meet at each place of ``x[key]`` reduced to one, together with the old element if ``include_self``."""
     places = torch.arange(x.numel(), device=x.device).reshape(x.shape)[key]

@@ -60,6 +60,14 @@ def _windows_with_gaps(x):
     ]
 
 
+def _sums_over_one_axis(x):
+    return [
+        lax.reduce_window(x, 0.0, lax.add, (1, 3, 1), (1, step, 1), how)
+        for step in (1, 2)
+        for how in ("SAME", "VALID", ((0, 0), (1, 2), (0, 0)))
+    ]
+
+
 def _pooled(x):
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 2, 3), (1, 1, 2, 2), "SAME")
 
@@ -111,6 +119,14 @@ SAMPLES = [
                 (OTHER_COMPLEX,),
             ),
             ("convolution that wraps", _grouped, (_BYTES, _BYTE_KERNEL), None),
+            ("sums of windows over one axis", _sums_over_one_axis, (array(2, 7, 3),), (array(1, 9, 2),)),
+            (
+                "take_along_axis outside",
+                lambda x, i: jnp.take_along_axis(x, i, 1),
+                (X, ints(3, 5, low=-9, high=9)),
+                (Y, ints(5, 3, low=-4, high=4)),
+            ),
+            ("take_along_axis found", lambda x: jnp.take_along_axis(x, jnp.argsort(x, 1)[:, ::-1], 1), (X,), (Y,)),
             ("groups of a batch", _grouped, (array(4, 3, 9, 8), array(6, 3, 4, 5)), (array(4, 3, 7, 8), array(6, 3, 2, 3))),
             ("kernel larger than the image", _convolved, (array(2, 3, 4, 5), array(1, 3, 6, 2)), None),
             ("transform of nothing", lambda x: jnp.fft.fft(x), (array(2, 0, 3),), None),

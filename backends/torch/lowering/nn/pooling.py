@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from .....errors import UnsupportedOperation
+from .....ops import ArraySpec
 from .....ops.dtypes import is_floating
-from .....ops.text import Text
+from .....ops.text import Text, factor
 from ....calls import call, unless
-from ....rows import Operand, Row
+from ....rows import Operand, Row, operand
 from ..layouts import channels_first
 from ..table import rows
 from .convolution import alike, check_rank, flat, symmetric
@@ -64,10 +65,22 @@ def _avg_pool(
     if not count_include_pad and symmetric(padding) is None:
         raise UnsupportedOperation("torch has no avg_pool that leaves out a padding which differs between the sides")
     if divisor_override is not None and len(kernel) == 1:
-        raise UnsupportedOperation("torch has no avg_pool over one axis with a divisor")
+        return _avg_pool_over_one_axis(x, array, kernel, strides, amounts, ceil_mode, count_include_pad, divisor_override)
     options = {"padding": alike(amounts, 0), "ceil_mode": ceil_mode or None, "count_include_pad": unless(count_include_pad, True)}
     arguments = (alike(kernel, None), alike(strides, None))
     return _pooled("avg_pool", x, array, *arguments, rank=len(kernel), **options, divisor_override=divisor_override)
+
+
+def _avg_pool_over_one_axis(x: Operand, array: str, kernel: Any, strides: Any, amounts: Any, *options: Any) -> str:
+    """With a divisor, which torch has over two axes and more: over one more, of size 1."""
+    ceil_mode, count_include_pad, divisor = options
+    spec = ArraySpec((*x.shape[:-1], 1, x.shape[-1]), x.dtype or "")
+    found = {"ceil_mode": ceil_mode or None, "count_include_pad": unless(count_include_pad, True), "divisor_override": divisor}
+    padding = alike((0, *amounts), 0)
+    pooled = _pooled(
+        "avg_pool", operand("", spec), f"{factor(array)}.unsqueeze(-2)", (1, *kernel), (1, *strides), rank=2, padding=padding, **found
+    )
+    return f"{pooled}.squeeze(-2)"
 
 
 @rows.row("lp_pool")

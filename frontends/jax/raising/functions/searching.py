@@ -32,10 +32,24 @@ def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = N
 
 @rows.row("jax.numpy.take_along_axis")
 def take_along_axis(b: JaxBuilder, arr: Any, indices: Any, axis: Any = -1, *, mode: Any = None) -> Any:
-    """jax.numpy.take_along_axis."""
-    if not isinstance(axis, int) or mode is not None or arr.ndim != indices.ndim:
+    """jax.numpy.take_along_axis of places that a search along an axis of this size has found; others may lie outside, and are filled."""
+    if not isinstance(axis, int) or mode is not None or arr.ndim != indices.ndim or not _found(indices, arr.shape[axis]):
         raise NotImplementedError
     return b.take_along_axis(arr, indices, axis=axis % arr.ndim)
+
+
+_SEARCHES = ("argmax", "argmin", "argsort")
+_SAME_NUMBERS = ("astype", "broadcast_to", "flip", "getitem", "permute_dims", "reshape")
+
+
+def _found(indices: Value, size: Any) -> bool:
+    node = indices.node
+    while node is not None and node.op in _SAME_NUMBERS:
+        node = node.inputs[0].node
+    if node is None or node.op not in _SEARCHES:
+        return False
+    axis = node.params["axis"]
+    return isinstance(axis, int) and bool(node.inputs[0].shape[axis] == size)
 
 
 @rows.row("jax.numpy.sort")
