@@ -171,6 +171,15 @@ def test_run_writes_results(folder: Path, suffix: str) -> None:
         assert np.shape(json.loads(Path("out.json").read_text("utf-8"))["scores"]) == (2, 4)
 
 
+def test_code_that_names_no_framework_is_of_the_one_that_its_file_imports(folder: Path) -> None:
+    pytest.importorskip("torch")
+    Path("small.py").write_text(
+        "import numpy as np\nimport torch\n\ndef halves(x):\n    return x.chunk(2)[0]\n\ndef roots(x):\n    return np.sqrt(x)\n", "utf-8"
+    )
+    assert "roots, numpy to numpy" in done("convert", "small.py:roots", "--to", "numpy", "-i", "bool[4]", "-o", "b.zip").stdout
+    assert "halves, torch to numpy" in done("convert", "small.py:halves", "--to", "numpy", "-i", "float32[4]", "-o", "a.zip").stdout
+
+
 def test_a_model_of_hugging_face_needs_no_inputs(folder: Path) -> None:
     pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax.numpy as jnp
@@ -65,9 +66,19 @@ def names_two(x: Any) -> Any:
     return torch.relu(x) if isinstance(x, torch.Tensor) else jnp.maximum(x, 0)
 
 
+def calls_a_partial(x: Any) -> Any:
+    return _RELU(x)
+
+
+_RELU = functools.partial(torch.nn.functional.relu, inplace=False)
+
+
 @pytest.mark.parametrize(
     ("function", "call", "expected"),
     [
+        (functools.partial(plain, x=_WEIGHT), ((np.ones(2),), {}), "jax"),
+        (functools.partial(functools.partial(helper)), ((np.ones(2),), {}), "torch"),
+        (functools.partial(plain), ((np.ones(2),), {}), "numpy"),
         (calls_a_helper, None, "torch"),
         (calls_a_helper, ((np.ones(2),), {}), "torch"),
         (uses_an_array, None, "jax"),
@@ -82,6 +93,7 @@ def names_two(x: Any) -> Any:
         (torch.nn.Linear(2, 2), ((np.ones(2),), {}), "torch"),
         (torch.nn.Linear(2, 2).forward, None, "torch"),
         (calls_a_helper, ((jnp.ones(2),), {}), "torch"),
+        (calls_a_partial, ((np.ones(2),), {}), "torch"),
         (calls_a_model, ((jnp.ones(2),), {}), "torch"),
         (Keeper(), ((np.ones(2),), {}), "torch"),
         (Keeper().predict, ((jnp.ones(2),), {}), "torch"),

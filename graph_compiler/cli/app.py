@@ -102,7 +102,7 @@ def _say_converted(found: dict[str, Any]) -> None:
             f"{found['name']}, {found['source']} to {found['target']}: {found['operations']:,} operations, {found['parameters']:,} parameters"
         )
     )
-    console.print(escape(f"recorded in {found['seconds']:.1f} s; {how}"))
+    console.print(escape(f"{'recorded' if found['has_original'] else 'loaded'} in {found['seconds']:.1f} s; {how}"))
     console.print(escape(f"saved as {found['file']}, {found['bytes']:,} bytes"))
 
 

@@ -38,6 +38,7 @@ class Converted:
             "parameters": total.parameters,
             "multiply_adds": total.multiply_adds,
             "guards": list(graph.guards),
+            "has_original": graph.pipeline.has_original,
             "seconds": round(self.seconds, 3),
             "verified": self.verified,
             "not_verified": self.not_verified,
@@ -55,7 +56,7 @@ def graph_of(source: str, to: str | None, texts: Sequence[str], framework: str |
     given = inputs.parsed(texts)
     function = sources.original(source)
     names = inputs.names_of_arguments(function)
-    options: dict[str, Any] = {"source": framework, "freeze": freeze}
+    options: dict[str, Any] = {"source": framework or sources.written_in(function), "freeze": freeze}
     if any(given) or not names:
         options.update(args=given[0], kwargs=given[1])
     started = time.perf_counter()

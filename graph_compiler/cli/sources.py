@@ -14,6 +14,7 @@ from .. import api
 from ..errors import nearest
 from ..runtime import Graph
 from ..runtime.progress import working
+from ..tracing.framework import framework_of
 from .exits import WrongInput
 
 _ON_THE_HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -101,3 +102,18 @@ def _callable(found: Any, source: str) -> Any:
     if not callable(found):
         raise WrongInput(f"{source} is {type(found).__name__!r}, which cannot be called: name a function or a model")
     return found
+
+
+def written_in(function: Any) -> str | None:
+    """The framework of a callable whose own code names none, by what its module has imported; None where that is none or several.
+
+    The arguments cannot tell, for on the command line all arrays are numpy's.
+    """
+    if framework_of(function, api.FRONTENDS, ((), {})) is not None:
+        return None
+    name = getattr(function, "__module__", None) or ""
+    module = sys.modules.get(name)
+    imported = [item.__name__ for item in vars(module).values() if isinstance(item, ModuleType)] if module else []
+    named = {one.partition(".")[0] for one in (name, *imported)}
+    found = [framework for framework in api.FRONTENDS if framework in named and framework != "numpy"]
+    return found[0] if len(found) == 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,7 +71,12 @@ def is_of_framework(cls: type) -> bool:
 
 
 def _of_object(obj: Any) -> Iterator[str]:
-    """Every package that a callable is of, or refers to, those of its class first."""
+    """Every package that a callable is of, or refers to, those of its class first; of a partial, those of its function and its arguments."""
+    if isinstance(obj, functools.partial):
+        for item in (*obj.args, *obj.keywords.values()):
+            yield from _of_instance(item)
+        yield from _of_object(obj.func)
+        return
     yield from _of_class(type(obj))
     owner = getattr(obj, "__self__", obj)
     yield from _of_class(type(owner))
@@ -118,7 +124,7 @@ def _named(obj: Any) -> Iterator[str]:
                 else _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
             )
             yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's
-            waiting.append(item)
+            waiting.append(item.func if isinstance(item, functools.partial) else item)
 
 
 def _referred(function: types.FunctionType) -> list[Any]:

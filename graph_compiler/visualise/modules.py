@@ -131,7 +131,9 @@ def _kind_of(function: Any, path: str) -> str:
         found = getattr(found, part, None) if not isinstance(found, (list, tuple, dict)) else _item(found, part)
         if found is None:
             return ""
-    return "" if type(found).__module__ == "builtins" else type(found).__name__
+    return (
+        "" if hasattr(found, "__name__") or not path and found is not function else type(found).__name__
+    )  # a function has no class to tell
 
 
 def _item(held: Any, part: str) -> Any:
