@@ -7,7 +7,8 @@ from types import FrameType
 
 # Code that asks for its own ends: what it computes is the same.
 _LIBRARIES = frozenset({
-    "torch", "numpy", "jax", "jaxlib", "flax", __name__.partition(".")[0], "logging", "warnings", "linecache", "inspect", "importlib", "tempfile",
+    "torch", "numpy", "jax", "jaxlib", "flax", "equinox", "haiku", "keras", "optax", __name__.partition(".")[0], "logging", "warnings", "linecache", "inspect", "importlib",
+    "tempfile",
 })  # fmt: skip
 
 

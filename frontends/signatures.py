@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..naming import legal
@@ -21,6 +21,11 @@ def name_at(path: Path, positional: list[str]) -> str:
     where, first, *rest = path
     head = positional[first] if where == 0 else str(first)
     return legal("_".join([head, *map(str, rest)]))
+
+
+def named_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[int, str]:
+    """The names of what is given to a call, by identity."""
+    return {**dict(zip(map(id, args), positional_names(function, len(args)))), **{id(item): name for name, item in kwargs.items()}}
 
 
 def positional_names(function: Callable[..., Any], count: int) -> list[str]:

@@ -24,6 +24,7 @@ from .runtime.unified import UnifiedGraph
 from .runtime.unsettled import UnsettledPipeline
 from .tracing.definitions import place_of
 from .tracing.framework import framework_of
+from .tracing.given import give_arguments
 from .tracing.holders import COMPILED
 from .tracing.host_random import host_state_kept
 from .tracing.stateful import Stateful, stateful_paths
@@ -55,27 +56,26 @@ def compile(
     freeze: bool = False,
     verify: bool = False,
     compile_options: Mapping[str, Any] | None = None,
+    parameters: Any = None,
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
     With ``args`` or ``kwargs`` (``args=()`` counts) the callable is recorded now and a :class:`Graph` is returned; without, a
     :class:`LazyGraph` that records at its first call. Several objects give a tuple. Works as a decorator, bare or with options.
+    Raises ``InvalidOption`` for an option that is none, and ``UnsupportedOperation`` with all calls that have no translation.
 
     Args:
-        objs: functions, methods, ``torch.nn.Module`` objects and other callables. Of a class, a subclass whose methods are compiled at
-            their first call; of a Python module, a copy whose functions and classes of layers are, those of its submodules too. The originals stay as they are.
+        objs: functions, methods, modules and other callables; of a class or a Python module, a copy whose functions are compiled at their first call.
         to, source: framework to write for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``), and that of the callable where it cannot be told.
         args, kwargs: example arguments. Only their structure, dtypes, ranks and Python values matter later; sizes stay symbolic.
         return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function`` (numpy has none), with ``compile_options``.
-        stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes, and paths to such objects in the arguments
-            (``[[0], [1, 0]]``, ``[["cache"]]``): their arrays are inputs, and what is assigned is put back, in any framework.
+        stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes, and paths to such in the arguments (``[[0], [1, 0]]``).
         array_caching, include_generators: compute once what is the same at every call; draw anew at each what depends on no array.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
         on_miss, max_variants, on_limit: a call that fits nothing is recorded (``"retrace"``) or an ``"error"``; beyond so many variants, after a
             warning, the ``"original"`` runs, its results in the target's arrays, or ``TooManyVariants`` is raised (``"raise"``).
+        parameters: arguments of a JAX function, by name or position, that are parameters of the graph instead: pytrees, left out of its calls.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
-
-    Raises ``InvalidOption`` for an option that is none, and ``UnsupportedOperation`` with all calls that have no translation.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
@@ -94,7 +94,26 @@ def compile(
             graph.method = LazyMethod(obj.__qualname__, obj, functools.partial(_of_object, source, to, options, static, limits))
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
-    return _each(objs, functools.partial(_whole, one, is_lazy))
+    bound = functools.partial(_with_parameters, parameters, (source, to, options), (args, kwargs), asked_static, limits)
+    return _each(objs, functools.partial(_whole, one if parameters is None else bound, is_lazy))
+
+
+def _with_parameters(
+    which: Any, how: tuple[str | None, Any, Options], call: tuple[Any, Any], static: tuple[Any, Any], limits: tuple[Any, ...], obj: Any
+) -> Graph:
+    """The graph of a function some of whose arguments are parameters, which hold the arrays that the ``call`` gives."""
+    source, to, options = how
+    args, kwargs = call[0] or (), call[1] or {}
+    if call == (None, None):
+        raise InvalidOption("parameters= names arguments that hold arrays: give them, args=(parameters, x)")
+    written_in = _source_of(obj, source, args, kwargs)
+    if not getattr(_frontend(written_in), "takes_parameters", False):
+        raise InvalidOption(
+            f"parameters= is for functions of JAX, and {_name(obj)} is written in {written_in}: keep its arrays in a module there"
+        )
+    given, args, kwargs = give_arguments(obj, which, args, kwargs)
+    graph = _graph(_pipeline(given, written_in, to, args, kwargs, options), False, static, *limits)
+    return _begun(graph, (args, kwargs))
 
 
 def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool) -> tuple[Any, Any]:

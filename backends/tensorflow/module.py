@@ -40,7 +40,9 @@ class GraphModule(keras.Model):
         for name, array in graph.parameters.items():
             if name not in self._held:
                 is_trained = name in trained and array.dtype.is_floating
-                made = self.add_weight(shape=array.shape, dtype=array.dtype.name, name=name, trainable=is_trained, initializer="zeros")
+                made = self.add_weight(
+                    shape=array.shape, dtype=array.dtype.name, name=name.replace("/", "_"), trainable=is_trained, initializer="zeros"
+                )
                 made.assign(array)
                 self._held[name] = made
                 self._track_trackable(made, name, overwrite=True)  # for tf.train.Checkpoint, which does not look into dicts

@@ -365,7 +365,7 @@ def _folder(module: Any) -> str:
 
 _OWN = str(Path(__file__).resolve().parent.parent)  # all frontends
 _INTERNAL = tuple(f"{folder}{os.sep}" for folder in (_folder(jax), _folder(jaxlib), _OWN, str(Path(errors.__file__).resolve().parent)))
-_LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("flax", "optax"))
+_LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("flax", "optax", "equinox", "haiku", "keras"))
 
 
 def is_users(file: str) -> bool:

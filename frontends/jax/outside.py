@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from types import FunctionType
 from typing import Any
 
 import jax
@@ -11,51 +11,56 @@ import numpy as np
 
 from ...tracing import Reach, facts_outside
 from ...tracing.conjunction import Fact
-from .parameters import held, is_module, modules_of, variables_of
+from .models import is_model, settled_parts
+from .models.nnx import is_nnx
 
 _PLAIN = (bool, int, float, str, type(None))
-_INTERNAL = ("jax", "jaxlib", "numpy", "flax", "graph_compiler")
+_INTERNAL = ("jax", "jaxlib", "numpy", "flax", "keras", "equinox", "haiku", "graph_compiler")
 
 
-def outside_of(objects: Iterable[Any], own: Any = None) -> list[Fact]:
-    """What these callables refer to. Modules hold parameters: of the ``own`` one, which is called, they are inputs, of others constants."""
+def outside_of(objects: Iterable[Any]) -> list[Fact]:
+    """What these callables refer to; of models what they consist of, for their arrays are parameters."""
     reach = reach_of(objects)
     wide = Fact("{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64")
-    parts = () if own is None else set(map(id, modules_of(own)))
-    return [wide, *facts_outside(reach, lambda owner: _of_module(owner, id(owner) not in parts) if is_module(owner) else (), _contents)]
+    return [wide, *facts_outside(reach, _of_model, _contents)]
 
 
 def reach_of(objects: Iterable[Any]) -> Reach:
-    """All that these callables refer to."""
-    return Reach(objects, _INTERNAL, _is_leaf, lambda item: [type(item).__call__] if is_module(item) else [])
+    """All that these callables refer to, behind wrappers such as that of ``jax.vmap``."""
+    roots = list(objects)
+    while True:
+        reach = Reach(roots, _INTERNAL, _is_leaf, lambda item: _called(item) if is_model(item) else ())
+        met = {id(item) for item in (*roots, *reach.found())}
+        behind = [item.__wrapped__ for item in (*roots, *reach.found()) if _wraps(item) and id(item.__wrapped__) not in met]
+        if not behind:
+            return reach
+        roots += behind
 
 
-@contextmanager
-def modules_kept(objects: Iterable[Any]) -> Iterator[None]:
-    """Modules that these callables refer to hold after an error what they held: flax takes them apart for its transformations, and leaves them so."""
-    modules = [part for owner in reach_of(objects).owners if is_module(owner) for part in modules_of(owner)]
-    before = [dict(vars(module)) for module in modules]
-    try:
-        yield
-    except BaseException:
-        for module, held in zip(modules, before):
-            vars(module).clear()
-            vars(module).update(held)
-        raise
+def _wraps(item: Any) -> bool:
+    """Whether this is a function that a library has made of one of the user's, or of a model."""
+    if isinstance(item, type) or not callable(item) or (wrapped := getattr(item, "__dict__", {}).get("__wrapped__")) is None:
+        return False
+    package = str(getattr(wrapped, "__module__", "")).partition(".")[0]
+    return package not in _INTERNAL or not isinstance(wrapped, FunctionType)
+
+
+def _called(model: Any) -> list[Any]:
+    """The code of a model."""
+    return [method for name in ("__call__", "call") if (method := getattr(type(model), name, None)) is not None]
 
 
 def _is_leaf(item: Any) -> bool:
     return isinstance(item, (jax.Array, np.ndarray))
 
 
-def _of_module(module: Any, watched: bool) -> Iterator[Fact]:
-    for part in modules_of(module):
+def _of_model(model: Any) -> Iterator[Fact]:
+    """Settings of the parts of a model, and which parts these are."""
+    for part in settled_parts(model):
         own, name = vars(part), type(part).__name__
         for key, item in own.items():
-            if isinstance(item, _PLAIN):
+            if isinstance(item, _PLAIN) or is_nnx(item):
                 yield Fact("{}.get({}) is {}", (own, key, item), f"the attribute {key} of a {name}", own)
-    for path, variable in variables_of(module) if watched else ():
-        yield Fact("{}({}) is {}", (held, variable, held(variable)), f"the variable {path} of a {type(module).__name__}")
 
 
 def _contents(item: Any) -> bytes | None:

@@ -1,46 +1,68 @@
-"""Where a model written in ``flax.nnx`` keeps its arrays, and what they are called; a plain function has none."""
+"""The arrays of the models that a function is, or refers to: parameters of its graph, under the names that they have in their model."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import jax
 
+from ...tracing import Reach
 from .keeping import own
+from .models import Model, model_of
+from .models.nnx import is_nnx_module, nodes_of
+from .models.places import places_of, standing_there
 
 _MODES = ("deterministic", "use_running_average")  # attributes that nnx's train() and eval() set
 
 
 class Weights:
-    """The variables of an ``nnx.Module`` that is called, or whose method is, by their paths (``layers.0.kernel``)."""
+    """The arrays of models: of the one that is called, or whose method is, by their paths (``layers.0.kernel``); of others with the name of the model in front.
 
-    def __init__(self, function: Any) -> None:
-        self.function, self.module = function, module_of(function)
-        self._variables: dict[str, Any] = dict(variables_of(self.module)) if self.module is not None else {}
+    ``named`` are objects among the arguments by their names, ``reach`` is what the function refers to.
+    """
+
+    def __init__(self, function: Any, reach: Reach, named: Mapping[int, str]) -> None:
+        self.function, self._places = function, places_of(reach)
+        names = {**{id(item): name for name, item, _ in self._places}, **named}
+        self._models = dict(_named_models(_model_called(function), reach.found(), names))
+        self._owners = {f"{prefix}{name}": (model, name) for prefix, model in self._models.items() for name in model.arrays()}
+
+    @property
+    def models(self) -> list[Model]:
+        """All of them."""
+        return list(self._models.values())
 
     def arrays(self) -> dict[str, Any]:
         """The arrays of the moment."""
-        return {name: held(variable) for name, variable in self._variables.items()}
+        return {f"{prefix}{name}": array for prefix, model in self._models.items() for name, array in model.arrays().items()}
 
-    def called_with(self, arrays: Mapping[str, Any]) -> tuple[Any, Callable[[], dict[str, Any]]]:
-        """The callable with other arrays in its module's variables, and what gives those that they hold then."""
-        if self.module is None:
-            return self.function, dict
-        from flax import nnx
-
-        definition, state = nnx.split(self.module)
-        flat = [(path, variable.replace(arrays[_dotted(path)])) for path, variable in nnx.to_flat_state(state)]
-        module = nnx.merge(definition, nnx.from_flat_state(flat))
-        called = module if self.function is self.module else getattr(module, self.function.__name__)
-        return called, lambda: {name: held(variable) for name, variable in variables_of(module)}
+    @contextmanager
+    def called_with(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
+        """Inside of the block all models hold these arrays: the callable, and a function that gives what they hold then."""
+        with ExitStack() as stack:
+            held, stand_ins = {}, {}
+            for prefix, model in self._models.items():
+                given = {name: arrays[prefix + name] for name in model.arrays()}
+                stand_in, held[prefix] = stack.enter_context(model.traced(given))
+                stand_ins.update({id(model.item): stand_in} if stand_in is not model.item else {})
+            stack.enter_context(standing_there(self._places, stand_ins))
+            yield (
+                _called(self.function, stand_ins),
+                lambda: {f"{prefix}{name}": array for prefix, now in held.items() for name, array in now().items()},
+            )
 
     def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
-        """A function that gives the arrays that the module holds under these names at the moment."""
-        wanted = {name: self._variables[name] for name in names}
-        return lambda: {name: held(variable) for name, variable in wanted.items()}
+        """A function that gives the arrays that the models hold under these names at the moment."""
+        wanted = list(names)
+        models = list(dict.fromkeys(name.removesuffix(self._owners[name][1]) for name in wanted))
+
+        def now() -> dict[str, Any]:
+            held = {f"{prefix}{name}": array for prefix in models for name, array in self._models[prefix].arrays().items()}
+            return {name: held[name] for name in wanted}
+
+        return now
 
     def buffers(self) -> list[Any]:
         """JAX arrays are not written to."""
@@ -51,19 +73,24 @@ class Weights:
         return self._variables[name]
 
     def rebind(self, name: str, array: Any) -> None:
-        """Puts another array into a variable."""
-        put(self._variables[name], array)
+        """Gives the model another array."""
+        model, short = self._owners[name]
+        model.put(short, array)
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Puts an array of other elements into a variable; the array that is there then."""
-        made = own(elements, held(self._variables[name]).dtype)
+        """Gives the model an array of other elements; the array that is there then."""
+        made = own(elements, self._held(name).dtype)
         self.rebind(name, made)
         return made
 
+    def _held(self, name: str) -> Any:
+        model, short = self._owners[name]
+        return model.arrays()[short]
+
     @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
-        """Inside of the block these variables hold other arrays."""
-        before = {name: held(self._variables[name]) for name in values}
+        """Inside of the block the models hold other arrays."""
+        before = {name: self._held(name) for name in values}
         try:
             for name, array in values.items():
                 self.rebind(name, array if isinstance(array, jax.Array) else jax.numpy.asarray(array))
@@ -73,20 +100,23 @@ class Weights:
                 self.rebind(name, array)
 
     def is_trained(self, name: str) -> bool:
-        """Whether it is an ``nnx.Param``."""
-        from flax import nnx
+        """Whether the library of its model trains it."""
+        model, short = self._owners[name]
+        return model.is_trained(short)
 
-        return isinstance(self._variables[name], nnx.Param)
+    def _modules(self) -> list[Any]:
+        return [model.item for model in self.models if is_nnx_module(model.item)]
 
     def set_training(self, mode: bool) -> None:
         """``module.train()`` or ``module.eval()``."""
-        if self.module is not None:
-            (self.module.train if mode else self.module.eval)()
+        for module in self._modules():
+            (module.train if mode else module.eval)()
 
     @contextmanager
     def in_mode(self, mode: bool) -> Iterator[None]:
-        """Inside of the block the module and its parts are in this mode; afterwards each is in its own."""
-        before = [(part, name, vars(part)[name]) for part in _parts(self.module) for name in _MODES if name in vars(part)]
+        """Inside of the block the modules and their parts are in this mode; afterwards each is in its own."""
+        parts = [part for module in self._modules() for part in nodes_of(module)]
+        before = [(part, name, vars(part)[name]) for part in parts for name in _MODES if name in vars(part)]
         try:
             self.set_training(mode)
             yield
@@ -95,56 +125,42 @@ class Weights:
                 setattr(part, name, held)
 
 
-def _parts(module: Any) -> list[Any]:
-    if module is None:
-        return []
-    from flax import nnx
-
-    parts = nnx.iter_modules(module) if hasattr(nnx, "iter_modules") else module.iter_modules()  # a method before flax 0.12
-    return [part for _, part in parts]
-
-
-def is_module(item: Any) -> bool:
-    """Whether this is an ``nnx.Module``."""
-    nnx = sys.modules.get("flax.nnx")
-    return nnx is not None and isinstance(item, nnx.Module)
+def _model_called(function: Any) -> Any:
+    """The model that is called, or whose method is, behind wrappers such as that of ``jax.vmap``; otherwise what is behind them."""
+    while model_of(function) is None:
+        owner = getattr(function, "__self__", None)
+        inner = owner if owner is not None and model_of(owner) is not None else getattr(function, "__wrapped__", None)
+        if inner is None:
+            break
+        function = inner
+    return function
 
 
-def module_of(function: Any) -> Any:
-    """The ``nnx.Module`` that is called, or whose method is; None of another callable."""
-    return next((item for item in (function, getattr(function, "__self__", None)) if is_module(item)), None)
+def _called(function: Any, stand_ins: Mapping[int, Any]) -> Any:
+    """The function, or the method of the same name, of what stands for its model."""
+    if id(function) in stand_ins:
+        return stand_ins[id(function)]
+    owner = getattr(function, "__self__", None)
+    return getattr(stand_ins[id(owner)], function.__name__) if id(owner) in stand_ins else function
 
 
-def modules_of(module: Any) -> list[Any]:
-    """A module and all inside of it."""
-    from flax import nnx
-
-    return [item for _, item in nnx.iter_graph(module) if isinstance(item, nnx.Module)]
-
-
-def variables_of(module: Any) -> Iterator[tuple[str, Any]]:
-    """Name and variable of a module; one that stands in several places once."""
-    from flax import nnx
-
-    for path, _ in nnx.to_flat_state(nnx.state(module)):
-        holder = module
-        for key in path:
-            holder = getattr(holder, key) if isinstance(key, str) and hasattr(holder, key) else holder[key]
-        yield _dotted(path), holder
-
-
-def _dotted(path: Iterable[Any]) -> str:
-    return ".".join(map(str, path))
+def _named_models(called: Any, others: Iterable[Any], names: Mapping[int, str]) -> Iterator[tuple[str, Model]]:
+    """Models and what stands in front of the names of their arrays; those that are parts of another one last, for what is left of them."""
+    found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
+    inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}
+    known: set[int] = set()
+    prefixes: set[str] = set()
+    for item, model in sorted(found.items(), key=lambda pair: (pair[1].item is not called, pair[0] in inside)):
+        if item not in names and not (model.item is called or model.changes):
+            continue
+        model.leave_out(known)
+        known.update(map(id, model.parts()))
+        name = names.get(item) or type(model.item).__name__.lower()
+        prefix = "" if model.item is called else _fresh(name, prefixes)
+        prefixes.add(prefix)
+        yield prefix, model
 
 
-def held(variable: Any) -> Any:
-    """The array of a variable."""
-    return variable.get_value() if hasattr(variable, "get_value") else variable.value
-
-
-def put(variable: Any, array: Any) -> None:
-    """Gives a variable another array."""
-    if hasattr(type(variable), "set_value"):
-        variable.set_value(array)
-    else:  # before flax 0.11
-        variable.value = array
+def _fresh(name: str, known: set[str]) -> str:
+    numbered = (f"{name}_{number}." for number in range(1, len(known) + 2))
+    return f"{name}." if f"{name}." not in known else next(one for one in numbered if one not in known)

@@ -21,6 +21,7 @@ from ...tracing.alone import alone
 from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
 from ...tracing.escapes import refuse_escapes
+from ...tracing.given import GivenArguments
 from ...tracing.host_random import DRAWS
 from ...tracing.iterators import refuse_outside
 from ...tracing.overlap import NO_ARRAY
@@ -29,20 +30,22 @@ from ..asked_types import asked_in
 from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
-from ..signatures import input_names
+from ..signatures import input_names, named_arguments
 from .calls import custom_rules_kept, seen
 from .counting import Steps
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
 from .foreign import as_jax, dtype_name_of
 from .host_math import conversions_seen, math_seen
-from .outside import modules_kept, outside_of, reach_of
-from .parameters import Weights, is_module
+from .models import is_model
+from .outside import outside_of, reach_of
+from .parameters import Weights
 from .sizes import deciding, expression_of, is_symbolic, symbolic
 from .tracers import Shown
 
 _MOST_ATTEMPTS = 8
-_INTERNAL = ("jax", "jaxlib", "flax", "optax", "numpy", "functools", "contextlib")
+_traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None  # new with JAX 0.8
+_INTERNAL = ("jax", "jaxlib", "flax", "optax", "equinox", "haiku", "keras", "numpy", "functools", "contextlib")
 
 
 def is_array(item: Any) -> bool:
@@ -55,8 +58,8 @@ def is_array(item: Any) -> bool:
 
 
 def opens(item: Any) -> bool:
-    """Whether a plain object may be taken apart into its attributes: not modules, which are split by ``nnx``."""
-    return not is_module(item) and not type(item).__module__.startswith(("flax.", "jax."))
+    """Whether a plain object may be taken apart into its attributes: not models, whose arrays are parameters."""
+    return not is_model(item) and not type(item).__module__.startswith(("flax.", "jax."))
 
 
 def record(request: Request) -> Recording:
@@ -101,9 +104,10 @@ class _Attempt:
         self.leaves, tree = flatten((request.args, request.kwargs), is_array, opens)
         self.tree = plain_classes(tree)
         self.names = input_names(self.function, request.args, self.tree)
-        self.recorder, self.weights = Recorder(request.name, "jax"), Weights(self.function)
+        self.recorder = Recorder(request.name, "jax")
         self.locator = Locator(_INTERNAL)
         reached = reach_of(self._referred())
+        self.weights = Weights(self.function, reached, named_arguments(self.function, request.args, request.kwargs))
         refuse_outside(reached.found())
         functions = reached.functions
         self.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
@@ -135,7 +139,7 @@ class _Attempt:
             math_seen(self.spaces),
             conversions_seen(self.functions),
             _errors(graph.name),
-            modules_kept(self._referred()),
+            _own_caches(bool(self.weights.models)),
         ):
             self.replaced = replaced
             program = jax.make_jaxpr(self._traced)(self.types, types)
@@ -151,11 +155,11 @@ class _Attempt:
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:
         args, kwargs = call_of(self.tree, arrays)
         names = list(self.recorder.graph.parameters)
-        called, held = self.weights.called_with(dict(zip(names, parameters)))
-        called = self.replaced(called)
         self.shown.trace = next((item._trace for item in (*arrays, *parameters) if isinstance(item, jax.core.Tracer)), None)
-        leaves, tree = flatten(called(*args, **kwargs), lambda item: is_array(item) or is_symbolic(item), opens)
-        after = held()
+        with self.weights.called_with(dict(zip(names, parameters))) as (called, held):
+            result = self.replaced(called)(*args, **kwargs)
+            leaves, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item), opens)
+            after = held()
         self.result = leaves, tree
         self.changed = [name for name, before in zip(names, parameters) if after[name] is not before]
         arrays_returned = [leaf for leaf in leaves if not is_symbolic(leaf)]
@@ -255,7 +259,8 @@ class _Attempt:
         refuse_escapes(graph.name, output_tree, self.tree, _is_traced)
         arrays = iter(found)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self._output(next(arrays)) for leaf in leaves]
-        graph.effects = [Effect("buffer", name, self._output(value)) for name, value in zip(self.changed, arrays)]
+        left = {name: self._output(value) for name, value in zip(self.changed, arrays)}
+        graph.effects = [Effect("buffer", name, value) for name, value in left.items() if value is not graph.parameters[name]]
         graph.input_tree, graph.output_tree = self.tree, output_tree
         graph.notes["same_inputs"] = [NO_ARRAY] * len(self.leaves)  # arrays that never change may be one or two
         if self.for_jax and any(getattr(leaf, "weak_type", False) for leaf in self.leaves):
@@ -264,10 +269,12 @@ class _Attempt:
         return Recording(graph, self.weights, self._unchanged())
 
     def _surroundings(self, read: list[Any], facts: list[Fact]) -> Surroundings:
-        return Surroundings([*facts, *outside_of((*self._referred(), *read), self.weights.module)])
+        return Surroundings([*facts, *outside_of((*self._referred(), *read))])
 
     def _referred(self) -> tuple[Any, ...]:
-        return (self.function, *referred(self.tree))
+        function = self.function
+        given = (function.function, *function.given.values()) if isinstance(function, GivenArguments) else (function,)
+        return (*given, *referred(self.tree))
 
     def _unchanged(self) -> Surroundings:
         """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
@@ -282,6 +289,16 @@ class _Attempt:
         if isinstance(value, Value):
             return value
         return self._constant(jax.numpy.asarray(value))
+
+
+@contextmanager
+def _own_caches(models: bool) -> Iterator[None]:
+    """Inside of the block JAX keeps apart what it traces: a compiled function that refers to a model has seen tracers in it, or saw arrays before."""
+    if not models or _traced_for is None:
+        yield
+        return
+    with _traced_for(object()):
+        yield
 
 
 def _is_traced(item: Any) -> bool:

@@ -175,6 +175,7 @@ def _equal(left: Any, right: Any) -> bool | None:
 
 
 # ------------------------------------------------------------------------------------- who asks whether sizes are equal
+_SHORTCUTS = frozenset({"broadcast_in_dim"})  # give equal shapes back as they are, and compute the same without the answer
 _CHECKS_LATER = frozenset({"filter_singleton_dims"})  # take what is 1 apart, and compare the others with each other afterwards
 _BROADCASTS = ("ds", "dlist")  # variables of JAX's broadcasting that hold the sizes beside the one that is compared with 1
 
@@ -200,6 +201,8 @@ def _key(size: Size, frame: FrameType) -> int:
 def _is_broadcast(condition: Any, frame: FrameType) -> bool:
     """Whether a size is compared with 1 where broadcasting goes right without the answer, since all others are 1 or equal."""
     (atom,) = condition.atoms()
+    if frame.f_code.co_name in _SHORTCUTS:
+        return True
     if frame.f_code.co_name != "definitely_equal":
         return False
     if type(atom.arguments[1]) is not int or atom.arguments[1] != 1:

@@ -84,7 +84,7 @@ def _is_tolerance(item: Any) -> bool:
     return item is None or isinstance(item, (int, float)) and not isinstance(item, bool) and item >= 0
 
 
-def _one_or_more(kind: type) -> Callable[[Any], bool]:
+def _one_or_more(kind: type | tuple[type, ...]) -> Callable[[Any], bool]:
     """Whether it is one of these, or several of them; None for none."""
 
     def fits(item: Any) -> bool:
@@ -119,6 +119,7 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "stateful": (_is_list, "a tuple or list of objects: stateful=[cache]"),
     "arg_stateful_idxs": (_paths_from(int), "a list of paths, each from the position of an argument: [[0], [1, 0]]"),
     "kwarg_stateful_idxs": (_paths_from(str), "a list of paths, each from the name of an argument: [['cache'], ['caches', 0]]"),
+    "parameters": (_one_or_more((int, str)), "the name or position of an argument, or a list of these"),
     "static_argnums": (_one_or_more(int), "a position or a list of positions; names go into static_argnames"),
     "static_argnames": (_one_or_more(str), "a name or a list of names; positions go into static_argnums"),
 }

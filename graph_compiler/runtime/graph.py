@@ -7,6 +7,7 @@ import inspect
 import logging
 import os
 import threading
+import warnings
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -186,6 +187,9 @@ class Graph(Retraced, Inspected, Viewed):
                 f"{self.name} keeps state in {', '.join(kept)}, which no module of {self.pipeline.target.name} holds: "
                 "call the graph itself, or functional with state=, or register it as a buffer"
             )
+        told = getattr(getattr(self.pipeline, "frontend", None), "where_parameters_are", None)
+        if told and not self.parameters:
+            warnings.warn(f"the module of {self.name} has no parameters. {told}", stacklevel=2)
         return self.pipeline.module_of(self)
 
     def call_signature(self) -> inspect.Signature | None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ..errors import GraphCompilerError, SourceNotFound
 from ..trees import iterate_structure
+from .behind import behind
 from .code_names import globals_read
 from .definitions import place_of
 from .reach import cell_is_filled
@@ -78,9 +79,10 @@ def _of_object(obj: Any) -> Iterator[str]:
         yield from _of_object(obj.func)
         return
     yield from _of_class(type(obj))
+    yield from _of_class(type(inspect.unwrap(obj)))  # a model behind jax.vmap
     owner = getattr(obj, "__self__", obj)
     yield from _of_class(type(owner))
-    for item in _held(owner):
+    for item in (*_held(owner), *behind(obj)):
         yield from _of_instance(item)
     yield from _named(obj)
 

@@ -19,7 +19,7 @@ from jax import lax
 
 import graph_compiler
 from graph_compiler.errors import GraphCompilerError, TracingError, UnsupportedOperation
-from graph_compiler.frontends.jax.parameters import held, put
+from graph_compiler.frontends.jax.models.nnx import held, put
 
 from ..support.compare import assert_same
 from ..support.contexts import wide_types
@@ -404,22 +404,6 @@ def test_state_is_refused() -> None:
 
     with pytest.raises(TracingError, match=r"an item of the variable held .* changed: a function of JAX keeps no state"):
         graph_compiler.compile(function, args=(X,), to="numpy")
-
-
-def test_modules_in_transformations_stay_whole() -> None:
-    model = nnx.Linear(3, 1, rngs=nnx.Rngs(0))
-    definition, state = nnx.split(model)
-    compiled, loss = nnx.jit(lambda model, x: model(x)), lambda model, x: (model(x) ** 2).mean()
-    x = jnp.arange(6.0).reshape(2, 3)
-    expected = model(x)
-    for function in (lambda x: compiled(model, x), lambda x: nnx.value_and_grad(loss)(model, x)):
-        with pytest.raises(TracingError, match=r"test_jax_source.py:\d+: .* flax cannot trace"):
-            graph_compiler.compile(function, args=(x,), to="numpy")
-        assert_same(model(x), expected)  # flax leaves the module without its variables
-    split = graph_compiler.compile(
-        lambda x: jax.grad(lambda state: loss(nnx.merge(definition, state), x))(state)["bias"][...], args=(x,), to="numpy"
-    )
-    assert_same(split(x + 1), np.asarray(jax.grad(lambda state: loss(nnx.merge(definition, state), x + 1))(state)["bias"][...]))
 
 
 def test_sizes_do_not_outlive_the_recording() -> None:

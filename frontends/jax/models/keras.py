@@ -1,0 +1,78 @@
+"""Models, layers, optimizers and metrics of Keras where it computes in JAX."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+
+class KerasModel:
+    """The variables of one object of Keras, by their own paths (``dense/kernel``); of those with one path later ones are numbered."""
+
+    changes = True
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+        self._variables: dict[str, Any] = {}
+        for variable in item.variables:
+            self._variables[_fresh(variable.path, self._variables)] = variable
+
+    def leave_out(self, known: Set[int]) -> None:
+        """Variables with these identities belong to another model."""
+        self._variables = {name: variable for name, variable in self._variables.items() if id(variable) not in known}
+
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of the moment."""
+        return {name: _array(variable) for name, variable in self._variables.items()}
+
+    def put(self, name: str, array: Any) -> None:
+        """Assigns another array to a variable."""
+        self._variables[name].assign(array)
+
+    def is_trained(self, name: str) -> bool:
+        """Whether Keras trains it at the moment."""
+        return bool(self._variables[name].trainable) and hasattr(self.item, "trainable_variables")
+
+    def parts(self) -> list[Any]:
+        """The layers and variables inside."""
+        return [*layers_of(self.item), *self._variables.values()]
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
+        """The object itself, with tracers in its variables."""
+        before = self.arrays()
+        try:
+            for name, variable in self._variables.items():
+                variable._value = arrays[name]
+            yield self.item, self.arrays
+        finally:
+            for name, variable in self._variables.items():
+                variable._value = before[name]
+
+
+def _array(variable: Any) -> jax.Array:
+    """What a variable holds, as it is, whatever type Keras casts it to at the moment."""
+    value: jax.Array = variable._value if variable._value is not None else variable.value
+    return value
+
+
+def _fresh(name: str, known: Mapping[str, Any]) -> str:
+    numbered = (f"{name}_{number}" for number in range(1, len(known) + 2))
+    return name if name not in known else next(one for one in numbered if one not in known)
+
+
+def is_keras(item: Any) -> bool:
+    """Whether this is an object of Keras on JAX that holds variables."""
+    keras = sys.modules.get("keras")
+    if keras is None or not hasattr(keras, "Layer") or keras.backend.backend() != "jax":
+        return False
+    return isinstance(item, (keras.Layer, keras.optimizers.Optimizer, keras.metrics.Metric))
+
+
+def layers_of(item: Any) -> list[Any]:
+    """A layer and all inside of it."""
+    return list(item._flatten_layers()) if hasattr(item, "_flatten_layers") else [item]

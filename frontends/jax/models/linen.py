@@ -1,0 +1,64 @@
+"""Modules of ``flax.linen`` that are bound to variables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from typing import Any
+
+from ....errors import TracingError
+from .trees import named_leaves, with_leaves
+
+TRAINED = "params"  # the collection that flax trains
+
+
+class LinenModel:
+    """A bound module; what a call puts into collections that are mutable is state of it."""
+
+    changes = False
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+
+    def leave_out(self, known: Set[int]) -> None:
+        """It shares no variables."""
+
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of the moment, by collection and path (``params.Dense_0.kernel``)."""
+        return named_leaves(self.item.variables)
+
+    def put(self, name: str, array: Any) -> None:
+        """Puts another array into a collection that is mutable."""
+        collection, *path = name.split(".")
+        held: Any = self.item.scope._mutable_collection(collection)
+        for key in path[:-1]:
+            held = held[key]
+        held[path[-1]] = array
+
+    def is_trained(self, name: str) -> bool:
+        """Whether it is one of the ``params``."""
+        return name.partition(".")[0] == TRAINED
+
+    def parts(self) -> list[Any]:
+        """The module."""
+        return [self.item]
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
+        """A module that is bound to the same variables as tracers."""
+        module, variables = self.item.unbind()
+        scope = self.item.scope
+        twin = module.bind(with_leaves(variables, arrays), rngs=dict(scope.rngs), mutable=scope.mutable)
+        yield twin, lambda: {**arrays, **named_leaves(twin.variables)}
+        if any(twin.scope.rng_counters.values()):
+            raise TracingError(
+                f"a bound {type(module).__name__} draws random numbers from the keys that it is bound to, others at each call: "
+                "give the key to a function of your own, which calls module.apply(variables, x, rngs={...}), and name its variables by parameters="
+            )
+
+
+def is_bound(item: Any) -> bool:
+    """Whether this is a module of linen that is bound to variables."""
+    linen = sys.modules.get("flax.linen")
+    return linen is not None and isinstance(item, linen.Module) and item.scope is not None

@@ -1,0 +1,139 @@
+"""Objects of ``flax.nnx``: modules, optimizers, sources of keys and variables that stand alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+from ....errors import TracingError
+
+_STATES = ("_pytree__state", "_object__state")  # where an object says in which trace it was made, by version of flax
+
+
+class NnxModel:
+    """What is reached from one object; a variable that stands in several places counts once, under its first path."""
+
+    changes = True
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+        self._variables = dict(variables_of(item))
+
+    def leave_out(self, known: Set[int]) -> None:
+        """Variables with these identities belong to another model."""
+        self._variables = {name: variable for name, variable in self._variables.items() if id(variable) not in known}
+
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of the moment."""
+        return {name: held(variable) for name, variable in self._variables.items()}
+
+    def put(self, name: str, array: Any) -> None:
+        """Puts another array into a variable."""
+        put(self._variables[name], array)
+
+    def is_trained(self, name: str) -> bool:
+        """Whether it is an ``nnx.Param``."""
+        from flax import nnx
+
+        return isinstance(self._variables[name], nnx.Param)
+
+    def parts(self) -> list[Any]:
+        """All objects and variables inside."""
+        return [*nodes_of(self.item), *self._variables.values()]
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
+        """The object itself, as if it had been made in the trace of the moment, so that flax lets its transformations take it and change it."""
+        nodes, variables = nodes_of(self.item), self._variables
+        states = [next(getattr(node, name) for name in _STATES if hasattr(node, name)) for node in nodes]
+        owners = [*states, *variables.values()]
+        attributes, traces = [dict(vars(node)) for node in nodes], [owner._trace_state for owner in owners]
+        raw = [variable._raw_value if hasattr(variable, "_raw_value") else variable.raw_value for variable in variables.values()]
+        try:
+            for owner in owners:
+                object.__setattr__(owner, "_trace_state", type(traces[0])())
+            for name, variable in variables.items():
+                _set_raw(variable, arrays[name])
+            yield self.item, self.arrays
+            _refuse_changes(nodes, attributes)
+        finally:
+            for node, before in zip(nodes, attributes):
+                vars(node).clear()
+                vars(node).update(before)
+            for owner, state in zip(owners, traces):
+                object.__setattr__(owner, "_trace_state", state)
+            for variable, array in zip(variables.values(), raw):
+                _set_raw(variable, array)
+
+
+def _set_raw(variable: Any, array: Any) -> None:
+    object.__setattr__(variable, "_raw_value" if hasattr(variable, "_raw_value") else "raw_value", array)
+
+
+def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
+    """``TracingError`` where a plain attribute has been assigned to; variables that are new are notes of a call (``sow``) and left out."""
+    for node, before in zip(nodes, attributes):
+        for name, item in vars(node).items():
+            if not is_nnx(item) and not name.startswith(("_pytree__", "_object__")) and not _is_same(before.get(name, node), item):
+                raise TracingError(
+                    f"the attribute {name} of a {type(node).__name__} is assigned to while it is traced: a graph keeps what is in variables of nnx alone. "
+                    "Hold it in an nnx.Variable"
+                )
+
+
+def _is_same(before: Any, item: Any) -> bool:
+    """Whether this is what stood there, or an equal container of the same objects, which transformations of flax put there."""
+    if before is item:
+        return True
+    (old, was), (new, now) = (jax.tree_util.tree_flatten(one, is_leaf=is_nnx) for one in (before, item))
+    return was == now and all(a is b for a, b in zip(old, new))
+
+
+def is_nnx(item: Any) -> bool:
+    """Whether this is an object of nnx that holds variables, or one."""
+    nnx = sys.modules.get("flax.nnx")
+    return nnx is not None and isinstance(item, _classes(nnx)) and not isinstance(item, type)
+
+
+def is_nnx_module(item: Any) -> bool:
+    """Whether this is an ``nnx.Module``."""
+    nnx = sys.modules.get("flax.nnx")
+    return nnx is not None and isinstance(item, nnx.Module)
+
+
+def _classes(nnx: Any) -> tuple[type, ...]:
+    return (nnx.Pytree if hasattr(nnx, "Pytree") else nnx.Object, nnx.Variable)
+
+
+def nodes_of(item: Any) -> list[Any]:
+    """An object and all objects inside of it, without their variables."""
+    from flax import nnx
+
+    return [node for _, node in nnx.iter_graph(item) if isinstance(node, _classes(nnx)[0])]
+
+
+def variables_of(item: Any) -> Iterator[tuple[str, Any]]:
+    """Name and variable of an object, of those that hold one array."""
+    from flax import nnx
+
+    found = [(path, node) for path, node in nnx.iter_graph(item) if isinstance(node, nnx.Variable)]
+    for path, variable in sorted(found, key=lambda pair: tuple((isinstance(key, str), key) for key in pair[0])):
+        if isinstance(held(variable), jax.Array):
+            yield ".".join(map(str, path)), variable
+
+
+def held(variable: Any) -> Any:
+    """The array of a variable."""
+    return variable.get_value() if hasattr(variable, "get_value") else variable.value
+
+
+def put(variable: Any, array: Any) -> None:
+    """Gives a variable another array."""
+    if hasattr(type(variable), "set_value"):
+        variable.set_value(array)
+    else:  # before flax 0.11
+        variable.value = array

@@ -1,0 +1,141 @@
+"""Objects that never change and that JAX takes apart into arrays: modules of ``equinox``, dataclasses of flax, arguments that are parameters."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+from ....tracing.given import GivenArguments
+
+_PLAIN = (dict, list, tuple, type, types.FunctionType, types.ModuleType, str, bytes, int, float, complex, type(None))
+_WRAPPERS = ("__wrapped__", "__self__")  # what an object that wraps a model holds it under
+
+
+class TreeModel:
+    """A pytree of a class of its own. Arrays of numpy in it stay what they are, as JAX's own compilers take them."""
+
+    changes = False
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+        self._paths = _short_names(item)  # name -> path
+
+    def leave_out(self, known: Set[int]) -> None:
+        """It shares no variables."""
+
+    def arrays(self) -> dict[str, Any]:
+        """The arrays by their paths; of an object that wraps a model, those that they have in the model."""
+        leaves = named_leaves(self.item)
+        return {name: leaves[path] for name, path in self._paths.items()}
+
+    def put(self, name: str, array: Any) -> None:
+        """A tree never changes."""
+
+    def is_trained(self, name: str) -> bool:
+        """Whether it has derivatives."""
+        return bool(jax.numpy.issubdtype(self.arrays()[name].dtype, jax.numpy.inexact))
+
+    def parts(self) -> list[Any]:
+        """The object and the models inside of it."""
+        return list(_inside(self.item))
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], Mapping[str, Any]]]]:
+        """An equal object that holds tracers."""
+        yield with_leaves(self.item, {self._paths[name]: array for name, array in arrays.items()}), lambda: arrays
+
+
+class BoundModel:
+    """The arguments of a function that are given once and for all; each may be a model itself, or any pytree."""
+
+    changes = False
+
+    def __init__(self, item: GivenArguments) -> None:
+        self.item = item
+
+    def leave_out(self, known: Set[int]) -> None:
+        """It shares no variables."""
+
+    def arrays(self) -> dict[str, Any]:
+        """The arrays by their paths in the argument, with its name in front where there are several."""
+        return named_leaves(self._given())
+
+    def put(self, name: str, array: Any) -> None:
+        """A tree never changes."""
+
+    def is_trained(self, name: str) -> bool:
+        """Whether it has derivatives, and is no statistic of flax: of variables with ``params`` these alone are trained."""
+        collections = self._given()
+        is_flax = isinstance(collections, Mapping) and "params" in collections
+        array = self.arrays()[name]
+        return bool(jax.numpy.issubdtype(array.dtype, jax.numpy.inexact)) and (not is_flax or name.partition(".")[0] == "params")
+
+    def parts(self) -> list[Any]:
+        """The arguments."""
+        return [self.item, *self.item.given.values()]
+
+    @contextmanager
+    def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], Mapping[str, Any]]]]:
+        """The function with tracers for these arguments."""
+        given = with_leaves(self._given(), arrays)
+        yield self.item.with_given({next(iter(self.item.given)): given} if len(self.item.given) == 1 else given), lambda: arrays
+
+    def _given(self) -> Any:
+        return next(iter(self.item.given.values())) if len(self.item.given) == 1 else self.item.given
+
+
+def is_bound_call(item: Any) -> bool:
+    """Whether this is a function some of whose arguments are parameters."""
+    return isinstance(item, GivenArguments)
+
+
+def is_tree(item: Any) -> bool:
+    """Whether this is a pytree of a class of its own that holds arrays."""
+    if isinstance(item, (*_PLAIN, jax.Array, jax.core.Tracer)) or jax.tree_util.all_leaves([item]):
+        return False
+    return bool(named_leaves(item))
+
+
+def named_leaves(item: Any) -> dict[str, Any]:
+    """The arrays of JAX in a pytree by their paths.
+
+    >>> list(named_leaves({"layers": [jax.numpy.ones(2), 3]}))
+    ['layers.0']
+    """
+    paths, _ = jax.tree_util.tree_flatten_with_path(item)
+    return {_dotted(path): leaf for path, leaf in paths if isinstance(leaf, jax.Array)}
+
+
+def with_leaves(item: Any, arrays: Mapping[str, Any]) -> Any:
+    """The same pytree with other arrays."""
+    paths, tree = jax.tree_util.tree_flatten_with_path(item)
+    return jax.tree_util.tree_unflatten(tree, [arrays.get(_dotted(path), leaf) for path, leaf in paths])
+
+
+def _dotted(path: tuple[Any, ...]) -> str:
+    return ".".join(str(next(getattr(key, name) for name in ("name", "key", "idx") if hasattr(key, name))) for key in path)
+
+
+def _short_names(item: Any) -> dict[str, str]:
+    """The paths of the arrays of a pytree by their names; arrays that an object merely wraps have the names that they have in what it wraps.
+
+    >>> _short_names((jax.numpy.ones(2), 3))
+    {'0': '0'}
+    """
+    inner = next((found for name in _WRAPPERS if (found := getattr(item, name, None)) is not None), None)
+    is_wrapper = inner is not None and inner is not item and not isinstance(inner, _PLAIN) and not jax.tree_util.all_leaves([inner])
+    held = named_leaves(inner) if is_wrapper else {}
+    known = {id(held[path]): name for name, path in _short_names(inner).items()} if is_wrapper else {}
+    return {known.get(id(leaf), path): path for path, leaf in named_leaves(item).items()}
+
+
+def _inside(item: Any) -> Iterator[Any]:
+    yield item
+    children = jax.tree_util.tree_leaves(item, is_leaf=lambda part: part is not item)
+    for child in children:
+        if not jax.tree_util.all_leaves([child]):
+            yield from _inside(child)
