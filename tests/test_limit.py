@@ -156,3 +156,25 @@ def test_threads_beyond_the_limit_do_not_wait_for_each_other() -> None:
     for thread in threads:
         thread.join()
     assert not both.broken
+
+
+# ------------------------------------------------------------------------------------- what a target has narrowed
+def filled_in(ids: Any, x: Any) -> Any:
+    """torch refuses to put elements of one type of integers among those of another; a variant for each number of rows."""
+    places = torch.full((ids.shape[0], 2), 3)
+    places[:, 0] = 7
+    found = ids[ids > 0]
+    merged = places.masked_scatter(torch.ones_like(places, dtype=torch.bool), ids.expand(2, -1).T)
+    merged[torch.arange(ids.shape[0]), torch.zeros_like(ids)] = ids
+    return (merged * (2 if ids.shape[0] > 3 else 1)).sum() + x.double().sum() + found.sum()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("max_variants", [1, 16])
+def test_what_jax_has_narrowed_gets_the_recorded_type_back(max_variants: int) -> None:
+    jnp = pytest.importorskip("jax").numpy
+    graph = graph_compiler.transpile(filled_in, to="jax", args=(torch.tensor([1, 2, 3]), X), max_variants=max_variants)
+    for ids in ([4, 5], [1, 2, 3, 4], [3, 1, 2, 5, 6]):
+        assert_same(graph(jnp.asarray(ids), jnp.asarray(X.numpy())), filled_in(torch.tensor(ids), X).float())
+    assert len(graph.variants) == min(max_variants, 2)
+    assert graph.verify(args=(jnp.asarray([1, 2]), X)).runs == 1

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import TooManyVariants
 from ..trees import iterate_structure
 from .explain import why_missed
+from .widening import recorded_types
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -42,7 +43,7 @@ class Limit:
         self.calls += 1
         if self.calls == 1:
             _tell(graph, args, kwargs)
-        return graph.pipeline.border.call(graph.pipeline.call_original, args, kwargs)
+        return graph.pipeline.border.call(graph.pipeline.call_original, args, kwargs, recorded_types(graph.variants))
 
     def refuse(self, graph: Graph, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """``TooManyVariants``, and why the original does not run."""

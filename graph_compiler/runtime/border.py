@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..tracing.updates import at
-from ..trees import Tree, build, flatten, items_of, paths, unflatten
+from ..trees import Path, Tree, build, flatten, items_of, paths, unflatten
+from .widening import widened
 
 if TYPE_CHECKING:
     from .source_framework import SourceFramework
     from .target import Target
 
 _here = threading.local()
+_NO_TYPES: Mapping[Path, str] = {}
 
 
 def is_inside() -> bool:
@@ -39,9 +41,11 @@ class Border:
     ) -> None:
         self.frontend, self.target, self.same_framework, self.made, self.take = frontend, target, same_framework, made, take
 
-    def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """What a function of the original's framework gives."""
-        crossing = _Crossing(self)
+    def call(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], types: Mapping[Path, str] = _NO_TYPES
+    ) -> Any:
+        """What a function of the original's framework gives. ``types`` are those that arrays had which the target has narrowed, by their places."""
+        crossing = _Crossing(self, types)
         given: list[Any] = [list(args), dict(kwargs)]
         crossing.replace(given, crossing.entering)
         _here.depth = getattr(_here, "depth", 0) + 1
@@ -63,27 +67,28 @@ class Border:
 class _Crossing:
     """One call: its arrays, as they were given and as the original has them."""
 
-    def __init__(self, border: Border) -> None:
+    def __init__(self, border: Border, types: Mapping[Path, str]) -> None:
+        self._types = types
         self._border, self._checking, self._keeping = border, border.frontend.checking, border.frontend.keeping
         self._own: dict[int, Any] = {}  # arrays of the original's framework that the call is given: they stay what they are
         self._entered: dict[int, tuple[Any, Any, Any]] = {}  # an array made for the original, what it was made of, and its stamp then
 
-    def replace(self, given: list[Any], change: Callable[[Any, bool], Any]) -> None:
+    def replace(self, given: list[Any], change: Callable[[Any, Path], Any]) -> None:
         leaves, tree = flatten(given, self._checking.is_array, _is_opened)
         for path, leaf in zip(paths(tree), leaves):
-            if (other := change(leaf, len(path) == 2)) is not leaf:
+            if (other := change(leaf, path)) is not leaf:
                 self._put(given, path, other)
 
-    def entering(self, array: Any, is_argument: bool) -> Any:
+    def entering(self, array: Any, path: Path) -> Any:
         if self._keeping.is_own(array):
             self._own[id(array)] = array
             return array
-        own = self._checking.leaves((array,), {})[0]
+        own = self._checking.leaves((widened(array, self._types.get(path), self._border.target),), {})[0]
         if own is not array:
             self._entered[id(own)] = own, array, self._keeping.Stamp(own)
         return own
 
-    def leaving(self, array: Any, is_argument: bool) -> Any:
+    def leaving(self, array: Any, path: Path) -> Any:
         """What stands in the place of an array after the call: the one that was given, with what was written to it, or a new one of the target."""
         if id(array) in self._entered:
             own, given, stamp = self._entered[id(array)]
@@ -92,7 +97,7 @@ class _Crossing:
             try:
                 self._border.target.write_back(given, self._border.native(own))
             except GuardFailed:
-                if is_argument:
+                if len(path) == 2:  # an argument, which no container holds
                     raise
             else:
                 return given

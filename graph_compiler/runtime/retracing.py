@@ -19,6 +19,7 @@ from .progress import converting, recorded_text
 from .pure import purely
 from .refusals import raise_refused
 from .variant import NO_FIT, Missed, Variant
+from .widening import with_recorded_types
 
 if TYPE_CHECKING:
     from .beyond import Limit
@@ -171,6 +172,7 @@ class Retraced:
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         """A variant that is not among those of the graph yet."""
         self.pipeline = self.pipeline.settled(args, kwargs)
+        args, kwargs = with_recorded_types(self._variants, args, kwargs)
         started = time.perf_counter()
         with alone, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
             variant = self.pipeline(args, kwargs, why)

@@ -21,6 +21,7 @@ from .explain import outdated
 from .fresh import fresh_leaves, recorded_inputs
 from .pipeline import Pipeline
 from .variant import Recorded, Variant
+from .widening import with_recorded_types
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -239,6 +240,7 @@ def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args:
         args, kwargs = tuple(args or ()), dict(kwargs or {})
         if not any(variant.match(args, kwargs) for variant in graph.variants):
             args, kwargs = graph.spellings.like_recorded(graph.variants, args, kwargs)
+        args, kwargs = with_recorded_types(graph.variants, args, kwargs)
     with host_state_kept():
         done = _verified(graph, runs, tolerance, seed, args, kwargs)
     if not done:
