@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,17 +14,16 @@ import safetensors
 
 from ..errors import FrameworkNotInstalled, GraphCompilerError, GuardFailed, InvalidFile
 from ..ir.graph import Graph as IRGraph
-from ..ir.serialisation import KEY, NAME, Decoder, matching
+from ..ir.serialisation import KEY, NAME, matching
 from ..ops.dtypes import ITEMSIZE, NARROWED
 from ..tracing import Surroundings
 from .absent import Absent
+from .decoding import checked_index, dtypes_of, graphs_of, require_stored
 from .graph import Graph
 from .loaded import Held, LoadedPipeline
-from .piecewise import ENCODED, FILES
+from .piecewise import FILES
 from .pipeline import Options
-from .saving import FORMAT, VERSION
 from .target import Target
-from .validation import validate
 from .variant import Recorded
 
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, GraphCompilerError,
@@ -39,7 +36,7 @@ def load(
     """See :func:`graph_compiler.load`."""
     files = _read(Path(path))
     try:
-        data = _checked_json(files)
+        data = checked_index(files)
         name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
         frontend, backend = _frontend(source, data, frontend_of), backend_of(written_for)
         target = backend if to is None else backend_of(to)
@@ -99,37 +96,6 @@ def _read(path: Path) -> dict[str, bytes]:
         ) from problem
 
 
-def _json(text: bytes) -> Any:
-    """JSON as its standard has it: without NaN, and without a key that stands twice, of which two readers may take another one each."""
-    return json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
-
-
-def _refused(word: str) -> Any:
-    raise InvalidFile(f"{word} is no JSON")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise InvalidFile("a key stands twice in one object")
-    return made
-
-
-def _checked_json(files: dict[str, bytes]) -> Any:
-    data = _json(files["graph.json"])
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise InvalidFile("it was not written by graph_compiler")
-    if type(data.get("version")) is not int or data["version"] != VERSION:
-        raise InvalidFile(f"it has the format version {data.get('version')!r}, and this release reads {VERSION}")
-    digest = _json(files["digest.json"])
-    for name in FILES[:2]:
-        if digest.get(name) != hashlib.sha256(files[name]).hexdigest():
-            raise InvalidFile(f"{name} was altered or damaged since it was saved")
-    if not data["variants"]:
-        raise InvalidFile("it holds no variant")
-    return data
-
-
 def _graphs(data: Any, files: dict[str, bytes], frontend: Any, backend: ModuleType, target: Target) -> tuple[list[IRGraph], dict[str, Any]]:
     """The graphs and their parameters: arrays of ``target`` in canonical graphs, of the source where its own calls were saved.
 
@@ -137,22 +103,10 @@ def _graphs(data: Any, files: dict[str, bytes], frontend: Any, backend: ModuleTy
     """
     native = target if data["variants"][0]["dialect"] == "canonical" else backend.target
     entries = dict(safetensors.deserialize(files.pop("arrays.safetensors")))  # type: ignore[no-untyped-call]
-    dtypes = {name: dtype for body in data["variants"] for name, dtype in _dtypes_of(body, data["variants"].index(body))}
+    dtypes = dtypes_of(data)
     arrays = {name: _array(entries.pop(name), dtypes[name], data["array_shapes"][name], native) for name in tuple(entries)}
-    graphs = []
-    for number, body in enumerate(data["variants"]):
-        constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
-        graph = Decoder(body, frontend.files.read, constants).graph()
-        parameters = {name: arrays[f"parameters/{name}"] for name in graph.parameters}
-        validate(graph, parameters, frontend, backend)
-        graphs.append(graph)
+    graphs = graphs_of(data, arrays, frontend, backend)
     return graphs, {name.removeprefix("parameters/"): array for name, array in arrays.items() if name.startswith("parameters/")}
-
-
-def _dtypes_of(body: Any, number: int) -> Iterable[tuple[str, str]]:
-    """Names in the safetensors file -> dtypes of the graph."""
-    yield from ((f"parameters/{name}", body["values"][place][1]) for name, place in body["parameters"].items())
-    yield from ((f"constants/{number}/{name}", body["values"][place][1]) for name, place in body["constants"].items())
 
 
 def _array(entry: Any, dtype: str, shape: Any, target: Any) -> Any:
@@ -161,8 +115,7 @@ def _array(entry: Any, dtype: str, shape: Any, target: Any) -> Any:
         if type(size) is not int or not 0 <= size < 1 << 48:
             raise InvalidFile(f"{size!r} is no size of an array")
         count *= size
-    if entry["dtype"] not in (ENCODED[dtype], ENCODED[NARROWED.get(dtype, dtype)]):
-        raise InvalidFile(f"an array of type {dtype} is stored as {entry['dtype']}")
+    require_stored(entry["dtype"], dtype)
     stored = bytes(entry["data"])
     if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[NARROWED.get(dtype, dtype)] * 2:
         stored = np.frombuffer(stored, NARROWED[dtype]).astype(dtype).tobytes()  # saved from a framework without the wide type

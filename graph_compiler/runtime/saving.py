@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..errors import InvalidFile
 from ..ir.serialisation import Encoder, named
+from ..ops.dtypes import dtype_name
+from .decoding import FORMAT, VERSION, require_readable
 from .piecewise import FILES, safetensors_of, write
 
 if TYPE_CHECKING:
     from .graph import Graph
-
-FORMAT = "graph_compiler"
-VERSION = 1
 
 
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
@@ -42,4 +43,16 @@ def save(graph: Graph, path: str | os.PathLike[str]) -> None:
         },
         allow_nan=False,
     ).encode()
+    _read_back(graph, text, arrays)
     write(Path(path), dict(zip(FILES, ([text], safetensors_of(arrays, target.to_bytes)))))
+
+
+def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
+    """``InvalidFile`` where what is to be written could not be loaded: what stands in the file's place stays there then."""
+    dtypes = {name: dtype_name(array) for name, array in arrays.items()}
+    try:
+        require_readable(text, arrays, dtypes, graph.pipeline.frontend, graph.pipeline.target)
+    except Exception as problem:
+        raise InvalidFile(
+            f"{graph.name} cannot be saved, for it could not be loaded again: {type(problem).__name__}: {problem}. Nothing was written"
+        ) from problem

@@ -1,0 +1,88 @@
+"""From the JSON of a saved graph to graphs: what ``load`` reads, and what ``save`` reads back before it writes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import InvalidFile
+from ..ir.graph import Graph as IRGraph
+from ..ir.serialisation import Decoder
+from ..ops.dtypes import NARROWED
+from .piecewise import ENCODED, FILES
+from .validation import validate
+
+FORMAT = "graph_compiler"
+VERSION = 1
+
+
+def _json(text: bytes) -> Any:
+    """JSON as its standard has it: without NaN, and without a key that stands twice, of which two readers may take another one each."""
+    return json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
+
+
+def _refused(word: str) -> Any:
+    raise InvalidFile(f"{word} is no JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise InvalidFile("a key stands twice in one object")
+    return made
+
+
+def checked_index(files: Mapping[str, bytes]) -> Any:
+    """What the JSON of a saved graph says, once it is whole and of this version."""
+    data = _json(files["graph.json"])
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InvalidFile("it was not written by graph_compiler")
+    if type(data.get("version")) is not int or data["version"] != VERSION:
+        raise InvalidFile(f"it has the format version {data.get('version')!r}, and this release reads {VERSION}")
+    digest = _json(files["digest.json"])
+    for name in FILES[:2]:
+        if digest.get(name) != hashlib.sha256(files[name]).hexdigest():
+            raise InvalidFile(f"{name} was altered or damaged since it was saved")
+    if not data["variants"]:
+        raise InvalidFile("it holds no variant")
+    return data
+
+
+def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
+    """The graphs of all variants, with these arrays, by their names in the file, as constants."""
+    return [_graph_of(body, number, arrays, frontend, backend) for number, body in enumerate(data["variants"])]
+
+
+def _graph_of(body: Any, number: int, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> IRGraph:
+    constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
+    graph = Decoder(body, frontend.files.read, constants).graph()
+    validate(graph, {name: arrays[f"parameters/{name}"] for name in graph.parameters}, frontend, backend)
+    return graph
+
+
+def dtypes_of(data: Any) -> dict[str, str]:
+    """Names in the safetensors file -> dtypes of the graph."""
+    return {name: dtype for number, body in enumerate(data["variants"]) for name, dtype in _dtypes_of(body, number)}
+
+
+def _dtypes_of(body: Any, number: int) -> Iterator[tuple[str, str]]:
+    yield from ((f"parameters/{name}", body["values"][place][1]) for name, place in body["parameters"].items())
+    yield from ((f"constants/{number}/{name}", body["values"][place][1]) for name, place in body["constants"].items())
+
+
+def require_stored(encoded: str, dtype: str) -> None:
+    """``InvalidFile`` where arrays of this type are not stored so, nor so in a framework without the wide type."""
+    if encoded not in (ENCODED[dtype], ENCODED[NARROWED.get(dtype, dtype)]):
+        raise InvalidFile(f"an array of type {dtype} is stored as {encoded}")
+
+
+def require_readable(text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any) -> None:
+    """An error where a graph whose JSON this is, beside these arrays of these types, could not be loaded."""
+    data = _json(text)
+    for name, dtype in dtypes_of(data).items():
+        if data["array_shapes"][name] != list(arrays[name].shape):
+            raise InvalidFile(f"{name} has the shape {tuple(arrays[name].shape)}")
+        require_stored(ENCODED[dtypes[name]], dtype)
+    graphs_of(data, arrays, frontend, backend)
