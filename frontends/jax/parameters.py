@@ -69,8 +69,9 @@ class Weights:
         return []
 
     def owner_of(self, name: str) -> Any:
-        """The variable."""
-        return self._variables[name]
+        """The variable, or the model that holds it."""
+        model, short = self._owners[name]
+        return model.owner_of(short)
 
     def rebind(self, name: str, array: Any) -> None:
         """Gives the model another array."""

@@ -30,6 +30,9 @@ class Model(Protocol):
     def arrays(self) -> dict[str, Any]:
         """The arrays of the moment."""
 
+    def owner_of(self, name: str) -> Any:
+        """The object in which an array is replaced."""
+
     def put(self, name: str, array: Any) -> None:
         """Gives it another array, which a model that never changes is not asked for."""
 

@@ -29,6 +29,10 @@ class KerasModel:
         """The arrays of the moment."""
         return {name: _array(variable) for name, variable in self._variables.items()}
 
+    def owner_of(self, name: str) -> Any:
+        """The variable."""
+        return self._variables[name]
+
     def put(self, name: str, array: Any) -> None:
         """Assigns another array to a variable."""
         self._variables[name].assign(array)

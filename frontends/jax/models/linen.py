@@ -28,6 +28,10 @@ class LinenModel:
         """The arrays of the moment, by collection and path (``params.Dense_0.kernel``)."""
         return named_leaves(self.item.variables)
 
+    def owner_of(self, name: str) -> Any:
+        """The module."""
+        return self.item
+
     def put(self, name: str, array: Any) -> None:
         """Puts another array into a collection that is mutable."""
         collection, *path = name.split(".")

@@ -31,6 +31,10 @@ class NnxModel:
         """The arrays of the moment."""
         return {name: held(variable) for name, variable in self._variables.items()}
 
+    def owner_of(self, name: str) -> Any:
+        """The variable."""
+        return self._variables[name]
+
     def put(self, name: str, array: Any) -> None:
         """Puts another array into a variable."""
         put(self._variables[name], array)

@@ -32,6 +32,10 @@ class TreeModel:
         leaves = named_leaves(self.item)
         return {name: leaves[path] for name, path in self._paths.items()}
 
+    def owner_of(self, name: str) -> Any:
+        """The object."""
+        return self.item
+
     def put(self, name: str, array: Any) -> None:
         """A tree never changes."""
 
@@ -63,6 +67,10 @@ class BoundModel:
     def arrays(self) -> dict[str, Any]:
         """The arrays by their paths in the argument, with its name in front where there are several."""
         return named_leaves(self._given())
+
+    def owner_of(self, name: str) -> Any:
+        """The object."""
+        return self.item
 
     def put(self, name: str, array: Any) -> None:
         """A tree never changes."""
