@@ -111,3 +111,14 @@ def test_limits_name_rows() -> None:
     cases = {case.values for case in CASES}
     installed = {source for source, _, _ in cases}
     assert not {case[:3] for case in LIMITS if case[0] in installed} - cases
+
+
+def test_what_does_not_change_has_no_part_in_the_derivative() -> None:
+    """An infinite slope by the other argument is no factor of a tangent that is 0; under ``jax.vmap`` either."""
+    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    x, y = torch.tensor([1.0, 0.0]), torch.tensor([0.0, 0.0])
+    graph = graph_compiler.transpile(torch.xlogy, to="jax", args=(x, y))
+    slopes = jax.grad(lambda x, y: graph.functional({}, x, y).sum())
+    rows = jax.vmap(slopes, (0, None))(np.stack([x.numpy()] * 3), y.numpy())
+    for found in (slopes(x.numpy(), y.numpy()), *rows):
+        np.testing.assert_array_equal(found, [-np.inf, 0.0])

@@ -32,8 +32,8 @@ def with_slopes(function: Callable[..., jax.Array], slopes: list[Callable[..., j
 
     def derivative(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:
         result = sloped(*primals)
-        changing = [i for i, tangent in enumerate(tangents) if hasattr(tangent, "ndim")]  # the others stand for zeros, which are no factors
-        parts = [tangents[i] * slopes[i](*primals) for i in changing]
+        zeros = jax.custom_derivatives.SymbolicZero  # of what does not change, whose slope may be infinite
+        parts = [tangent * slope(*primals) for tangent, slope in zip(tangents, slopes) if not isinstance(tangent, zeros)]
         return result, jnp.broadcast_to(sum(parts), result.shape).astype(result.dtype)
 
     sloped.defjvp(derivative, symbolic_zeros=True)
