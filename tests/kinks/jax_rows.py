@@ -39,7 +39,7 @@ _UNARY: dict[str, Any] = {
     "arctanh": jnp.arctanh, "arccosh": jnp.arccosh, "tanh": jnp.tanh, "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "lgamma": lax.lgamma,
     "digamma": special.digamma, "i0": special.i0, "i0e": special.i0e, "i1": special.i1, "i1e": special.i1e,
     "ndtri": special.ndtri, "log_ndtr": special.log_ndtr, "expit": special.expit, "angle": jnp.angle, "nan_to_num": jnp.nan_to_num,
-    "relu": lambda x: jax.nn.relu(x * 1.0), "elu": jax.nn.elu, "selu": jax.nn.selu, "celu": jax.nn.celu, "gelu": jax.nn.gelu,
+    "relu": jax.nn.relu, "relu6": jax.nn.relu6, "softplus": jax.nn.softplus, "entr": special.entr, "logit": special.logit, "sinc": jnp.sinc, "elu": jax.nn.elu, "selu": jax.nn.selu, "celu": jax.nn.celu, "gelu": jax.nn.gelu,
     "silu": jax.nn.silu, "mish": jax.nn.mish, "soft_sign": jax.nn.soft_sign,
     "log_sigmoid": jax.nn.log_sigmoid, "leaky_relu": jax.nn.leaky_relu, "hard_tanh": jax.nn.hard_tanh, "hard_sigmoid": jax.nn.hard_sigmoid,
     "hard_swish": jax.nn.hard_swish, "squareplus": jax.nn.squareplus, "sparse_plus": jax.nn.sparse_plus,
@@ -47,7 +47,7 @@ _UNARY: dict[str, Any] = {
 _ONCE = {"hard_sigmoid"}  # torch has no second derivative of its own function, and says so
 _BINARY: dict[str, Any] = {
     "maximum": jnp.maximum, "minimum": jnp.minimum, "lax.max": lax.max, "lax.min": lax.min, "fmax": jnp.fmax, "fmin": jnp.fmin, "hypot": jnp.hypot,
-    "arctan2": jnp.arctan2, "copysign": jnp.copysign, "power": jnp.power, "float_power": jnp.float_power,
+    "arctan2": jnp.arctan2, "copysign": jnp.copysign, "logaddexp": jnp.logaddexp, "logaddexp2": jnp.logaddexp2, "power": jnp.power, "float_power": jnp.float_power,
       "heaviside": jnp.heaviside, "rel_entr": special.rel_entr,
     "kl_div": special.kl_div,
 }  # fmt: skip
@@ -58,6 +58,10 @@ ROWS: dict[str, Kink] = {
     **{name: kink(function, DOMAINS.get(name, AROUND), orders=1 if name in _ONCE else 2) for name, function in _UNARY.items()},
     **{name: kink(function, *_PAIRS) for name, function in _BINARY.items()},
     **{name: kink(function, *pairs(1.0, -1.0, 2.0, 0.5)) for name, function in _OF_MULTIPLES.items()},
+    **{name: kink(getattr(special, name), *_PAIRS, orders=1) for name in ("xlogy", "xlog1py")},  # a second derivative is refused
+    "relu-product": kink(lambda x: jax.nn.relu(x) * x, AROUND),
+    "relu6-bounds": kink(jax.nn.relu6, [6.0, 5.9, 6.1]),
+    "logaddexp-infinite": kink(jnp.logaddexp, [-INF, -INF, 0.0, 1.0], [-INF, 0.0, -INF, 1.0]),
     "elu-2": kink(lambda x: jax.nn.elu(x, 2.0), AROUND),
     "celu-2": kink(lambda x: jax.nn.celu(x, 2.0), AROUND),
     "gelu-erf": kink(lambda x: jax.nn.gelu(x, approximate=False), AROUND),

@@ -148,12 +148,13 @@ def log_to_base(x: tf.Tensor, base: int) -> tf.Tensor:
 
 
 def logaddexp(x1: tf.Tensor, x2: Any) -> tf.Tensor:
-    """``log(exp(x1) + exp(x2))`` without overflow."""
-    x1 = tf.convert_to_tensor(x1)
-    x2 = tf.convert_to_tensor(x2, x1.dtype)
-    nothing = (x1 == -math.inf) & (x2 == -math.inf)  # has no gradient
-    x1, x2 = (tf.where(nothing, tf.zeros_like(x), x) for x in (x1, x2))
-    return tf.where(nothing, tf.constant(-math.inf, x1.dtype), tf.reduce_logsumexp(tf.stack([x1, x2]), axis=0))
+    """``log(exp(x1) + exp(x2))`` without overflow; the slopes are sigmoids of the difference, NaN where both are the same infinity."""
+
+    def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+        shape = tf.broadcast_dynamic_shape(tf.shape(x), tf.shape(y))
+        return tf.reduce_logsumexp(tf.stack([tf.broadcast_to(x, shape), tf.broadcast_to(y, shape)]), axis=0)
+
+    return with_slopes(value, [lambda x, y: tf.sigmoid(x - y), lambda x, y: tf.sigmoid(y - x)], *in_one_type(x1, x2))
 
 
 def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:

@@ -3,6 +3,7 @@
 They are ordinary functions over tensors: no import of this package, only ``torch``, ``F`` and ``math``.
 """
 
+from .activations import leaky_relu as leaky_relu
 from .attention import attention_weights as attention_weights
 from .convolution import col2im as col2im
 from .convolution import im2col as im2col

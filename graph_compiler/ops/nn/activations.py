@@ -46,8 +46,8 @@ def hard_swish(x: ArraySpec, /) -> ArraySpec:
 
 
 @declare(_SECTION)
-def leaky_relu(x: ArraySpec, /, *, negative_slope: float = 0.01) -> ArraySpec:
-    """``x`` where it is above 0, ``negative_slope * x`` elsewhere; the slope at 0 is ``negative_slope``."""
+def leaky_relu(x: ArraySpec, /, *, negative_slope: float = 0.01, right: bool = False) -> ArraySpec:
+    """``x`` where it is above 0, ``negative_slope * x`` elsewhere; the slope at 0 is ``negative_slope``, with ``right`` 1."""
     return _same(x)
 
 
@@ -164,6 +164,11 @@ def _log_softmax(b: Any, x: Any, *, axis: int) -> Any:
     return b.subtract(shifted, b.log(b.sum(b.exp(shifted), axis=axis, keepdims=True)))
 
 
+def _leaky_relu(b: Any, x: Any, *, negative_slope: float, right: bool) -> Any:
+    is_above = b.greater_equal(x, 0) if right else b.greater(x, 0)
+    return b.where(is_above, x, b.multiply(x, negative_slope))
+
+
 def _hard_tanh(b: Any, x: Any, *, minimum: float, maximum: float) -> Any:
     return b.where(b.less_equal(x, minimum), minimum, b.where(b.greater_equal(x, maximum), maximum, x))
 
@@ -181,7 +186,7 @@ _decompose(
     relu6=lambda b, x: b.hard_tanh(x, minimum=0.0, maximum=6.0),
     hard_sigmoid=lambda b, x: b.divide(b.relu6(b.add(x, 3.0)), 6.0),
     hard_swish=lambda b, x: b.divide(b.multiply(x, b.relu6(b.add(x, 3.0))), 6.0),
-    leaky_relu=lambda b, x, negative_slope: b.where(b.greater(x, 0), x, b.multiply(x, negative_slope)),
+    leaky_relu=_leaky_relu,
     prelu=lambda b, x, slope: b.where(b.greater(x, 0), x, b.multiply(slope, x)),
     celu=lambda b, x, alpha: b.where(b.greater(x, 0), x, b.multiply(b.expm1(b.divide(x, alpha)), alpha)),
     mish=lambda b, x: b.multiply(x, b.tanh(b.softplus(x))),

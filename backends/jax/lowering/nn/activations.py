@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .....ops.dtypes import is_floating
 from ....rows import Operand
 from ..table import rows
@@ -13,7 +15,6 @@ rows.table(
         "hard_tanh": "hard_tanh({x}, {minimum}, {maximum})",
         "hard_sigmoid": "hard_tanh({x} + 3, 0, 6) / 6",
         "hard_swish": "{x} * hard_tanh({x} + 3, 0, 6) / 6",
-        "leaky_relu": "jnp.where({x} > 0, {x}, {x} * {negative_slope})",
         "prelu": "jnp.where({x} > 0, {x}, {x} * {slope})",
         "elu": "elu({x}, {alpha=})",
         "selu": "selu({x})",
@@ -28,6 +29,11 @@ rows.table(
         "glu": "glu({x}, {axis=})",
     }
 )
+
+
+@rows.row("leaky_relu")
+def _leaky_relu(x: Operand, *, negative_slope: Any, right: bool) -> str:
+    return f"jnp.where({x} {'>=' if right else '>'} 0, {x}, {x} * {negative_slope!r})"
 
 
 def _over_axis(name: str) -> None:

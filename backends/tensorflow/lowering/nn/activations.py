@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .....ops.dtypes import is_complex
 from ....rows import Operand
 from ..table import rows
@@ -13,7 +15,6 @@ rows.table(
         "hard_tanh": "hard_tanh({x}, {minimum}, {maximum})",
         "hard_sigmoid": "tf.nn.relu6({x} + 3) / 6",
         "hard_swish": "{x} * tf.nn.relu6({x} + 3) / 6",
-        "leaky_relu": "tf.where({x} > 0, {x}, {x} * {negative_slope})",
         "prelu": "tf.where({x} > 0, {x}, {x} * {slope})",
         "selu": "selu({x})",
         "celu": "celu({x}, {alpha})",
@@ -26,6 +27,11 @@ rows.table(
         "glu": "glu({x}, {axis=})",
     }
 )
+
+
+@rows.row("leaky_relu")
+def _leaky_relu(x: Operand, *, negative_slope: Any, right: bool) -> str:
+    return f"tf.where({x} {'>=' if right else '>'} 0, {x}, {x} * {negative_slope!r})"
 
 
 def _over_axis(name: str) -> None:

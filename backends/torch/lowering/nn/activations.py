@@ -18,7 +18,6 @@ rows.table(
     {
         "relu": "torch.relu({x})",
         "hard_tanh": "F.hardtanh({x}, {minimum}, {maximum})",
-        "leaky_relu": "F.leaky_relu({x}, {negative_slope=})",
         "prelu": "torch.where({x} > 0, {x}, {slope} * {x})",
         "elu": "F.elu({x}, {alpha=})",
         "celu": "F.celu({x}, {alpha=})",
@@ -31,6 +30,14 @@ rows.table(
         "log_softmax": "torch.log_softmax({x}, {dim=axis})",
     }
 )
+
+
+@rows.row("leaky_relu")
+def _leaky_relu(x: Operand, *, negative_slope: Any, right: bool) -> str:
+    """A helper for another slope at 0."""
+    if right:
+        return f"leaky_relu({x}, {negative_slope!r})"
+    return call("F.leaky_relu", x, negative_slope=unless(negative_slope, 0.01))
 
 
 @rows.row("gelu")

@@ -39,6 +39,14 @@ rows.row("jax.numpy.logaddexp")(_of_floats("logaddexp"))
 rows.row("jax.numpy.logaddexp2")(_of_floats("logaddexp2"))
 
 
+@rows.row("jax.numpy.sinc")
+def sinc(b: JaxBuilder, x: Any) -> Any:
+    """jax.numpy.sinc of floats, with derivatives of all orders at 0."""
+    if not is_floating(b.result.dtype):
+        raise NotImplementedError
+    return b.sinc(b.as_result(x))
+
+
 @rows.row("jax.numpy.polyval")
 def polyval(b: JaxBuilder, p: Any, x: Any, *, unroll: int = 16) -> Any:
     """jax.numpy.polyval of a vector of coefficients, whose number is fixed: Horner's scheme."""

@@ -53,8 +53,7 @@ def celu(b: JaxBuilder, x: Any, alpha: Any = 1.0) -> Any:
 @rows.row("jax.nn.leaky_relu")
 def leaky_relu(b: JaxBuilder, x: Any, negative_slope: Any = 1e-2) -> Any:
     """jax.nn.leaky_relu with a known slope; at 0 it has that of the right side."""
-    x = _float(b, x)
-    return b.where(b.greater_equal(x, 0), x, b.multiply(x, _number(negative_slope)))
+    return b.leaky_relu(_float(b, x), negative_slope=_number(negative_slope), right=True)
 
 
 @rows.row("jax.nn.hard_tanh")
