@@ -243,13 +243,13 @@ BRANCHES: dict[str, Row] = {
     "cond": (root, nothing),
     "cond that is taken": (root, lambda: (jnp.ones((2, 3)),)),
     "cond of each": (of_each, zeros),
-    "switch": (lambda x, scale: switched(x, scale), lambda: (jnp.zeros((2, 3)), jnp.asarray(2.0))),
+    "switch": (switched, lambda: (jnp.zeros((2, 3)), jnp.asarray(2.0))),
     "cond in scan": (in_scan, zeros),
     "cond in cond": (nested, zeros),
     "cond with integers": (of_integers, nothing),
     "cond with a rule": (lambda x: lax.cond(x.sum() > 100, lambda y: logistic(1 / y), hundred, x), nothing),
     "cond under vmap": (lambda x: jax.vmap(lambda row: lax.cond(x[0, 0] > 0, jnp.log, jnp.sin, row))(x), nothing),
-    "gradient of a gradient of cond": (lambda x: jax.grad(lambda y: (root(y) ** 2).sum())(x), nothing),
+    "gradient of a gradient of cond": (jax.grad(lambda y: (root(y) ** 2).sum()), nothing),
 }
 FUNCTIONS: dict[str, Row] = {
     "relu held": (lambda x: HELD[0](x) * x, zeros),
