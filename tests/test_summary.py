@@ -113,6 +113,32 @@ def test_rows_tell_of_each_module(net: Any) -> None:
     assert net.summary().to_dicts()[0]["path"] == ""
 
 
+@pytest.mark.parametrize("to", ["jax", "numpy"])
+def test_modules_of_jax_are_told_by_their_parameters(to: str) -> None:
+    jax, nnx = pytest.importorskip("jax"), pytest.importorskip("flax.nnx")
+
+    class Block(nnx.Module):  # type: ignore[misc,name-defined]
+        def __init__(self, rngs: Any) -> None:
+            self.up, self.norm = nnx.Linear(3, 4, rngs=rngs), nnx.LayerNorm(4, rngs=rngs)
+
+        def __call__(self, x: Any) -> Any:
+            return jax.nn.relu(self.norm(self.up(x)))
+
+    class Stack(nnx.Module):  # type: ignore[misc,name-defined]
+        def __init__(self) -> None:
+            rngs = nnx.Rngs(0)
+            self.block, self.head = Block(rngs), nnx.Linear(4, 2, rngs=rngs)
+
+        def __call__(self, x: Any) -> Any:
+            return self.head(self.block(x))
+
+    graph = graph_compiler.compile(Stack(), to=to, args=(jax.numpy.ones((5, 3)),))
+    rows = {row.path: row for row in graph.summary().rows}
+    assert set(rows) == {"", "block", "block.up", "block.norm", "head"}
+    assert (rows["head"].kind, rows["block"].parameters, rows["head"].outputs) == ("Linear", 16 + 8, ("float32[5, 2]",))
+    assert (rows["block.up"].multiply_adds, rows["head"].multiply_adds, rows[""].multiply_adds) == (60, 40, 100)
+
+
 def test_the_table_is_text_and_a_table_of_rich(net: Any) -> None:
     text = str(net.summary(depth=1))
     assert "body.0" not in text and "  head" in text and "torch, written for numpy, with x float32[3, 4]" in text

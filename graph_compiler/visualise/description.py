@@ -19,6 +19,7 @@ from ..trees import iterate_structure, paths
 from .excerpts import excerpts, short_name
 from .groups import grouped
 from .kinds import kind_of
+from .membership import modules_of
 
 _LONGEST = 200  # characters of a shape in symbols
 
@@ -74,8 +75,8 @@ class Description:
         """Everything that the page knows of this variant."""
         self._held()
         self._inputs()
-        for node, (line, _) in zip(self.graph.nodes, self.variant.program.origins):
-            self._node(node, line)
+        for node, module, (line, _) in zip(self.graph.nodes, modules_of(self.graph), self.variant.program.origins):
+            self._node(node, module, line)
         self._output()
         places = [(file, line) for file, line in self.places.entries if file]
         texts, modules = excerpts(places), self.modules.to_json()
@@ -113,11 +114,11 @@ class Description:
             kind = "input" if number < given else "key" if is_key else "state"
             self._item((value,), kind, value.name, kind, "", ("", 0), 0, ())
 
-    def _node(self, node: Node, line: int) -> None:
+    def _node(self, node: Node, module: str, line: int) -> None:
         origin = node.origin
         name = node.outputs[0].name if node.outputs else ""
         place = (origin.file, origin.line) if origin.file else ("", 0)
-        self._item(node.outputs, node.op, name, kind_of(node.op), origin.module, place, line, (node.inputs, node.params))
+        self._item(node.outputs, node.op, name, kind_of(node.op), module, place, line, (node.inputs, node.params))
 
     def _output(self) -> None:
         self._item((), "output", "output", "output", "", ("", 0), self.variant.source.count("\n"), self.graph.outputs)

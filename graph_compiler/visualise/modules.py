@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..ir.graph import Graph as IRGraph
 from ..ir.graph import Value, values_in
 from ..runtime.graph import Graph
 from ..runtime.variant import Recorded, Variant
+from .membership import modules_of
 from .multiply_adds import multiply_adds
 
 _MOST_OUTPUTS = 3
@@ -44,10 +45,11 @@ class Row:
 def rows_of(graph: Graph, variant: Variant) -> list[Row]:
     """The whole graph, and every module in it, each below the one it is in."""
     program, counted = variant.graph, _multiply_adds(graph, variant)
-    operations = _summed(Counter(node.origin.module for node in program.nodes))
-    outputs, arrays = _outputs(program), _parameters(program, variant.recording)
+    modules = modules_of(program)
+    operations = _summed(Counter(modules))
+    outputs, arrays = _outputs(program, modules), _parameters(program, variant.recording)
     rows = []
-    for path in _in_order(program):
+    for path in _in_order(modules):
         inside = [found for name, found in arrays.items() if not path or f"{name}.".startswith(f"{path}.")]
         elements, trained = sum(size for size, _ in inside), sum(size for size, is_trained in inside if is_trained)
         shapes = outputs.get(path, ())
@@ -63,10 +65,10 @@ def _prefixes(path: str) -> list[str]:
     return [".".join(parts[:depth]) for depth in range(len(parts) + 1)]
 
 
-def _in_order(graph: IRGraph) -> list[str]:
+def _in_order(modules: Sequence[str]) -> list[str]:
     """The paths in the order of their first operation, but each below the module it is in."""
     tree: dict[str, Any] = {}
-    for path in dict.fromkeys(node.origin.module for node in graph.nodes):
+    for path in dict.fromkeys(modules):
         place = tree
         for part in path.split(".") if path else ():
             place = place.setdefault(part, {})
@@ -95,19 +97,20 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Counter[str] | None:
     except UnsupportedOperation:
         return None
     counts: Counter[str] = Counter()
-    for node in canonical.nodes:
-        counts[node.origin.module] += multiply_adds(node)
+    for node, path in zip(canonical.nodes, modules_of(canonical)):
+        counts[path] += multiply_adds(node)
     return _summed(counts)
 
 
-def _outputs(graph: IRGraph) -> dict[str, tuple[str, ...]]:
+def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """What each module gives to operations outside of it, or as a result of the graph."""
     found: dict[str, dict[Value, None]] = {"": dict.fromkeys(values_in(graph.outputs))}
-    uses = [(node.origin.module, node.uses) for node in graph.nodes] + [("", tuple(values_in(graph.outputs)))]
+    of = dict(zip(graph.nodes, modules))
+    uses = [(path, node.uses) for node, path in of.items()] + [("", tuple(values_in(graph.outputs)))]
     for user, values in uses:
         inside = set(_prefixes(user))
         for value in values:
-            for path in _prefixes(value.node.origin.module) if value.node is not None else ():
+            for path in _prefixes(of[value.node]) if value.node is not None else ():
                 if path not in inside:
                     found.setdefault(path, {})[value] = None
     return {path: _shown(values) for path, values in found.items()}
