@@ -6,6 +6,7 @@ import functools
 import logging
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -165,6 +166,11 @@ class JaxTarget:
 
         return compiled_or_plain(jitted, function, _why_not_compiled)
 
+    def untraced(self) -> AbstractContextManager[None]:
+        """What is computed inside is computed as if nothing were traced. (In ``jax.ensure_compile_time_eval`` a trace inside would fold constants.)"""
+        outside: AbstractContextManager[None] = jax.core.eval_context()
+        return outside
+
     def seed(self, number: int) -> None:
         """Restarts the sequence of keys that calls of graphs draw from."""
         with jax.ensure_compile_time_eval():  # a key that is kept is never one of a trace
@@ -242,7 +248,11 @@ def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
         held = np.iinfo(dtype)
         if array.min() < held.min or array.max() > held.max:
             raise GuardFailed(f"an array of {array.dtype} has elements from {array.min()} to {array.max()}, and {_WIDER}")
-    return jnp.array(array, dtype=dtype)
+    made = jnp.array(array, dtype=dtype)
+    if not isinstance(made, jax.core.Tracer):
+        return made
+    with jax.ensure_compile_time_eval():  # an array that may be kept is never one of a trace
+        return jnp.array(array, dtype=dtype)
 
 
 def _register(cls: type) -> None:

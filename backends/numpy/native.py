@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,10 @@ class NumpyTarget:
                 f"numpy has no compiler, so there is nothing that could take the options {', '.join(options)}; leave them out"
             )
         return function
+
+    def untraced(self) -> AbstractContextManager[None]:
+        """Nothing is traced here."""
+        return nullcontext()
 
     def seed(self, number: int) -> None:
         """Restarts the sequence of generators that calls of graphs draw from."""

@@ -6,6 +6,7 @@ import functools
 import math
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,11 @@ class TensorFlowTarget:
         """
         check_compiler_options("tf.function", tf.function, options)
         return compiled_or_plain(_returning_anything(function, {"autograph": False, **options}), function, _why_not_compiled)
+
+    def untraced(self) -> AbstractContextManager[None]:
+        """What is computed inside is computed at once."""
+        lifted: AbstractContextManager[None] = tf.init_scope()
+        return lifted
 
     def seed(self, number: int) -> None:
         """Restarts the sequence of keys that calls of graphs draw from."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,10 @@ class TorchTarget:
     def adopt(self, array: Any) -> Any:
         """As :meth:`convert`: memory is shared."""
         return self.convert(array)
+
+    def untraced(self) -> AbstractContextManager[None]:
+        """Nothing is traced here."""
+        return nullcontext()
 
     def seed(self, number: int) -> None:
         """``torch.manual_seed``."""

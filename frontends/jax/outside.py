@@ -11,7 +11,7 @@ import numpy as np
 
 from ...tracing import Reach, facts_outside
 from ...tracing.conjunction import Fact
-from .models import is_model, settled_parts
+from .models import is_model, settings_of
 from .models.nnx import is_nnx
 
 _PLAIN = (bool, int, float, str, type(None))
@@ -56,11 +56,10 @@ def _is_leaf(item: Any) -> bool:
 
 def _of_model(model: Any) -> Iterator[Fact]:
     """Settings of the parts of a model, and which parts these are."""
-    for part in settled_parts(model):
-        own, name = vars(part), type(part).__name__
-        for key, item in own.items():
-            if isinstance(item, _PLAIN) or is_nnx(item):
-                yield Fact("{}.get({}) is {}", (own, key, item), f"the attribute {key} of a {name}", own)
+    for part, key in settings_of(model):
+        own, item = vars(part), vars(part)[key]
+        if isinstance(item, _PLAIN) or is_nnx(item):
+            yield Fact("{}.get({}) is {}", (own, key, item), f"the attribute {key} of a {type(part).__name__}", own)
 
 
 def _contents(item: Any) -> bytes | None:

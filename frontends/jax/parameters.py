@@ -119,11 +119,12 @@ class Weights:
         parts = [part for module in self._modules() for part in nodes_of(module)]
         before = [(part, name, vars(part)[name]) for part in parts for name in _MODES if name in vars(part)]
         try:
-            self.set_training(mode)
+            with jax.core.eval_context():  # flax lets nobody change a module in another trace than that of its making
+                self.set_training(mode)
             yield
         finally:
             for part, name, held in before:
-                setattr(part, name, held)
+                vars(part)[name] = held
 
 
 def _model_called(function: Any) -> Any:

@@ -53,7 +53,8 @@ def _alike(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Varia
 def _record_like(graph: Graph, variant: Variant) -> None:
     """Records what the original does now with arguments like a variant's: those of the call have no elements."""
     if variant.recording is not None and graph.pipeline.has_original:
-        graph.add_variant(*fresh_call(variant, graph.pipeline.frontend.checking), "called as a module in another mode")
+        with variant.target.untraced():  # what a recording keeps outlives the trace
+            graph.add_variant(*fresh_call(variant, graph.pipeline.frontend.checking), "called as a module in another mode")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 
@@ -77,6 +78,9 @@ class Target(Protocol):
 
     def adopt(self, array: Any) -> Any:
         """A weight as a native array that shares its memory where dtype and device allow."""
+
+    def untraced(self) -> AbstractContextManager[None]:
+        """Inside of the block arrays have elements, although the framework traces a function that calls it."""
 
     def seed(self, number: int) -> None:
         """Restarts the keys, or the framework's own generator where it has one."""

@@ -6,7 +6,7 @@ A model is either an object whose variables are assigned to (``flax.nnx``, Keras
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -70,6 +70,8 @@ def is_model(item: Any) -> bool:
     return is_nnx(item) or is_keras(item) or is_bound(item)
 
 
-def settled_parts(item: Any) -> list[Any]:
-    """The parts of a model whose attributes say what it computes."""
-    return nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
+def settings_of(item: Any) -> Iterator[tuple[Any, str]]:
+    """The attributes of the parts of a model that say what it computes: part and name. Keras notes in private ones what has been called."""
+    parts = nodes_of(item) if is_nnx(item) else layers_of(item) if is_keras(item) else []
+    for part in parts:
+        yield from ((part, name) for name in vars(part) if name[:1] != "_" or name == "_trainable" or is_nnx(part))
