@@ -282,6 +282,12 @@ def _views() -> ModuleType:
     return importlib.import_module(f"{__package__}.visualise")
 
 
+def graph_from_bytes(data: bytes) -> Graph:
+    """The graph in a pickle: the bytes of a file that :meth:`Graph.save` would write, read as :func:`load` reads one."""
+    return files.from_bytes(data, _frontend, _backend)
+
+
+Graph.from_bytes = graph_from_bytes  # set here, as below
 Graph.views = _views  # set here, for runtime imports no room above it
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import io
+import pickle
+import pickletools
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -14,9 +20,9 @@ hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import strategies  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import InvalidFile  # noqa: E402
+from graph_compiler.errors import InvalidFile, NotSerialisable  # noqa: E402
 
-from .support.compare import assert_same  # noqa: E402
+from .support.compare import assert_same, to_numpy  # noqa: E402
 
 
 class Counting(torch.nn.Module):
@@ -74,3 +80,92 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(OSError, match="No space left"):
         graph.save(tmp_path / "a.zip")
     assert (tmp_path / "a.zip").read_bytes() == before and len(list(tmp_path.iterdir())) == 1
+
+
+# ------------------------------------------------------------------------------------- pickles and copies
+@graph_compiler.compile
+def doubled(x: Any) -> Any:
+    return x * 2
+
+
+def _through_pickle(item: Any) -> Any:
+    return pickle.loads(pickle.dumps(item))
+
+
+def _through_torch(item: Any) -> Any:
+    held = io.BytesIO()
+    torch.save(item, held)
+    held.seek(0)
+    return torch.load(held, weights_only=False)
+
+
+COPIES = [_through_pickle, _through_torch, copy.copy, copy.deepcopy]
+X = np.ones((2, 3), np.float32)
+
+
+@pytest.mark.parametrize("copied", COPIES, ids=lambda copied: copied.__name__)
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
+def test_a_copy_of_a_graph_has_weights_and_state_of_its_own(to: str, copied: Callable[[Any], Any]) -> None:
+    graph = graph_compiler.compile(Counting(True).eval(), to=to, args=(torch.ones(2, 3),))
+    graph(X)
+    again = copied(graph)
+    assert_same(again(X), graph(X))
+    graph(X)
+    assert float(to_numpy(again.state["n"])) == 2 and float(to_numpy(graph.state["n"])) == 3
+
+
+def test_a_pickle_holds_the_bytes_of_a_file_and_one_name() -> None:
+    found = list(pickletools.genops(pickle.dumps(graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),)))))
+    assert [op.name for op, _, _ in found if op.name in ("REDUCE", "BUILD", "NEWOBJ", "INST", "OBJ")] == ["REDUCE"]
+    assert {"graph_compiler.api", "graph_from_bytes"} <= {arg for _, arg, _ in found if isinstance(arg, str)}
+    assert next(arg for _, arg, _ in found if isinstance(arg, bytes)).startswith(b"PK")
+
+
+@pytest.mark.parametrize("copied", COPIES, ids=lambda copied: copied.__name__)
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
+def test_a_copy_of_a_module_has_weights_of_its_own(to: str, copied: Callable[[Any], Any]) -> None:
+    if to == "tensorflow" and copied is copy.copy:
+        pytest.skip("Keras copies by itself")
+    module = graph_compiler.compile(Counting(False).eval(), to=to, args=(torch.ones(2, 3),)).as_module()
+    given = torch.ones(2, 3) if to == "torch" else X
+    expected = to_numpy(module(given))
+    assert_same(to_numpy(copied(module)(given)), expected)
+
+
+def test_averages_of_a_model_with_a_graph_inside() -> None:
+    inner = graph_compiler.compile(torch.nn.Linear(3, 3), args=(torch.ones(1, 3),)).as_module()
+    model = torch.nn.Sequential(inner, torch.nn.ReLU())
+    average = torch.optim.swa_utils.AveragedModel(model)
+    before = average(torch.ones(2, 3))
+    with torch.no_grad():
+        inner.get_parameter("weight").add_(1)
+    assert torch.equal(average(torch.ones(2, 3)), before) and not torch.equal(model(torch.ones(2, 3)), before)
+    average.update_parameters(model)
+    assert_same(_through_pickle(average)(torch.ones(2, 3)), average(torch.ones(2, 3)))
+
+
+def test_graphs_that_were_not_called_yet() -> None:
+    assert _through_pickle(doubled) is doubled
+    model = torch.nn.Linear(3, 2)
+    lazy = graph_compiler.compile(model)
+    own = copy.deepcopy(lazy)
+    with torch.no_grad():
+        model.weight.zero_()
+    assert not torch.equal(own(torch.ones(1, 3)), lazy(torch.ones(1, 3)))
+    with pytest.raises(NotSerialisable, match=r"Linear has not been called yet, .*call it once"):
+        pickle.dumps(graph_compiler.compile(model))
+
+
+def test_a_graph_that_no_file_holds_is_not_pickled_either() -> None:
+    graph = graph_compiler.compile(Kept(), args=(torch.ones(2),))
+    graph(torch.ones(2))
+    with pytest.raises(NotSerialisable, match=r"Kept can be neither pickled nor copied: .*a file has no place for its state"):
+        pickle.dumps(graph)
+
+
+class Kept(torch.nn.Module):
+    total: Any = 0
+
+    def forward(self, x: Any) -> Any:
+        self.total = self.total + x.sum()
+        return self.total

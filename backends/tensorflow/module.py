@@ -71,6 +71,10 @@ class GraphModule(keras.Model):
             made.variable(name).trainable = held.trainable
         return made
 
+    def __reduce__(self) -> Any:
+        held = {name: (array.numpy(), array.trainable) for name, array in self._held.items()}
+        return _restored, (self._graph, held, self.trainable)
+
     def _tensors(self) -> dict[str, Any]:
         self._hold_all()
         return {name: tf.convert_to_tensor(held) for name, held in self._held.items()}
@@ -107,6 +111,15 @@ class GraphModule(keras.Model):
         for name, array in state.items():
             self._held[name].assign(array)
         return result
+
+
+def _restored(graph: Any, held: dict[str, tuple[Any, bool]], trainable: bool) -> GraphModule:
+    made = GraphModule(graph)
+    made.trainable = trainable
+    for name, (array, is_trained) in held.items():
+        made.variable(name).assign(array)
+        made.variable(name).trainable = is_trained
+    return made
 
 
 @dataclass(frozen=True)

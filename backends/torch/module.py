@@ -45,10 +45,9 @@ class _Named(torch.nn.Module):
 
     def _hold(self, name: str, tensor: torch.Tensor) -> None:
         holder, last = self._place(name)
-        if isinstance(tensor, torch.nn.Parameter):
-            holder.register_parameter(last, tensor)
-        else:
-            holder.register_buffer(last, tensor)
+        # not by register_parameter, which takes an attribute of the original that is found here for one of the module
+        held = holder._parameters if isinstance(tensor, torch.nn.Parameter) else holder._buffers
+        held[last] = tensor
 
     def __getattr__(self, name: str) -> Any:
         """As of any module, and the plain attributes of the original; ``device`` and ``dtype`` are those of the tensors here."""
@@ -97,6 +96,11 @@ class _Named(torch.nn.Module):
         torch.nn.Module.train(made, self.training)
         made.__dict__["_mode"] = self._mode
         return made
+
+    def __reduce__(self) -> Any:
+        """A module with tensors of its own, of a graph that comes back as from a file."""
+        fixed = [name for name, weight in self.named_parameters() if not weight.requires_grad]
+        return _restored, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
     def _replace(self, name: str, buffer: torch.Tensor) -> None:
         holder, last = self._place(name)
@@ -208,6 +212,16 @@ class HoldingModule(_Named):
         """Calls are those of the original in this mode."""
         self.__dict__["_mode"] = mode
         return super().train(mode)
+
+
+def _restored(graph: Any, held: dict[str, torch.Tensor], fixed: list[str], is_training: bool, mode: bool | None) -> HoldingModule:
+    made: HoldingModule = _called_as_the_original(HoldingModule, graph)(graph)
+    made.load_state_dict(held)
+    for name in fixed:
+        made.get_parameter(name).requires_grad_(False)
+    torch.nn.Module.train(made, is_training)
+    made.__dict__["_mode"] = mode
+    return made
 
 
 def _is_training(graph: Any) -> bool:

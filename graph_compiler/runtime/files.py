@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import safetensors
@@ -34,7 +35,21 @@ def load(
     path: str | os.PathLike[str], to: str | None, frontend_of: Callable[[str], ModuleType], backend_of: Callable[[str], ModuleType]
 ) -> Graph:
     """See :func:`graph_compiler.load`."""
-    files = _read(Path(path))
+    return _graph_in(_read(Path(path)), path, to, frontend_of, backend_of)
+
+
+def from_bytes(data: bytes, frontend_of: Callable[[str], ModuleType], backend_of: Callable[[str], ModuleType]) -> Graph:
+    """The graph that :func:`saving.to_bytes` wrote."""
+    return _graph_in(_read_zip(io.BytesIO(data), "the pickle"), "the pickle", None, frontend_of, backend_of)
+
+
+def _graph_in(
+    files: dict[str, bytes],
+    path: str | os.PathLike[str],
+    to: str | None,
+    frontend_of: Callable[[str], ModuleType],
+    backend_of: Callable[[str], ModuleType],
+) -> Graph:
     try:
         data = checked_index(files)
         name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
@@ -84,8 +99,12 @@ def _read(path: Path) -> dict[str, bytes]:
         raise FileNotFoundError(f"there is no file {path}")
     if not path.is_file():  # a pipe would be waited for
         raise InvalidFile(f"{path} is no file")
+    return _read_zip(path, path)
+
+
+def _read_zip(file: Path | IO[bytes], path: str | os.PathLike[str]) -> dict[str, bytes]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             infos = {info.filename: info for info in archive.infolist()}
             if sorted(archive.namelist()) != sorted(FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
                 raise InvalidFile(f"{path} is no saved graph: it holds {', '.join(infos) or 'nothing'}")

@@ -10,9 +10,9 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..errors import NotCompilable, NotSerialisable, NotTraced
+from ..errors import NotCompilable, NotTraced
 from ..tracing import active
 from ..tracing.alone import alone
 from .asked import check_options
@@ -50,6 +50,7 @@ class Graph(Retraced, Inspected, Viewed):
     (torch.Size([20]), 1)
     """
 
+    from_bytes: ClassVar[Callable[[bytes], Graph]]  # what a pickle calls
     method: LazyMethod | None = None  # of a function: what it is as a method
     autograph_info__ = None  # by this name TensorFlow's AutoGraph knows what it is to call without rewriting its code
 
@@ -134,8 +135,7 @@ class Graph(Retraced, Inspected, Viewed):
         <graph of Linear for jax, 1 variant>
         """
         pipeline = self.pipeline.for_framework(framework)
-        made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
-        made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})
+        made = self._by(pipeline)
         with alone:
             for variant in self._variants:
                 made.adopt(pipeline.rewritten(variant))
@@ -283,10 +283,22 @@ class Graph(Retraced, Inspected, Viewed):
         self.pipeline.target.target.seed(int(number))
 
     def __reduce__(self) -> Any:
-        raise NotSerialisable(
-            f"{self.name} is a graph, which holds the original function and code made for this process: it can be neither pickled nor copied. "
-            "Use save() and graph_compiler.load(), in a process that is started afresh too"
-        )
+        """As the bytes of a saved graph, in which there is no code: what comes back has no original, as after :func:`graph_compiler.load`."""
+        from .saving import to_bytes
+
+        with self.held_still():
+            return type(self).from_bytes, (to_bytes(self),)
+
+    def __copy__(self) -> Graph:
+        restore, args = Graph.__reduce__(self)
+        made: Graph = restore(*args)
+        return made
+
+    def _by(self, pipeline: Any) -> Graph:
+        """A graph with the same options and no variants."""
+        made = type(self)(pipeline, self.name, self._on_miss, *self._limit.options)
+        made.__dict__.update({name: item for name, item in vars(self).items() if name not in vars(made)})
+        return made
 
     def __repr__(self) -> str:
         target = self._variants[0].target.name if self._variants else "?"

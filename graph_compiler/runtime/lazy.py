@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import importlib
+import sys
+from dataclasses import replace
 from typing import Any
 
-from ..errors import NotTraced
+from ..errors import InvalidFile, NotSerialisable, NotTraced
 from .graph import Graph
 
 
@@ -28,8 +32,38 @@ class LazyGraph(Graph):
             raise NotTraced(f"{self.name} has not been called yet, so it has no {name}; call it once, or compile it with args=")
         return super().__getattribute__(name)
 
+    def __reduce__(self) -> Any:
+        """Before its first call there is nothing to save: by name, as functions are, where it stands under its name in its Python module."""
+        if self._variants:
+            return super().__reduce__()
+        function = self.pipeline.function
+        module, name = str(getattr(function, "__module__", "")), str(getattr(function, "__qualname__", ""))
+        if module not in sys.modules or getattr(sys.modules[module], name, None) is not self:
+            raise NotSerialisable(
+                f"{self.name} has not been called yet, so that there is nothing of it to pickle; call it once, or compile it with args="
+            )
+        return named, (module, name)
+
+    def __copy__(self) -> Any:
+        return super().__copy__() if self._variants else self._by(self.pipeline)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Before its first call one of a copy of the original; functions are not copied."""
+        if self._variants:
+            return super().__copy__()
+        made = memo[id(self)] = self._by(replace(self.pipeline, function=copy.deepcopy(self.pipeline.function, memo)))
+        return made
+
     def __repr__(self) -> str:
         return super().__repr__() if self._variants else f"<lazy graph of {self.name}, not called yet>"
+
+
+def named(module: str, name: str) -> Graph:
+    """A decorated function, in a process that may not have called it yet."""
+    found = getattr(importlib.import_module(module), name)
+    if not isinstance(found, Graph):
+        raise InvalidFile(f"{module}.{name} is no graph")
+    return found
 
 
 _NEED_A_VARIANT = frozenset({

@@ -50,14 +50,19 @@ def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
     with tempfile.TemporaryDirectory(prefix=".partial_", dir=path.parent if is_file else path) as name:
         partial = Path(name)
         if is_file:
-            with zipfile.ZipFile(partial / path.name, "w") as archive:
-                _put(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
+            write_zip(partial / path.name, files)
             (partial / path.name).replace(path)
             return
         _put(lambda name: (partial / name).open("wb"), files)
         with _placing:
             for name in FILES:
                 (partial / name).replace(path / name)
+
+
+def write_zip(file: Path | IO[bytes], files: Mapping[str, Iterable[bytes]]) -> None:
+    """All files in one."""
+    with zipfile.ZipFile(file, "w") as archive:
+        _put(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
 
 
 def _put(opened: Callable[[str], IO[bytes]], files: Mapping[str, Iterable[bytes]]) -> None:

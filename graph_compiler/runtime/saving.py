@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidFile
+from ..errors import InvalidFile, NotSerialisable
 from ..ir.serialisation import Encoder, named
 from ..ops.dtypes import dtype_name
 from .decoding import FORMAT, VERSION, require_readable
-from .piecewise import FILES, safetensors_of, write
+from .piecewise import FILES, safetensors_of, write, write_zip
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -20,6 +21,20 @@ if TYPE_CHECKING:
 
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Writes all variants of a graph: into a zip file where ``path`` has a suffix, otherwise into a folder."""
+    write(Path(path), _files_of(graph))
+
+
+def to_bytes(graph: Graph) -> bytes:
+    """The zip file as bytes. ``NotSerialisable`` where a file cannot hold the graph."""
+    held = io.BytesIO()
+    try:
+        write_zip(held, _files_of(graph))
+    except InvalidFile as problem:
+        raise NotSerialisable(f"{graph.name} can be neither pickled nor copied: {problem}") from problem
+    return held.getvalue()
+
+
+def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     parameters = graph.parameters
     arrays = {f"parameters/{name}": array for name, array in parameters.items()}
     bodies = []
@@ -44,7 +59,7 @@ def save(graph: Graph, path: str | os.PathLike[str]) -> None:
         allow_nan=False,
     ).encode()
     _read_back(graph, text, arrays)
-    write(Path(path), dict(zip(FILES, ([text], safetensors_of(arrays, target.to_bytes)))))
+    return dict(zip(FILES, ([text], safetensors_of(arrays, target.to_bytes))))
 
 
 def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
