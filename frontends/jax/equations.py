@@ -173,6 +173,8 @@ class Reader:
         return self._inlined(equation, jax.make_jaxpr(function)(*map(_type, types)), list(operands))[0]
 
     def _call(self, equation: Any, call: Any, operands: list[Any]) -> list[Any]:
+        if not equation.outvars:
+            return []
         args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
         args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
         origin = self.origin(equation, call.name)

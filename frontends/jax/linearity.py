@@ -56,6 +56,8 @@ def _results(equation: Any, operands: list[Linear]) -> list[Linear]:
     if name == "cond" and operands[0] <= Linear.ZERO:
         branches = [dependence(branch, operands[1:]) for branch in equation.params["branches"]]
         return [_together(name, list(results)) for results in zip(*branches)]
+    if name == "scan":
+        return _scanned(equation.params, operands)
     if name in _RULES and (max(operands) > Linear.ZERO or Linear.ZERO in operands):
         found = _RULES[name](name, operands)
         kept = found != Linear.ELEMENTWISE or _keeps_places(equation, operands)
@@ -63,6 +65,19 @@ def _results(equation: Any, operands: list[Linear]) -> list[Linear]:
     if max(operands) > Linear.ZERO:
         raise NotLinear(name)
     return [Linear.CONSTANT] * len(equation.outvars)
+
+
+def _scanned(params: dict[str, Any], operands: list[Linear]) -> list[Linear]:
+    """Of a loop: what it carries depends on the inputs as it does after any step."""
+    operands = [Linear.ANY if found == Linear.ELEMENTWISE else found for found in operands]
+    constants, carried = params["num_consts"], params["num_carry"]
+    state = operands[constants : constants + carried]
+    while True:
+        found = dependence(params["jaxpr"], [*operands[:constants], *state, *operands[constants + carried :]])
+        after = [_together("scan", [before, now]) for before, now in zip(state, found)]
+        if after == state:
+            return [*state, *found[carried:]]
+        state = after
 
 
 def _keeps_places(equation: Any, operands: list[Linear]) -> bool:

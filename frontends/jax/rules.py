@@ -46,7 +46,6 @@ def public_of(equation: Any) -> str | None:
     """The public function that an equation calls on real arrays of one type and shape, and on numbers; None for any other."""
     name, place = name_of(equation)
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
-    wanted = _shape(equation.outvars[0].aval)
     if (
         name not in _PUBLIC
         or not place.startswith(_JAX)
@@ -54,6 +53,7 @@ def public_of(equation: Any) -> str | None:
         or not is_floating(dtype_name(avals[0].dtype))
     ):
         return None
+    wanted = _shape(equation.outvars[0].aval)
     alike = all(_shape(atom.aval) == wanted or isinstance(atom, Literal) for atom in equation.invars)
     return _PUBLIC[name] if alike else None
 

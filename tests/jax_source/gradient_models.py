@@ -123,8 +123,15 @@ def _equinox() -> dict[str, Row]:
 
         return run, lambda: (_wide(leaves), jnp.asarray(example))
 
+    @eqx.filter_custom_vjp
+    def ruled(x: Any, *, scale: float = 2.0) -> Any:
+        return x**2
+
+    ruled.def_fwd(lambda perturbed, x, *, scale=2.0: (x**2, x))
+    ruled.def_bwd(lambda held, cotangent, perturbed, x, *, scale=2.0: cotangent * scale * held)
     key = jax.random.key(0)
     return {
+        "equinox rule": (lambda x: ruled(x, scale=5.0), lambda: (jnp.asarray(_ROWS),)),
         "equinox MLP": made(eqx.nn.MLP(6, 3, 5, 2, key=key), _ROWS),
         "equinox MLP with softplus": made(eqx.nn.MLP(6, 3, 5, 2, activation=jax.nn.softplus, key=key), _ROWS),
         "equinox PReLU": made(eqx.nn.PReLU(), _ROWS),

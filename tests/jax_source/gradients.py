@@ -111,6 +111,15 @@ of_trees.defvjp(
 )
 
 
+@jax.custom_vjp
+def looping(x: Any) -> Any:
+    """Its rule is a loop."""
+    return x * 2
+
+
+looping.defvjp(lambda x: (x * 2, x), lambda x, g: (lax.scan(lambda state, row: (state + row * x[0], state), x[0] * 0, g)[1],))
+
+
 @jax.custom_gradient
 def by_custom_gradient(x: Any) -> Any:
     return x**3, lambda cotangent: cotangent * x
@@ -190,6 +199,7 @@ OWN: dict[str, Row] = {
     "rule in a checkpoint": (jax.checkpoint(lambda x: logistic(x) * hundred(x)), zeros),
     "rule in jit": (jax.jit(lambda x: logistic(x) * hundred(x)), zeros),
     "rule inside of grad": (jax.grad(lambda y: (hundred(y) ** 2).sum()), zeros),
+    "rule with a loop": (looping, zeros),
     "custom_gradient": (by_custom_gradient, zeros),
     "rule of zero": (lambda x: without_gradient(x) + x, zeros),
 }
