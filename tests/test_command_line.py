@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from typer.testing import CliRunner  # noqa: E402
 from graph_compiler import __main__ as main  # noqa: E402
 from graph_compiler.cli import convert, doctor, outputs  # noqa: E402
 from graph_compiler.cli.app import app  # noqa: E402
-from graph_compiler.cli.exits import Exit  # noqa: E402
+from graph_compiler.cli.exits import CODES, Exit  # noqa: E402
 
 PROGRAM = """
 import time
@@ -271,6 +272,12 @@ def test_a_wrong_graph_does_not_pass(folder: Path, monkeypatch: pytest.MonkeyPat
 def test_help_says_what_a_command_takes(command: str) -> None:
     text = done(*filter(None, [command]), "--help").stdout
     assert "--help" in text and ("Exit codes:" in text if not command else "--json" in text)
+
+
+def test_exit_codes_are_documented(checkout: Path) -> None:
+    table = re.findall(r"^\| (\d+) \|", (checkout / "docs/command_line.md").read_text("utf-8"), re.MULTILINE)
+    assert [int(code) for code in table] == [int(code) for code in Exit]
+    assert re.findall(r"(\d+) [a-z]", CODES) == table
 
 
 def test_the_version_is_the_packages() -> None:

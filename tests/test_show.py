@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -157,6 +158,22 @@ def test_it_opens_only_where_somebody_looks(counter: Any, tmp_path: Path, monkey
     counter.show(tmp_path / "page.html", open=True)
     counter.show(open=False)
     assert len(opened) == 2
+
+
+def test_in_a_notebook_it_stands_below_the_cell(counter: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    notebook, terminal = SimpleNamespace(kernel=object()), SimpleNamespace()
+    display = SimpleNamespace(HTML=str, display=shown.append)
+    monkeypatch.setattr(showing.webbrowser, "open", shown.append)
+    monkeypatch.setattr(showing.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: notebook))
+    counter.show()
+    assert shown[0].startswith("<iframe srcdoc=") and "<script" not in shown[0] and "&lt;script" in shown[0]
+    monkeypatch.setattr(showing, "_LARGEST_IN_NOTEBOOK", 1000)
+    assert counter.show().as_uri() == shown[1]  # too large to be a part of the notebook
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: terminal))
+    assert not showing._in_notebook()
 
 
 def children_of(group: Group) -> list[int]:

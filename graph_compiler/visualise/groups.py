@@ -66,7 +66,7 @@ def _split(group: Group, most: int) -> Group:
     """A group with at most so many children each, by parts where there are more."""
     children = [_split(child, most) if isinstance(child, Group) else child for child in group.children]
     while len(children) > most:
-        size = max(2, min(most, -(-len(children) // most)))
+        size = max(2, most // 2)  # few parts, each of which is still easy to look at
         starts = range(0, len(children), size)
         children = [_part(children[start : start + size], f"part {start // size + 1} of {len(starts)}") for start in starts]
     return Group(group.name, group.path, children)

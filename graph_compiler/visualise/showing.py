@@ -53,7 +53,7 @@ def _file_name(name: str) -> str:
 
 def _in_notebook() -> bool:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return type(shell).__name__ == "ZMQInteractiveShell"
+    return getattr(shell, "kernel", None) is not None  # a terminal of IPython has none
 
 
 def _somebody_looks() -> bool:
