@@ -1,6 +1,6 @@
 """Derivatives at kinks, bounds, ties and zeros: in every target the first and second derivative are those of the source framework itself.
 
-What differs is listed with its reason in ``tests/kinks/limits.py``; strict: what is mended must leave the list. What JAX compiles is each third row,
+What differs is listed with its reason in ``tests/kinks/limits.py``; strict: what is mended must leave the list. What JAX compiles is each fourth row,
 and all with ``-m slow``.
 """
 
@@ -23,7 +23,7 @@ from .kinks.limits import LIMITS
 from .support.contexts import wide_types
 
 TARGETS = {"torch": ("jax", "tensorflow"), "jax": ("torch", "tensorflow")}
-_PARTS = 3  # of the rows that JAX has a part in; one is run always
+_PARTS = 4  # of the rows that JAX has a part in; one is run always
 _IN_ONE_PROGRAM = 16
 
 

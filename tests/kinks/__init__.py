@@ -30,9 +30,9 @@ def kink(function: Callable[..., Any], *points: Any, orders: int = 2, tolerance:
     return Kink(function, tuple(np.array(each, np.float64) for each in points), orders, tolerance)
 
 
-def weights(size: int) -> Array:
-    """What each element of a result counts in the sum that is derived: different numbers, none of them 0."""
-    return 1 + np.arange(size) % 7 / 8
+def weights(size: int, number: int = 0) -> Array:
+    """What each element of a result counts in the sum that is derived: different numbers, none of them 0, others in the array of another number."""
+    return 1 + (np.arange(size) + 3 * number) % 7 / 8
 
 
 def pairs(*points: float) -> tuple[list[float], list[float]]:

@@ -14,16 +14,16 @@ Found = tuple[Array, list[list[Array]]]
 """The function's value; for each order the derivative by each array."""
 
 
-def _weighted(x: Any) -> Any:
-    return x * weights(x.size).reshape(x.shape)
+def _weighted(x: Any, number: int = 0) -> Any:
+    return x * weights(x.size, number).reshape(x.shape)
 
 
 def in_torch(function: Function, row: Kink) -> Found:
     """By ``torch.autograd.grad``, of the weighted sum of the results and of the weighted sum of the slopes."""
     import torch
 
-    def weighted(x: Any) -> Any:
-        return (x * torch.from_numpy(weights(x.numel())).reshape(x.shape)).sum()
+    def weighted(x: Any, number: int = 0) -> Any:
+        return (x * torch.from_numpy(weights(x.numel(), number)).reshape(x.shape)).sum()
 
     def slopes(loss: Any) -> list[Any]:
         if not loss.requires_grad:
@@ -34,7 +34,7 @@ def in_torch(function: Function, row: Kink) -> Found:
     result = function(*points)
     orders = [slopes(weighted(result))]
     if row.orders > 1:
-        orders.append(slopes(sum(map(weighted, orders[0]))))
+        orders.append(slopes(sum(weighted(each, number) for number, each in enumerate(orders[0]))))
     return result.numpy(force=True), [[each.numpy(force=True) for each in order] for order in orders]
 
 
@@ -42,8 +42,8 @@ def in_tensorflow(function: Function, row: Kink) -> Found:
     """By two gradient tapes."""
     import tensorflow as tf
 
-    def weighted(x: Any) -> Any:
-        return tf.reduce_sum(x * weights(int(tf.size(x))).reshape(x.shape))
+    def weighted(x: Any, number: int = 0) -> Any:
+        return tf.reduce_sum(x * weights(int(tf.size(x)), number).reshape(x.shape))
 
     points = [tf.constant(each) for each in row.points]
     with tf.GradientTape() as outer:
@@ -53,7 +53,7 @@ def in_tensorflow(function: Function, row: Kink) -> Found:
             result = function(*points)
             loss = weighted(result)
         orders = [[tf.convert_to_tensor(each) for each in inner.gradient(loss, points, unconnected_gradients="zero")]]
-        total = sum(map(weighted, orders[0]))
+        total = sum(weighted(each, number) for number, each in enumerate(orders[0]))
     if row.orders > 1:
         orders.append([tf.convert_to_tensor(each) for each in outer.gradient(total, points, unconnected_gradients="zero")])
     return result.numpy(), [[each.numpy() for each in order] for order in orders]
@@ -84,5 +84,5 @@ def _of_jax(function: Function, orders: int, points: Any) -> Any:
     slopes, result = first(points)
     found = [list(slopes)]
     if orders > 1:
-        found.append(list(jax.grad(lambda points: sum(_weighted(each).sum() for each in first(points)[0]))(points)))
+        found.append(list(jax.grad(lambda points: sum(_weighted(*pair[::-1]).sum() for pair in enumerate(first(points)[0])))(points)))
     return result, found

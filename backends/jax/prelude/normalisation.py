@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from .statistical import norm_over
+
 
 def widened(x: jax.Array) -> jax.Array:
     """``x``, half precision as float32."""
@@ -106,10 +108,5 @@ def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k
 def normalize(x: jax.Array, *, ord: float = 2, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
     """``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``; zeros have a gradient of 0 in the norm."""
     wide = widened(x)
-    if ord == 2:
-        square = (wide * wide.conj()).real.sum(axis, keepdims=True)
-        zero = square == 0
-        norm = jnp.where(zero, 0, jnp.sqrt(jnp.where(zero, 1, square)))
-    else:
-        norm = jnp.linalg.vector_norm(wide, ord=ord, axis=axis, keepdims=True)
+    norm = norm_over(wide, axis, ord, True)
     return (wide / jnp.maximum(norm, epsilon)).astype(x.dtype)

@@ -119,4 +119,6 @@ def _equal_bags(b: TorchBuilder, indices: Any, weight: Any, mode: str, per_sampl
     found = b.embedding(weight, indices)
     if per_sample_weights is not None:
         found = b.multiply(found, b.reshape(per_sample_weights, shape=(*indices.shape, 1)))
-    return {"sum": b.sum, "mean": b.mean, "max": b.max}[mode](found, axis=1)
+    if mode == "max":
+        return b.max(found, axis=1, first=True)
+    return (b.sum if mode == "sum" else b.mean)(found, axis=1)

@@ -40,6 +40,11 @@ def _squared(b: TorchBuilder, x: Any, y: Any) -> Any:
     return b.square(b.subtract(x, y))
 
 
+def _square(b: TorchBuilder, input: Any, target: Any) -> Any:
+    """The square of the difference itself: that of its absolute value has no second derivative at 0."""
+    return b.square(b.combined("subtract", input, target))
+
+
 def _absolute(b: TorchBuilder, x: Any, y: Any) -> Any:
     return b.abs(b.subtract(x, y))
 
@@ -86,7 +91,7 @@ def smooth_l1_loss(
     """torch.nn.functional.smooth_l1_loss: squared below ``beta``, linear above."""
     distance = _absolute(b, *b.promote(input, target))
     if beta > 0:
-        near = b.divide(b.multiply(b.square(distance), 0.5), float(beta))
+        near = b.divide(b.multiply(_square(b, input, target), 0.5), float(beta))
         distance = b.where(b.less(distance, float(beta)), near, b.subtract(distance, 0.5 * beta))
     return reduced(b, distance, reduction_of(size_average, reduce, reduction))
 
@@ -101,7 +106,7 @@ def aten_smooth_l1_loss(b: TorchBuilder, input: Any, target: Any, reduction: int
 def huber_loss(b: TorchBuilder, input: Any, target: Any, reduction: str | int = "mean", delta: float = 1.0, weight: Any = None) -> Any:
     """torch.nn.functional.huber_loss: squared up to ``delta``, linear above."""
     distance = _absolute(b, *b.promote(input, target))
-    near = b.multiply(b.square(distance), 0.5)
+    near = b.multiply(_square(b, input, target), 0.5)
     far = b.multiply(b.subtract(distance, 0.5 * delta), float(delta))
     losses = b.where(b.less(distance, float(delta)), near, far)
     losses = losses if weight is None else b.combined("multiply", losses, weight)  # unlike mse_loss, whose mean is over the weights
