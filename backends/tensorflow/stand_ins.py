@@ -181,7 +181,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     ),
     ({"uint16": "int32", "uint32": "int64"}, ("tile", "repeat")),
     (_NARROW_INTEGERS, ("fmod", "remainder")),
-    ({"int32": "float64", "int64": "float64", "int16": "float64", "int8": "float64", "uint8": "float64"}, ("conv", "conv_transpose")),
+    (dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"), "float64"), ("conv", "conv_transpose")),
     (_BOOL, ("matmul", "tensordot", "vecdot", "einsum", "inner", "outer", "multi_dot", "matrix_power")),
     (_BOOL, ("less", "less_equal", "greater", "greater_equal", "sort", "top_k", "kth_value", "cummax", "cummin", "lower_median", "mode")),
 )

@@ -68,6 +68,14 @@ def _sums_over_one_axis(x):
     ]
 
 
+def _narrowed(x):
+    large = x * 300.0
+    narrow = [
+        number.astype(kind) for number in (large, large.astype(jnp.bfloat16), large * 200) for kind in ("int8", "uint8", "int16", "uint16")
+    ]
+    return [*narrow, jnp.minimum(x, 3.0).astype("uint32")]
+
+
 def _pooled(x):
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 2, 3), (1, 1, 2, 2), "SAME")
 
@@ -127,6 +135,9 @@ SAMPLES = [
                 (Y, ints(5, 3, low=-4, high=4)),
             ),
             ("take_along_axis found", lambda x: jnp.take_along_axis(x, jnp.argsort(x, 1)[:, ::-1], 1), (X,), (Y,)),
+            ("floats beyond narrow integers", _narrowed, (array(3, 4),), (array(5, 2),)),
+            ("convolution of bools", lambda x: _convolved(x[None, None] > 0, x[None, None, :2, :2] > 0), (X,), (array(5, 3),)),
+            ("searchsorted of bools", lambda x: jnp.searchsorted(jnp.sort(x[0] > 0), x[1] > 0), (X,), (Y,)),
             ("groups of a batch", _grouped, (array(4, 3, 9, 8), array(6, 3, 4, 5)), (array(4, 3, 7, 8), array(6, 3, 2, 3))),
             ("kernel larger than the image", _convolved, (array(2, 3, 4, 5), array(1, 3, 6, 2)), None),
             ("transform of nothing", lambda x: jnp.fft.fft(x), (array(2, 0, 3),), None),

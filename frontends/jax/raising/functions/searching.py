@@ -17,7 +17,7 @@ def searchsorted(b: JaxBuilder, a: Any, v: Any, side: str = "left", sorter: Any 
     if a.ndim != 1:
         raise NotImplementedError
     v = b.array(v, a.dtype)
-    kind = dtype_name(jax.numpy.promote_types(a.dtype, v.dtype))
+    kind = dtype_name(jax.numpy.promote_types(a.dtype, v.dtype)).replace("bool", "uint8")
     found = b.searchsorted(b.astype(a, dtype=kind), b.astype(v, dtype=kind), sorter, side=side)
     return b.astype(found, dtype=b.result.dtype)
 

@@ -28,7 +28,7 @@ def conv_general_dilated(
     given, kernel, made = (tupled(spec) for spec in (dimension_numbers.lhs_spec, dimension_numbers.rhs_spec, dimension_numbers.out_spec))
     if any(b.result.hints[axis] == 0 for axis in made[2:]):  # the window is larger than the array
         return b.without_elements(x, weight)
-    dtype = b.result.dtype
+    dtype = "int32" if b.result.dtype == "bool" else b.result.dtype
     x, weight = b.astype(x, dtype=dtype), b.astype(weight, dtype=dtype)
     batch_groups = b.fix(batch_group_count)
     last = (0, x.ndim - 1, *range(1, x.ndim - 1))
@@ -46,6 +46,7 @@ def conv_general_dilated(
         groups=b.fix(feature_group_count) * batch_groups,
         layout=layout,
     )
+    result = b.not_equal(result, 0) if b.result.dtype == "bool" else result  # whether any of the products is true
     return result if layout == CHANNELS_LAST else b.permute_dims(result, axes=tuple(made.index(axis) for axis in range(x.ndim)))
 
 

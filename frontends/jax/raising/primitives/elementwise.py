@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from .....ir import Value
-from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact
+from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact, is_integer
 from ....bits import bits_of
 from ..table import JaxBuilder, rows
 
+_NARROW = 2  # bytes of a number
 _UNARY = {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh", "bessel_i0e": "i0e",
     "bessel_i1e": "i1e", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv",
@@ -237,7 +238,18 @@ def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
     """As the recorded type."""
     if is_complex(x.dtype) and not is_complex(b.result.dtype) and b.result.dtype != "bool":
         x = b.real(x)
-    return b.astype(x, dtype=b.result.dtype)
+    return b.astype(_saturated(b, x, b.result.dtype), dtype=b.result.dtype)
+
+
+def _saturated(b: JaxBuilder, x: Any, dtype: str) -> Any:
+    """Floats cut off at the ends of a narrow integer type, and negative ones of unsigned types, where other frameworks wrap around or do as the processor does."""
+    if not is_floating(x.dtype) or not is_integer(dtype):
+        return x
+    least = 0 if dtype.startswith("u") else -(2 ** (8 * ITEMSIZE[dtype] - 1))
+    if ITEMSIZE[dtype] > _NARROW:
+        return x if least else b.maximum(x, 0.0)
+    x = b.astype(x, dtype="float32") if ITEMSIZE[x.dtype] == _NARROW else x  # which has room for the largest number of the type
+    return b.clip(x, float(least), float(least + 2 ** (8 * ITEMSIZE[dtype]) - 1))
 
 
 @rows.row("bitcast_convert_type_p")
