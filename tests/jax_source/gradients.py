@@ -249,6 +249,10 @@ def nothing() -> tuple[Any, ...]:
     return (jnp.zeros((2, 3)),)
 
 
+def shapes_and_bounds() -> tuple[Any, ...]:
+    return jnp.asarray([0.05, 0.7, 3.0, 40.0]), jnp.asarray([[0.0], [0.3], [3.5], [45.0]])
+
+
 BRANCHES: dict[str, Row] = {
     "cond": (root, nothing),
     "cond that is taken": (root, lambda: (jnp.ones((2, 3)),)),
@@ -287,4 +291,6 @@ FUNCTIONS: dict[str, Row] = {
     "det": (lambda x: jnp.linalg.det(x @ x.T + jnp.eye(2)), zeros),
     "slogdet": (lambda x: jnp.linalg.slogdet(x @ x.T + jnp.eye(2)), zeros),
     "pinv": (jnp.linalg.pinv, zeros),
+    "gammainc": (special.gammainc, shapes_and_bounds),
+    "gammaincc": (special.gammaincc, shapes_and_bounds),
 }  # fmt: skip

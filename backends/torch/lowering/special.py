@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...rows import Operand
+from ...rows import Operand, Row
 from .elementwise import binary_functions
 from .table import rows
 from .texts import tensor, tensors
@@ -12,7 +12,7 @@ _SPECIAL = (
     "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
     "spherical_bessel_j0",
 )  # fmt: skip
-_SPECIAL_BINARY = ("gammainc", "gammaincc", "xlog1py", "xlogy", "zeta")
+_SPECIAL_BINARY = ("xlog1py", "xlogy", "zeta")
 
 rows.table({name: f"torch.{name}({{x}})" for name in _TORCH})
 rows.table({name: f"torch.special.{name}({{x}})" for name in _SPECIAL})
@@ -37,6 +37,18 @@ binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "gcd", "lcm
 def fmod(x1: Operand, x2: Operand) -> str:
     """torch.fmod, which takes a number for its second operand alone."""
     return f"torch.fmod({tensor(x1, x2)}, {x2})"
+
+
+def _incomplete_gamma(name: str, sign: int) -> Row:
+    def row(x1: Operand, x2: Operand) -> str:
+        a, x = tensors(x1, x2)
+        return f"incomplete_gamma(torch.special.{name}, {sign}, {a}, {x})"
+
+    return row
+
+
+rows.row("gammainc")(_incomplete_gamma("gammainc", 1))
+rows.row("gammaincc")(_incomplete_gamma("gammaincc", -1))
 
 
 @rows.row("betainc")

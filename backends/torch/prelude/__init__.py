@@ -33,3 +33,5 @@ from .recurrent import whole_layer as whole_layer
 from .searching import unique_with_first as unique_with_first
 from .special import beta_fraction as beta_fraction
 from .special import betainc as betainc
+from .special import gammainc_slope as gammainc_slope
+from .special import incomplete_gamma as incomplete_gamma

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -36,3 +38,40 @@ def beta_fraction(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Te
     factor = torch.exp(p * torch.log(y) + q * torch.log1p(-y) + torch.lgamma(p + q) - torch.lgamma(p) - torch.lgamma(q))
     part = factor / (p * rest)
     return torch.where(is_short, part, 1 - part)
+
+
+def incomplete_gamma(function: Callable[..., torch.Tensor], sign: int, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """``torch.special.gammainc`` (``sign`` 1) or ``gammaincc`` (-1), with the derivative by ``a`` that torch lacks."""
+    if not (isinstance(a, torch.Tensor) and a.requires_grad):
+        return function(a, x)
+
+    class Slope(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(a, x)
+            return torch.zeros_like(x).expand(torch.broadcast_shapes(a.shape, x.shape))
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+            a, x = ctx.saved_tensors
+            return (gradient * sign * gammainc_slope(a, x)).sum_to_size(a.shape), None
+
+    return function(a.detach(), x) + Slope.apply(a, x.detach())
+
+
+def gammainc_slope(a: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    """The derivative of ``gammainc`` by ``a``: that of ``exp(-x) * sum(x ** (a + n) / gamma(a + n + 1))``, term by term."""
+    kind = torch.promote_types(a.dtype, x.dtype)
+    a, x = torch.broadcast_tensors(a.double(), x.double())
+    inside = (x > 0) & x.isfinite()
+    x = torch.where(inside, x, 1.0)
+    log, digamma = x.log(), torch.digamma(a + 1)
+    term = torch.exp(a * log - x - torch.lgamma(a + 1))
+    total = term * (log - digamma)
+    for n in range(1, 1 << 16):
+        term, digamma = term * x / (a + n), digamma + 1 / (a + n)
+        total = total + term * (log - digamma)
+        if n % 16 == 0 and not bool(((term > 1e-17) | ((a + n < x) & (term > 0))).any()):
+            break
+    return torch.where(inside, total, 0.0).to(kind)
