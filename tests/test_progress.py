@@ -50,7 +50,9 @@ def test_a_long_conversion_says_what_it_does(monkeypatch: pytest.MonkeyPatch, ha
         graph_compiler.compile(slow, args=(torch.ones(2),))
     shown = terminal.getvalue()
     assert "Converting slow: recording" in shown and " call" in shown
-    assert not [thread for thread in threading.enumerate() if "graph_compiler progress" in thread.name]
+    for thread in [one for one in threading.enumerate() if one.name == "graph_compiler progress"]:  # told to end, and about to
+        thread.join(10)
+        assert not thread.is_alive()
     assert not stage.name and not len(stage.calls)
 
 
