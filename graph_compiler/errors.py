@@ -108,5 +108,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("matmull", ["matmul", "exp"])
     "; did you mean 'matmul'?"
     """
-    close = get_close_matches(name, list(known), n=3, cutoff=0.6)
+    close = get_close_matches(name, list(dict.fromkeys(known)), n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""

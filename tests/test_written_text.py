@@ -7,6 +7,8 @@ import builtins
 import dis
 import importlib
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 from types import CodeType, FunctionType, SimpleNamespace
 from typing import Any
@@ -17,6 +19,7 @@ torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
 from graph_compiler.codegen import write  # noqa: E402
+from graph_compiler.errors import nearest  # noqa: E402
 from graph_compiler.ir.graph import Graph, Node, Origin  # noqa: E402
 from graph_compiler.trees import Branch  # noqa: E402
 
@@ -116,3 +119,16 @@ def globals_of(code: CodeType) -> set[str]:
     """The global names that code reads, that inside of it included."""
     inner = (globals_of(part) for part in code.co_consts if isinstance(part, CodeType))
     return {step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}.union(*inner)
+
+
+def test_a_source_with_guards_runs_without_this_package_and_names_no_machine(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x: x[x > 0] if x[x > 0].shape[0] > 1 else x, args=(torch.ones(3),))
+    assert "tests/test_written_text.py:" in graph.source and str(Path(__file__).parents[1]) not in graph.source
+    calls = "import torch\nassert function(torch.ones(4)).shape == (4,)\ntry:\n    function(-torch.ones(4))\nexcept GuardFailed:\n    print('refused')"
+    (tmp_path / "alone.py").write_text(f"import sys\n\nsys.modules['graph_compiler'] = None\n{graph.source}\n{calls}\n")
+    done = subprocess.run([sys.executable, "alone.py"], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "refused\n", done.stderr
+
+
+def test_names_that_stand_twice_are_told_once() -> None:
+    assert nearest("too", ["to", "to", "at"]) == "; did you mean 'to'?"

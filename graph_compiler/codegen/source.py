@@ -23,6 +23,7 @@ from ..sizes import Size, Symbol, product
 from ..trees import iterate_structure, map_structure
 from .lines import broken
 from .results import ResultText, result_text
+from .standing_alone import GUARD_FAILED, portable
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
@@ -231,7 +232,7 @@ class _Writer:
                 self.lines.append(f'    raise GuardFailed("{self._plain(guard)}")')
 
     def _plain(self, guard: Guard) -> str:
-        return f"{self._literal(guard.condition)!r}, assumed by {guard.origin}".replace("\\", "/").replace('"', "'")
+        return f"{self._literal(guard.condition)!r}, assumed by {portable(guard.origin)}".replace("\\", "/").replace('"', "'")
 
     def _release_after(self, node: Node) -> list[Value]:
         """The values that nothing needs after this node. Their names may be used again, which frees their memory."""
@@ -263,10 +264,14 @@ class _Writer:
         imports = [line for name, line in self.dialect.imports.items() if name in used]
         if "math" in used:
             imports.insert(0, "import math")
-        if "GuardFailed" in used:
-            imports.append("from graph_compiler.errors import GuardFailed")
         imports = _merged([*imports, *result.imports])
-        blocks = [f'"""{header.strip()}\n"""', "\n".join(imports), *(_source_of(helper).strip("\n") for helper in helpers), function]
+        blocks = [
+            f'"""{header.strip()}\n"""',
+            "\n".join(imports),
+            GUARD_FAILED if "GuardFailed" in used else "",
+            *(_source_of(helper).strip("\n") for helper in helpers),
+            function,
+        ]
         return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
 
 

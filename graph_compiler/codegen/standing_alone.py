@@ -1,0 +1,44 @@
+"""What makes generated source a file that runs elsewhere: without this package, and without paths of this machine."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+
+from ..ir.graph import Origin
+
+GUARD_FAILED = """\
+try:
+    from graph_compiler.errors import GuardFailed
+except ModuleNotFoundError:
+
+    class GuardFailed(Exception):
+        \"\"\"A condition that the recording relied on does not hold for this call.\"\"\"\
+"""
+_INSTALLED = ("site-packages/", "dist-packages/")
+
+
+def portable(origin: Origin) -> Origin:
+    """The origin with its file as it is called on any machine."""
+    return replace(origin, file=portable_path(origin.file))
+
+
+@functools.lru_cache(maxsize=1024)
+def portable_path(file: str) -> str:
+    """A file from the folder of its outermost package on; what is no part of a package by its name.
+
+    >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py"), portable_path("/home/me/model.py"), portable_path("<stdin>")
+    ('timm/layers/mlp.py', 'model.py', '<stdin>')
+    """
+    text = file.replace("\\", "/")
+    for folder in _INSTALLED:
+        if folder in text:
+            return text.rpartition(folder)[2]
+    if text.startswith("<"):
+        return text
+    path = Path(file)
+    top = path.parent
+    while (top / "__init__.py").is_file() and top != top.parent:
+        top = top.parent
+    return path.relative_to(top).as_posix()
