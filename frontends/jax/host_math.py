@@ -30,6 +30,14 @@ def conversions_seen(functions: Iterable[types.FunctionType]) -> AbstractContext
     return conversions_in(places_of(functions), _SYMBOLS, _length)
 
 
+def dimensions_seen() -> AbstractContextManager[None]:
+    """Inside of the block sizes are dimensions that are not known, for code that asks ``jax.export.is_symbolic_dim`` whether one is a number (Keras)."""
+    export = sys.modules.get("jax.export")
+    asked = getattr(export, "is_symbolic_dim", None)
+    places = [(vars(export), "is_symbolic_dim", lambda item: is_symbolic(item) or asked(item))] if export and asked else []
+    return standing_in(places)
+
+
 def _length(item: Any) -> Any:
     return item.shape[0] if isinstance(item, jax.core.Tracer) and item.ndim and is_symbolic(item.shape[0]) else None
 

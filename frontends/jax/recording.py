@@ -36,7 +36,7 @@ from .counting import Steps
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
 from .foreign import as_jax, dtype_name_of
-from .host_math import conversions_seen, math_seen
+from .host_math import conversions_seen, dimensions_seen, math_seen
 from .models import is_model
 from .outside import outside_of, reach_of
 from .parameters import Weights
@@ -138,6 +138,7 @@ class _Attempt:
             self.settings,
             math_seen(self.spaces),
             conversions_seen(self.functions),
+            dimensions_seen(),
             _errors(graph.name),
             _own_caches(bool(self.weights.models)),
         ):

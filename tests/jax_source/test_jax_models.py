@@ -338,6 +338,8 @@ np.testing.assert_allclose(losses, expected, rtol=1e-4)
 for variable, array in zip(model.non_trainable_variables, kept):
     if "moving" in variable.path:
         np.testing.assert_allclose(module.state_dict()[variable.path].numpy(), array, rtol=1e-4, atol=1e-6)
+module(torch.tensor(x[:4]), training=True)
+assert len(graph.variants) == 1
 print("same")
 """
 
