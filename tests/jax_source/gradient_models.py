@@ -150,7 +150,7 @@ def _haiku() -> dict[str, Row]:
         return model.apply, lambda: (_wide(model.init(jax.random.key(0), jnp.asarray(example))), jnp.asarray(example))
 
     return {
-        "haiku MLP": made(hk.nets.MLP([5, 5, 2]), _ROWS),
+        "haiku MLP": made(lambda x: hk.nets.MLP([5, 5, 2])(x) * 2, _ROWS),
         "haiku convolution": made(lambda x: hk.Flatten()(jax.nn.relu(hk.Conv2D(3, 3)(x))), _IMAGES),
         "haiku norm": made(lambda x: hk.LayerNorm(-1, True, True)(jax.nn.relu(hk.Linear(4)(x))), _ROWS),
         "haiku recurrent": made(lambda x: hk.dynamic_unroll(hk.LSTM(3), x, hk.LSTM(3).initial_state(5))[0], _TOKENS),

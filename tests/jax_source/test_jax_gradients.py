@@ -64,12 +64,12 @@ TARGETS = {"jax": by_jax, "torch": by_torch, "tensorflow": by_tensorflow}
 SINGLE = {"nnx attention"}  # whose products jax.nn computes in float32 whatever the arrays are
 
 
-def check(row: Row, to: str, rtol: float = 1e-6) -> None:
+def check(row: Row, to: str, atol: float = 1e-12) -> None:
     function, made = row
     args = made()
     graph = graph_compiler.compile(function, to=to, source="jax", args=args)
     for found, expected in zip(TARGETS[to](graph, args), by_jax(function, args), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=rtol, atol=1e-12)
+        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=atol)
 
 
 # Each in one target in turn always, in all of them with -m slow.
@@ -114,7 +114,7 @@ def test_models(name: str, to: str) -> None:
 def test_all_models(library: str, to: str) -> None:
     for name, row in models(library).items():
         if (name, to) not in ALWAYS:
-            check(row, to, 1e-4 if name in SINGLE else 1e-6)
+            check(row, to, 1e-6 if name in SINGLE else 1e-12)
 
 
 @pytest.mark.parametrize("to", TARGETS)
