@@ -24,7 +24,8 @@ from .originals import module_of, original_of
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
-_OF_COMPILER = ("__static_attributes__", "__firstlineno__")  # of classes since Python 3.13: what their code says, and no state
+# Of classes, what their code says, and no state: since Python 3.13, and of dataclasses, whose fields linen.scan puts there anew.
+_OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields__")
 MOST_ITEMS = 1000  # of larger containers only the number of items is watched
 
 

@@ -185,6 +185,30 @@ def test_gradients_of_parameters_in_jax_and_tensorflow() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- state and transformations of nnx
+class Row(linen.Module):
+    @linen.compact
+    def __call__(self, carry: Any, _: Any) -> Any:
+        return linen.Dense(3)(carry), None
+
+
+class Scanned(linen.Module):
+    @linen.compact
+    def __call__(self, x: Any) -> Any:
+        layers = linen.scan(Row, variable_axes={"params": 0}, split_rngs={"params": True}, length=2)
+        return linen.remat(linen.Dense)(2)(layers()(x, None)[0])
+
+
+def test_layers_of_linen_under_scan_and_remat() -> None:
+    model = Scanned()
+    variables = model.init(jax.random.key(0), X)
+    module = graph_compiler.transpile(model.bind(variables), to="torch", args=(X,)).as_module()
+    found = module(torch.tensor(OTHER))
+    assert_same(found.detach(), model.apply(variables, OTHER))
+    found.sum().backward()
+    expected = jax.grad(lambda variables: model.apply(variables, OTHER).sum())(variables)["params"]["ScanRow_0"]["Dense_0"]["kernel"]
+    assert_same(module.get_parameter("params.ScanRow_0.Dense_0.kernel").grad, expected)
+
+
 def train_step() -> tuple[Any, Any, Any]:
     import optax
 

@@ -55,7 +55,7 @@ class LinenModel:
         scope = self.item.scope
         twin = module.bind(with_leaves(variables, arrays), rngs=dict(scope.rngs), mutable=scope.mutable)
         yield twin, lambda: {**arrays, **named_leaves(twin.variables)}
-        if any(twin.scope.rng_counters.values()):
+        if any(twin.scope.rng_counters.get(name) for name in scope.rngs):  # scans count without any
             raise TracingError(
                 f"a bound {type(module).__name__} draws random numbers from the keys that it is bound to, others at each call: "
                 "give the key to a function of your own, which calls module.apply(variables, x, rngs={...}), and name its variables by parameters="
