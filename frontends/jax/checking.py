@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -68,6 +68,15 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
         constant = least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30)
         drawn = (unit + 0.5 if least > 0 else unit * 4 - 2) if constant else least + unit * (greatest - least)
     return jax.numpy.asarray(drawn).astype(dtype)
+
+
+def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
+    """Of a weak type where that was one.
+
+    >>> with_facts(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
+    True
+    """
+    return jax.lax.convert_element_type_p.bind(array, new_dtype=array.dtype, weak_type=True, sharding=None) if facts.get("weak_type") else array
 
 
 def copied(leaves: Sequence[Any]) -> list[Any]:

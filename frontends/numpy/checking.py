@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,6 +60,15 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
     if least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30):
         return (unit + 0.5 if least > 0 else unit * 4 - 2).astype(wanted)
     return (least + unit * (greatest - least)).astype(wanted)
+
+
+def with_facts(array: Array, facts: Mapping[str, Any]) -> Array:
+    """In row-major order, or in the other one, as the array was that was seen.
+
+    >>> with_facts(np.zeros((2, 3)), {"is_contiguous": False}).flags.c_contiguous
+    False
+    """
+    return np.asfortranarray(array) if facts.get("is_contiguous") is False else array
 
 
 def copied(leaves: Sequence[Any]) -> list[Any]:

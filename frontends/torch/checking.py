@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -77,6 +77,15 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
     if least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30):
         return (unit + 0.5 if least > 0 else unit * 4 - 2).to(wanted)
     return (least + unit * (greatest - least)).to(wanted)
+
+
+def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
+    """Needs a gradient where that did.
+
+    >>> with_facts(torch.zeros(2), {"requires_grad": True}).requires_grad
+    True
+    """
+    return array.requires_grad_() if facts.get("requires_grad") is True else array
 
 
 def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:

@@ -19,23 +19,20 @@ def recorded_inputs(recorded: Recorded) -> list[Value]:
 def fresh_leaves(recorded: Recorded, checking: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
     """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and ``sizes`` in the place of others; numbers as recorded.
 
-    What was one array is one, and wants a gradient where that was asked for.
+    What was one array is one, and all have the facts that were asked for.
     """
     notes, ranges = recorded.graph.notes, iter(recorded.ranges)
-    numbers, same, wanted = (
-        notes.get("call_numbers", {}),
-        notes.get("same_inputs", ()),
-        notes.get("input_facts", {}).get("requires_grad", ()),
-    )
+    numbers, same, facts = notes.get("call_numbers", {}), notes.get("same_inputs", ()), notes.get("input_facts", {})
     leaves: list[Any] = []
     for i, value in enumerate(recorded_inputs(recorded)):
         if value in numbers:
             leaves.append(numbers[value])
             continue
         shape = tuple(sizes.get(size, size) for size in value.spec.hints)
-        leaf = checking.fresh(shape, value.dtype, next(ranges), seed * 100 + i)
+        own = {fact: seen[i] for fact, seen in facts.items() if i < len(seen)}
+        leaf = checking.with_facts(checking.fresh(shape, value.dtype, next(ranges), seed * 100 + i), own)
         first = same[i] if i < len(same) and same[i] != NO_ARRAY else i
-        leaves.append(leaves[first] if first < i else leaf.requires_grad_() if i < len(wanted) and wanted[i] is True else leaf)
+        leaves.append(leaves[first] if first < i else leaf)
     return leaves
 
 

@@ -65,6 +65,9 @@ class Reference(Protocol):
     def fresh(self, shape: Sequence[int], dtype: str, seen: tuple[float, float], seed: int) -> Any:
         """A random array like one that was seen."""
 
+    def with_facts(self, array: Any, facts: Mapping[str, Any]) -> Any:
+        """A fresh array as one was that a recording has asked for these facts: that it needs a gradient, or has a weak type."""
+
     def copied(self, leaves: Sequence[Any]) -> list[Any]:
         """The same elements in memory of their own."""
 
