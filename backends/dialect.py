@@ -7,7 +7,8 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import UnsupportedOperation
-from ..ir.graph import Graph, Node, Value
+from ..ir.graph import Graph
+from ..ir.node import Node, Value
 from ..ops.dtypes import DTYPES
 from ..ops.text import Text, factor
 from ..sizes import Symbol

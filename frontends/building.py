@@ -6,7 +6,7 @@ import logging
 from typing import Any
 
 from ..ir import Builder, Graph, Guard, Value
-from ..ir.graph import values_in
+from ..ir.node import values_in
 from ..ops.dtypes import INTEGERS
 from ..ops.registry import ArraySpec, Op, Unknown
 from ..sizes import Size, apply, hint_of

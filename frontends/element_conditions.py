@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..ir.graph import Node
+from ..ir.node import Node
 from .building import RaisingBuilder
 
 Conditions = Mapping[str, Callable[[Any, Node], Any]]

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import GraphCompilerError, UnsupportedOperation
-from ..ir.graph import Effect, Graph, Guard, Node, Value
+from ..ir.graph import Effect, Graph, Guard
+from ..ir.node import Node, Value
 from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
 from ..passes.aliases import Aliases

@@ -10,7 +10,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.ir.graph import Graph, Guard, Origin  # noqa: E402
+from graph_compiler.ir.graph import Graph, Guard  # noqa: E402
+from graph_compiler.ir.node import Origin  # noqa: E402
 from graph_compiler.ops.registry import ArraySpec  # noqa: E402
 from graph_compiler.passes import drop_implied  # noqa: E402
 from graph_compiler.sizes import Size, Symbol, apply, substitute  # noqa: E402

@@ -21,7 +21,7 @@ import graph_compiler
 from graph_compiler.backends import numpy as numpy_backend
 from graph_compiler.codegen import load, write
 from graph_compiler.ir import Builder, Graph, verify
-from graph_compiler.ir.graph import Value
+from graph_compiler.ir.node import Value
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.ops.axes import ROWS
 from graph_compiler.ops.layouts import to_first, to_last

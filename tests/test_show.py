@@ -16,7 +16,7 @@ import pytest
 import graph_compiler
 from graph_compiler.codegen import write
 from graph_compiler.ir.graph import Graph as IRGraph
-from graph_compiler.ir.graph import Node, Origin, Value
+from graph_compiler.ir.node import Node, Origin, Value
 from graph_compiler.ops.registry import ArraySpec
 from graph_compiler.runtime import Graph
 from graph_compiler.runtime.variant import Variant

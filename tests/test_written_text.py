@@ -20,7 +20,8 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler.codegen import write  # noqa: E402
 from graph_compiler.errors import nearest  # noqa: E402
-from graph_compiler.ir.graph import Graph, Node, Origin  # noqa: E402
+from graph_compiler.ir.graph import Graph  # noqa: E402
+from graph_compiler.ir.node import Node, Origin  # noqa: E402
 from graph_compiler.trees import Branch  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from ...ir.graph import Node, Value
+from ...ir.node import Node, Value
 from ...ops import ArraySpec
 from ...ops.dtypes import ITEMSIZE, UNSIGNED, is_floating, is_integer
 from ...ops.text import Text

@@ -21,7 +21,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Primitive
 from jax.interpreters import ad, batching, mlir
 
-from ...ir.graph import Value
+from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten

@@ -9,7 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from ...ir.graph import Graph, Value
+from ...ir.graph import Graph
+from ...ir.node import Value
 from ...trees import Branch, Leaf, flatten
 from . import recording
 from .foreign import as_jax
@@ -76,7 +77,11 @@ def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
     >>> with_facts(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
     True
     """
-    return jax.lax.convert_element_type_p.bind(array, new_dtype=array.dtype, weak_type=True, sharding=None) if facts.get("weak_type") else array
+    return (
+        jax.lax.convert_element_type_p.bind(array, new_dtype=array.dtype, weak_type=True, sharding=None)
+        if facts.get("weak_type")
+        else array
+    )
 
 
 def copied(leaves: Sequence[Any]) -> list[Any]:

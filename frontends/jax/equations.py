@@ -16,7 +16,8 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 
 from ... import errors
 from ...errors import UnsupportedOperation
-from ...ir.graph import Guard, Node, Origin, Value
+from ...ir.graph import Guard
+from ...ir.node import Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Tree, map_structure, unflatten

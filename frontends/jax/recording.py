@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from ...errors import TracingError
-from ...ir.graph import Node, Origin, Value
+from ...ir.node import Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
 from ...tracing import Locator, Recorder, Recording, Request, Surroundings

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from ...ir.graph import Origin, Value
+from ...ir.node import Origin, Value
 from .names import REFUSE_GRADIENT, WITH_GRADIENT
 from .rules import Rule, name_of, rule_of
 

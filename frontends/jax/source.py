@@ -11,7 +11,8 @@ import jax
 import numpy as np
 from jax.extend.core import Primitive
 
-from ...ir.graph import Graph, Node
+from ...ir.graph import Graph
+from ...ir.node import Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
-from ...ir.graph import Origin, Value
+from ...ir.node import Origin, Value
 from ...ops.dtypes import DTYPES, is_floating
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.graph import Graph, Node, Origin, Value
+from ...ir.graph import Graph
+from ...ir.node import Node, Origin, Value
 from ...tracing.host_random import host_state_kept as random_kept
 from ...trees import Branch, Leaf, flatten
 from .arguments import as_array, is_array

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import InvalidFile, UnsupportedOperation
-from ...ir.graph import Graph, Node
+from ...ir.graph import Graph
+from ...ir.node import Node
 from . import draws, kinds
 from .calls import NumpyCalls
 from .names import METHOD, OPERATORS, name_of, resolve, row_key

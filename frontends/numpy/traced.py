@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
-from ...ir.graph import Value
+from ...ir.node import Value
 
 
 class Traced:

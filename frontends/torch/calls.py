@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...ir.graph import Graph, Node
+from ...ir.graph import Graph
+from ...ir.node import Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text

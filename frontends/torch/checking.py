@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ...ir.graph import Graph, Node, Origin, Value
+from ...ir.graph import Graph
+from ...ir.node import Node, Origin, Value
 from ...tracing.alone import alone
 from ...trees import Branch, Leaf, flatten, iterate_structure
 from .basics.arguments import is_array, opens, to_tensor

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 
 from ...errors import InvalidFile, UnsupportedOperation
-from ...ir.graph import Graph, Node
+from ...ir.graph import Graph
+from ...ir.node import Node
 from .basics import reads
 from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls

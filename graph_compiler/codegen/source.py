@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Protocol
 
-from ..ir.graph import Graph, Guard, Node, Origin, Value, values_in
+from ..ir.graph import Graph, Guard
+from ..ir.node import Node, Origin, Value, values_in
 from ..naming import Namespace
 from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Text, literal

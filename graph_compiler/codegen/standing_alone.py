@@ -6,7 +6,7 @@ import functools
 from dataclasses import replace
 from pathlib import Path
 
-from ..ir.graph import Origin
+from ..ir.node import Origin
 
 GUARD_FAILED = """\
 try:

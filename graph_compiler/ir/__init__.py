@@ -1,11 +1,13 @@
 """The intermediate representation: values, nodes, graphs; the builder, printer and verifier of them."""
 
+from .block import Block as Block
+from .block import Region as Region
 from .builder import Builder as Builder
 from .graph import Effect as Effect
 from .graph import Graph as Graph
 from .graph import Guard as Guard
-from .graph import Node as Node
-from .graph import Origin as Origin
-from .graph import Value as Value
+from .node import Node as Node
+from .node import Origin as Origin
+from .node import Value as Value
 from .printer import to_text as to_text
 from .verifier import verify as verify

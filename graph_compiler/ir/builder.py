@@ -9,7 +9,8 @@ from ..errors import InvalidGraph
 from ..ops.identities import identity_of
 from ..ops.registry import ArraySpec, Op, Unknown, check_params, get
 from ..sizes import Size, Symbol
-from .graph import Graph, Node, Origin, Value
+from .graph import Graph
+from .node import Node, Origin, Value
 
 _NOWHERE = Origin()
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..sizes import Size
 from ..trees import map_structure
-from .graph import Graph, Node, Value
+from .graph import Graph
+from .node import Node, Value
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..sizes import Size, Symbol, substitute
 from ..trees import map_structure
-from .graph import Effect, Graph, Guard, Node, Value
+from .block import Region
+from .graph import Effect, Graph, Guard
+from .node import Node, Value
 
 
 class Rewriter:
@@ -30,11 +33,15 @@ class Rewriter:
         if not any(self.is_replaced(value) for value in node.uses):
             return node
         facts = {name: self.mapped(fact) for name, fact in node.facts.items()}
-        made = Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, facts)
+        made = Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, facts, tuple(map(self._region, node.regions)))
         made.outputs = node.outputs
         for value in made.outputs:
             value.node = made
         return made
+
+    def _region(self, region: Region) -> Region:
+        """What a region reads are its own inputs; only the sizes that it has in common with the outside can be replaced."""
+        return replace(region, sizes={symbol: self.mapped(size) for symbol, size in region.sizes.items()})
 
     def mapped(self, structure: Any) -> Any:
         """Nested arguments with values, and the values whose sizes are read, replaced."""

@@ -6,7 +6,8 @@ from typing import Any
 
 from ..sizes import Size, Symbol
 from ..trees import map_structure
-from .graph import Graph, Value
+from .graph import Graph
+from .node import Value
 
 
 def same_program(left: Graph, right: Graph) -> bool:

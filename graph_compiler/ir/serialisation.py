@@ -16,7 +16,8 @@ from typing import Any
 from ..errors import InvalidFile
 from ..ops.registry import ArraySpec
 from ..sizes import FUNCTIONS, Apply, Size, Symbol
-from .graph import Effect, Graph, Guard, Node, Origin, Value
+from .graph import Effect, Graph, Guard
+from .node import Node, Origin, Value
 from .trees_as_json import tree_from_json, tree_to_json
 
 Spell = Callable[[Any], "str | None"]

@@ -7,7 +7,8 @@ from typing import Any
 from ..errors import InvalidGraph
 from ..ops.registry import check_params, get
 from ..sizes import hint_of
-from .graph import Graph, Node, Value, values_in
+from .graph import Graph
+from .node import Node, Value, values_in
 from .printer import to_text
 
 

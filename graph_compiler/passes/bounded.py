@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir.builder import Builder
-from ..ir.graph import Graph, Node, Value, values_in
+from ..ir.graph import Graph
+from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..ops.axes import ROWS, WHOLE
 from ..ops.indexing import gathered_shape

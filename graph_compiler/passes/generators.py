@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir.graph import Graph, Guard, Node, Origin, Value
+from ..ir.graph import Graph, Guard
+from ..ir.node import Node, Origin, Value
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply
 from ..trees import iterate_structure, map_structure

@@ -11,7 +11,8 @@ from collections.abc import Container
 from typing import Any
 
 from ..ir.builder import Builder
-from ..ir.graph import Graph, Node, Value
+from ..ir.graph import Graph
+from ..ir.node import Node, Value
 from ..ir.rewrite import Rewriter
 from ..ops.axes import ROWS, Order
 from ..ops.layouts import to_first, to_last

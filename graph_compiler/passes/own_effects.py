@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 
 from ..ir.builder import Builder
-from ..ir.graph import Effect, Graph, Node, Origin, Value
+from ..ir.graph import Effect, Graph
+from ..ir.node import Node, Origin, Value
 
 
 def own_effects(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..ir.builder import Builder
-from ..ir.graph import Graph, Node, Value
+from ..ir.graph import Graph
+from ..ir.node import Node, Value
 from ..ir.rewrite import Rewriter
 from ..ops.axes import WHOLE
 from ..ops.layouts import CHANNELS_LAST

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.graph import Graph, Node, Value
+from ..ir.graph import Graph
+from ..ir.node import Node, Value
 from .aliases import Aliases
 
 

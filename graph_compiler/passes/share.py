@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.graph import Graph, Node, Value, values_in
+from ..ir.graph import Graph
+from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..sizes import Size
 from .aliases import Aliases

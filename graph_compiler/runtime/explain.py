@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..ir.graph import Guard, Value
+from ..ir.graph import Guard
+from ..ir.node import Value
 from ..ops.dtypes import dtype_name
 from ..sizes import Size, Symbol, substitute
 from ..tracing.attributes import attribute_of

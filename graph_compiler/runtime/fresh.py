@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..ir.graph import Value
+from ..ir.node import Value
 from ..tracing.overlap import NO_ARRAY
 from ..trees import call_of
 from .variant import Recorded, Variant

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import CallMismatch
-from ..ir.graph import Graph, Value
+from ..ir.graph import Graph
+from ..ir.node import Value
 from ..ops.dtypes import dtype_name
 from ..tracing.places import State, replaced_places
 from ..tracing.updates import New, Update, apply_updates, at, item_of

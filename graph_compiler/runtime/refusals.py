@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from ..codegen import Program
 from ..errors import GraphCompilerError, TargetRefused
-from ..ir.graph import Origin
+from ..ir.node import Origin
 
 if TYPE_CHECKING:
     from .variant import Variant

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from ..codegen.source import Dialect
-from ..ir.graph import Graph, Node, Value
+from ..ir.graph import Graph
+from ..ir.node import Node, Value
 from ..tracing import Recording, Request
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InvalidFile
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
-from ..ir.graph import Value, values_in
+from ..ir.node import Value, values_in
 from ..ir.serialisation import LINE, NAME, matching
 from ..ops.dtypes import ITEMSIZE
 from ..sizes import Size

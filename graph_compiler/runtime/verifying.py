@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..codegen import load, write
 from ..errors import GuardFailed, NotTraced, VerificationFailed
 from ..ir.graph import Graph as IRGraph
-from ..ir.graph import Value
+from ..ir.node import Value
 from ..ops.dtypes import dtype_name
 from ..tracing.host_random import host_state_kept, host_state_seeded
 from ..tracing.overlap import NO_ARRAY

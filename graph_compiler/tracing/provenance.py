@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from ..ir.graph import Origin
+from ..ir.node import Origin
 from .code_names import names_read
 from .messages import is_message
 from .syntax import function_called

@@ -9,7 +9,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from ..ir.graph import Graph, Guard, Node, Origin, Value
+from ..ir.graph import Graph, Guard
+from ..ir.node import Node, Origin, Value
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply, negate
 from ..trees import iterate_structure

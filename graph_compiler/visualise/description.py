@@ -10,7 +10,8 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from ..ir.graph import Graph, Guard, Node, Value, values_in
+from ..ir.graph import Graph, Guard
+from ..ir.node import Node, Value, values_in
 from ..ops.registry import ArraySpec
 from ..runtime.explain import guard_text
 from ..runtime.variant import Variant

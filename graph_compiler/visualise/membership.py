@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from ..ir.graph import Graph, Value
+from ..ir.graph import Graph
+from ..ir.node import Value
 
 
 def modules_of(graph: Graph) -> list[str]:

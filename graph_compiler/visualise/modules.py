@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import UnsupportedOperation
 from ..ir.graph import Graph as IRGraph
-from ..ir.graph import Value, values_in
+from ..ir.node import Value, values_in
 from ..runtime.graph import Graph
 from ..runtime.variant import Recorded, Variant
 from .membership import modules_of

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..ir.graph import Node, Value
+from ..ir.node import Node, Value
 
 Shape = tuple[int, ...]
 

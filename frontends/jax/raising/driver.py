@@ -10,7 +10,8 @@ import jax
 import numpy as np
 
 from ....errors import UnsupportedOperation
-from ....ir.graph import Graph, Guard, Node, Value
+from ....ir.graph import Graph, Guard
+from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....trees import map_structure
 from ...raiser import Raiser

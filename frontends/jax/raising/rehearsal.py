@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ....errors import GraphCompilerError
-from ....ir.graph import Graph, Value
+from ....ir.graph import Graph
+from ....ir.node import Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ....trees import iterate_structure

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ....errors import UnsupportedOperation
-from ....ir.graph import Graph, Node, Value
+from ....ir.graph import Graph
+from ....ir.node import Node, Value
 from ....trees import iterate_structure
 from ...element_conditions import expect_elements
 from ...raiser import Raiser

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ....ir.graph import Node, Value
+from ....ir.node import Node, Value
 from ....ops.dtypes import is_inexact
 from ...element_conditions import LINEAR_ALGEBRA, Conditions, are_finite
 from .table import NumpyBuilder

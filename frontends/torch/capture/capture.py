@@ -14,7 +14,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ....ir.graph import Graph, Origin, Value
+from ....ir.graph import Graph
+from ....ir.node import Origin, Value
 from ....ops.registry import ArraySpec
 from ....passes.aliases import Aliases
 from ....sizes import Size

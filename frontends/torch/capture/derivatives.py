@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from ....ir.graph import Node, Value
+from ....ir.node import Node, Value
 from ....sizes import Size, hint_of, hints, product
 from ....trees import iterate_structure
 from ..numbers.sizes import symbolic

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....errors import TracingError
-from ....ir.graph import Value
+from ....ir.node import Value
 from ....ops.dtypes import is_inexact
 from ..basics.tensors import spec_of
 from ..memory.memory import is_shared

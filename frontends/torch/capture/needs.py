@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ....ir.graph import Value
+from ....ir.node import Value
 from ..numbers import numbers
 from .answers import elements
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ....ir.graph import Value
+from ....ir.node import Value
 from ....sizes import Size, apply, hint_of, hints
 from ....trees import iterate_structure
 from ..basics.names import name_of, row_key

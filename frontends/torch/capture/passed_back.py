@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ....ir.graph import Node, Value
+from ....ir.node import Node, Value
 from ..basics.tensors import hints as hints_in
 from .derivatives import KNOWN, RULES, Derivative, Untold
 from .kernel_numbers import computing, is_sized

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....ir.graph import Value
+from ....ir.node import Value
 from ....sizes import Size, Symbol, apply, hint_of
 
 # bare name -> behind how many arguments the sizes of the result stand, one by one or as a tuple

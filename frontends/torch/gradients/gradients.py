@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 from ....errors import TracingError
-from ....ir.graph import Origin
+from ....ir.node import Origin
 from ....tracing.conjunction import Fact
 from ....tracing.overlap import fact_of
 from ....tracing.places import Place

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ....ir.graph import Node, Value, values_in
+from ....ir.node import Node, Value, values_in
 from ....ops.dtypes import is_inexact
 from ..basics import kinds
 

@@ -18,7 +18,7 @@ from torch.autograd import function as functions
 from torch.utils.hooks import BackwardHook
 
 from ....errors import TracingError
-from ....ir.graph import Node, Value
+from ....ir.node import Node, Value
 from ....tracing.roots import reach
 from ....tracing.world import World
 from ....trees import iterate_structure

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ....errors import TracingError
-from ....ir.graph import Origin
+from ....ir.node import Origin
 from ..basics.tensors import version
 from .memory import has_memory, reach
 from .snapshots import Snapshot

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from ....errors import TracingError
-from ....ir.graph import Graph, Value
+from ....ir.graph import Graph
+from ....ir.node import Value
 from ....tracing.conjunction import Fact
 from ...taking import views_among
 from ..basics.tensors import spec_of

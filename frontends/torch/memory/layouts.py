@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ....ir.graph import Graph, Node, Value
+from ....ir.graph import Graph
+from ....ir.node import Node, Value
 from ....passes.aliases import Aliases
 from ..basics import kinds
 

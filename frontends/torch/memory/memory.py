@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
-from ....ir.graph import Value
+from ....ir.node import Value
 from ....tracing.overlap import lie_together
 from ..basics.tensors import storage
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import TracingError
-from ....ir.graph import Value
+from ....ir.node import Value
 from ..basics.names import pure_key, row_key
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import TracingError
-from ....ir.graph import Graph, Value
+from ....ir.graph import Graph
+from ....ir.node import Value
 from ....passes.aliases import Aliases
 from ....tracing.overlap import NO_ARRAY, overlap
 

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ....errors import GraphCompilerError
-from ....ir.graph import Graph, Origin, Value
+from ....ir.graph import Graph
+from ....ir.node import Origin, Value
 from ....sizes import Size, Symbol
 from .sizes import Decide, SizeFloat, SizeInt, symbolic
 

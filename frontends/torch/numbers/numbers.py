@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....errors import TracingError
-from ....ir.graph import Origin, Value
+from ....ir.node import Origin, Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size, Symbol
 from ....tracing.checks import in_check

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ....ir.graph import Node, Value
+from ....ir.node import Node, Value
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure, map_structure
 from .sizes import symbolic

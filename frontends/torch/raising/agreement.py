@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ....ir.graph import Value
+from ....ir.node import Value
 from ....sizes import apply, hint_of
 from .table import TorchBuilder
 

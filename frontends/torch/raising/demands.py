@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ....ir.graph import Node
+from ....ir.node import Node
 from ....sizes import Size, Symbol, apply, hint_of
 from .table import TorchBuilder
 

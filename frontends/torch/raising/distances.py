@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....ir.graph import Value
+from ....ir.node import Value
 from ....sizes import hint_of
 from .demands import assume
 from .one_number import held

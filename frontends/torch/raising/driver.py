@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ....errors import UnsupportedOperation
-from ....ir.graph import Graph, Node, Value
+from ....ir.graph import Graph
+from ....ir.node import Node, Value
 from ....ops.dtypes import is_inexact
 from ....sizes import Size
 from ....trees import iterate_structure, map_structure

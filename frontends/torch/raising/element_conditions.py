@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....ir.graph import Node, Value
+from ....ir.node import Node, Value
 from ....ops.dtypes import is_inexact
 from ....sizes import product
 from ...element_conditions import LINEAR_ALGEBRA, inverse_exists

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ....ir.graph import Node, Value
+from ....ir.node import Node, Value
 from ....sizes import product
 from .table import TorchBuilder
 

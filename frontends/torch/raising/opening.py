@@ -17,7 +17,7 @@ from torch._decomp import core_aten_decompositions
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from ....errors import UnsupportedOperation
-from ....ir.graph import Node, Value
+from ....ir.node import Node, Value
 from ....sizes import Size, apply, product
 from ....trees import iterate_structure, map_structure
 from ..basics.dtypes import torch_dtype

@@ -1,0 +1,49 @@
+"""Blocks, the straight-line code that passes see, and regions, the blocks that belong to a node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..ops.registry import ArraySpec
+from ..sizes import Size, Symbol, substitute
+from .node import Node, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Straight-line code: ``outputs`` (values, sizes or numbers) computed from ``inputs`` by ``nodes`` in program order."""
+
+    inputs: tuple[Value, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A block that belongs to a node: the body of a loop, a condition, a branch. ``name`` is the name of its function in generated code.
+
+    A region is isolated from above, as regions of MLIR with ``IsolatedFromAbove`` and jaxprs are: it reads nothing but the inputs of its block.
+    What it captures from outside are operands of the node like others. ``sizes`` gives, for a symbol that is read from an input of the block,
+    the same size outside (a ``Size`` or an int).
+    """
+
+    name: str
+    block: Block
+    sizes: Mapping[Symbol, Any]
+
+    def outward(self, size: Any) -> Any:
+        """A size of the region in the sizes outside. A symbol that only the region knows stays in it: see :meth:`is_known_outside`."""
+        return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
+
+    def is_known_outside(self, size: Any) -> bool:
+        """Whether all symbols of a size have a counterpart outside."""
+        return not isinstance(size, Size) or all(symbol in self.sizes for symbol in size.symbols())
+
+    def specs_outside(self) -> tuple[ArraySpec, ...]:
+        """The specs of the outputs of the block, with sizes of the outside. Numbers and sizes among the outputs have none."""
+        return tuple(ArraySpec(tuple(map(self.outward, item.shape)), item.dtype) for item in self.block.outputs if isinstance(item, Value))
+
+
+__all__ = ["Block", "Region"]
