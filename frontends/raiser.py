@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import GraphCompilerError, UnsupportedOperation
+from ..ir.aliases import Aliases
 from ..ir.graph import Effect, Graph, Guard
 from ..ir.node import Node, Value
 from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
-from ..passes.aliases import Aliases
 from ..sizes import Size, Symbol, hint_of, product, substitute
 from ..trees import Branch, count_leaves, iterate_structure, map_structure
 from .building import RaisingBuilder

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
+from ...ir.aliases import Aliases
 from ...ir.graph import Effect, Graph
-from ...passes.aliases import Aliases
 from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
 from ...tracing.alone import alone
 from ...tracing.code_names import names_read

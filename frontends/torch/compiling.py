@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
+from ...ir.aliases import Aliases
 from ...ir.graph import Graph
-from ...passes.aliases import Aliases
 from ...trees import iterate_structure
 from .capture.large_calls import LargeCalls, TakingOver
 from .checking import undone

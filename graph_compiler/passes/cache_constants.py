@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..ir.aliases import Aliases
 from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..sizes import Size
 from ..trees import Branch, Leaf, iterate_structure
-from .aliases import Aliases
 
 Evaluate = Callable[[Graph], list[Any]]
 

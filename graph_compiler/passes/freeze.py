@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..ir.aliases import Aliases
 from ..ir.graph import Graph
-from .aliases import Aliases
 
 
 def freeze(graph: Graph, arrays: Mapping[str, Any]) -> tuple[Graph, bool]:

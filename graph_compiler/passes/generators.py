@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ..ir.aliases import Aliases
 from ..ir.graph import Graph, Guard
 from ..ir.node import Node, Origin, Value
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply
 from ..trees import iterate_structure, map_structure
-from .aliases import Aliases
 
 
 def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..ir.aliases import Aliases
 from ..ir.graph import Graph
 from ..ir.node import Node, Value
-from .aliases import Aliases
 
 
 def prune(graph: Graph) -> tuple[Graph, bool]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ir.aliases import Aliases
 from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..sizes import Size
-from .aliases import Aliases
 
 
 def share(graph: Graph) -> tuple[Graph, bool]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..ir.aliases import Aliases
 from ..ir.graph import Graph
 from ..ir.node import Value
 from ..ir.rewrite import Rewriter
-from .aliases import Aliases
 
 _COPIES = frozenset({"clone", "detach"})
 

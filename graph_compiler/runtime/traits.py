@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ir.aliases import Aliases
 from ..ir.graph import Graph
-from ..passes.aliases import Aliases
 from ..sizes import Size
 
 

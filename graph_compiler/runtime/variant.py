@@ -9,10 +9,10 @@ from typing import Any
 
 from ..codegen import Program, load
 from ..errors import CallMismatch, GuardFailed
+from ..ir.aliases import Aliases
 from ..ir.elements import same_elements
 from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
-from ..passes.aliases import Aliases
 from ..tracing import Surroundings
 from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places

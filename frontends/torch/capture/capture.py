@@ -14,10 +14,9 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from ....ir.graph import Graph
-from ....ir.node import Origin, Value
+from ....ir import Graph, Origin, Value
+from ....ir.aliases import Aliases
 from ....ops.registry import ArraySpec
-from ....passes.aliases import Aliases
 from ....sizes import Size
 from ....tracing import Locator, Recorder, refuse_escapes
 from ....tracing.updates import Containers

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ir.node import Node, Value
-from ....passes.aliases import Aliases
 from ..basics import kinds
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ....errors import TracingError
+from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ir.node import Value
-from ....passes.aliases import Aliases
 from ....tracing.overlap import NO_ARRAY, overlap
 
 if TYPE_CHECKING:

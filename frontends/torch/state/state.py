@@ -14,8 +14,8 @@ import numpy as np
 import torch
 
 from ....errors import TracingError
+from ....ir.aliases import Aliases
 from ....ir.graph import Effect
-from ....passes.aliases import Aliases
 from ....sizes import Size, Symbol
 from ....tracing.growing import StandIns
 from ....tracing.holders import COMPILED, MISSING, is_whole

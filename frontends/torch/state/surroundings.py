@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ops.registry import ArraySpec
-from ....passes.aliases import Aliases
 from ....tracing.conjunction import Fact
 from ....tracing.pieces import WHOLE
 from ..basics.dtypes import dtype_name

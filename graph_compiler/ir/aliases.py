@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.graph import Graph
-from ..ir.node import Value
+from .graph import Graph
+from .node import Value
 
 
 class Aliases:
