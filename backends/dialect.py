@@ -20,6 +20,7 @@ class CanonicalDialect:
 
     def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType, dtype_text: Callable[[str], str]) -> None:
         self.rows, self.imports, self.prelude, self.dtype_text = rows, imports, prelude, dtype_text
+        self.structured = rows.structured
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """None, unless the backend has something to set for all operations."""

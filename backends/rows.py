@@ -75,6 +75,8 @@ class Rows:
     ) -> None:
         self.framework, self.unsupported, self.channels_last, self.bounded = framework, unsupported or {}, channels_last, bounded
         self._rows: dict[str, Row] = {}
+        self.structured: dict[str, Callable[[Any, Any], None]] = {}
+        """How operations that run blocks are written: they write lines, not an expression (``structured.py``)."""
 
     def table(self, templates: Mapping[str, str]) -> None:
         """Adds a template row for each operation."""
@@ -92,6 +94,14 @@ class Rows:
 
         return register
 
+    def structure(self, writers: Mapping[str, Callable[[Any, Any], None]]) -> None:
+        """Adds a way to write each operation that runs blocks."""
+        for name, writer in writers.items():
+            if name in self:
+                raise DuplicateRow(f"{self.framework} has two rows for {name!r}")
+            get(name)
+            self.structured[name] = writer
+
     def include(self, others: Rows, without: tuple[str, ...] = ()) -> None:
         """Adds the rows of another table, those named in ``without`` left out."""
         for name, row in others._rows.items():
@@ -104,11 +114,11 @@ class Rows:
         self._rows[name] = row
 
     def __contains__(self, name: str) -> bool:
-        return name in self._rows
+        return name in self._rows or name in self.structured
 
     def names(self) -> list[str]:
         """The operations that have a row."""
-        return list(self._rows)
+        return [*self._rows, *self.structured]
 
     def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
         """The expression that computes operation ``name``."""

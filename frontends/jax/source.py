@@ -39,6 +39,7 @@ class JaxCalls:
         "GradientRefused": "from graph_compiler.errors import GradientRefused",
     }
     prelude: ModuleType | None = prelude
+    structured: Mapping[str, Any] = {}  # the target of the framework knows
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """None: what frameworks are set to holds for their own calls."""

@@ -33,6 +33,7 @@ class NumpyCalls:
         "stride_tricks": "from numpy.lib import stride_tricks",
     }
     prelude = None
+    structured: Mapping[str, Any] = {}  # the target of the framework knows
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """None: what frameworks are set to holds for their own calls."""

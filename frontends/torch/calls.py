@@ -36,6 +36,7 @@ class TorchCalls:
 
     imports: Mapping[str, str] = {"torch": "import torch", "F": "import torch.nn.functional as F"}
     prelude = None
+    structured: Mapping[str, Any] = {}  # the target of the framework knows
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """None: what frameworks are set to holds for their own calls."""

@@ -18,19 +18,19 @@ from typing import Any, Protocol
 from ..ir.graph import Graph, Guard
 from ..ir.node import Node, Origin, Value, values_in
 from ..naming import Namespace
-from ..ops.dtypes import ITEMSIZE
-from ..ops.text import Text, literal
-from ..sizes import Size, Symbol, product
-from ..trees import iterate_structure, map_structure
+from ..sizes import Size, Symbol
+from ..trees import iterate_structure
 from .lines import broken
 from .results import ResultText, result_text
+from .scope import Scope, Shared
 from .standing_alone import GUARD_FAILED, portable
 
-_SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
-_SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
-_DELETED_FROM_BYTES = 1 << 16  # memory that is free is taken again while the processor's caches hold it
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
+
+
+Structured = Mapping[str, Callable[[Any, Node], None]]
+"""How the target writes each operation that runs blocks: operation -> what writes its lines into a :class:`Scope`."""
 
 
 class Dialect(Protocol):
@@ -38,6 +38,9 @@ class Dialect(Protocol):
 
     imports: Mapping[str, str]  # name in the source -> import line
     prelude: ModuleType | None  # helpers; those that are used are copied into the source
+    structured: (
+        Structured  # how operations that run blocks are written; empty for recorded calls, where the target of the framework knows it
+    )
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """Lines that stand above the function."""
@@ -76,188 +79,100 @@ class Program:
     origins: tuple[tuple[int, Origin], ...] = ()
 
 
-def write(graph: Graph, dialect: Dialect, header: str) -> Program:
-    """The program text of ``graph``."""
-    return _Writer(graph, dialect).program(header)
+def write(graph: Graph, dialect: Dialect, header: str, structured: Structured | None = None) -> Program:
+    """The program text of ``graph``. Operations that run blocks are written as ``structured`` says; by default the dialect does."""
+    return _Writer(graph, dialect, dialect.structured if structured is None else structured).program(header)
 
 
 class _Writer:
-    def __init__(self, graph: Graph, dialect: Dialect) -> None:
+    def __init__(self, graph: Graph, dialect: Dialect, structured: Structured) -> None:
         self.graph, self.dialect = graph, dialect
         helpers = [name for name in vars(dialect.prelude) if not name.startswith("__")] if dialect.prelude else []
         always = [*dialect.imports, "parameters", "constants", "math", "GuardFailed"]
         self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
         self.names = Namespace(reserved=[*always, *helpers, self.own])
-        self.text: dict[Value, str] = {}
-        self.symbols: dict[Symbol, str] = {}
-        self.lines: list[str] = []
-        self.globals: dict[str, Any] = {}
-        self.last_use = _last_uses(graph)
-        self.wishes = {effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"}  # state is called as its buffer
+        self.scope = Scope(Shared(dialect, structured, self.names), graph.nodes, graph.roots())
+        self.scope.wishes = {
+            effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"
+        }  # state is called as its buffer
         self.inner_guards: dict[Value, list[tuple[Guard, Size]]] = {}
         for guard, condition in graph.inner_guards():
             for symbol in condition.symbols():
                 self.inner_guards.setdefault(symbol.source, []).append((guard, condition))
-        self.module = ""
-        self.context = ""
-        self.origins: list[tuple[int, Origin]] = []  # by the place in ``lines``
 
     def program(self, header: str) -> Program:
-        graph = self.graph
+        graph, scope = self.graph, self.scope
         for value in graph.inputs:
-            self.text[value] = self.names.unique(value.name)
+            scope.text[value] = self.names.unique(value.name)
         self._name_held("parameters", graph.parameters)
         self._name_held("constants", {name: value for name, (value, _) in graph.constants.items()})
         self._read_input_sizes()
-        reads = len(self.lines)
+        reads = len(scope.lines)
         self._guards_on(graph.sources())
-        for node in graph.nodes:
-            self._node(node)
-        result = result_text(graph, self._literal, self.names)
+        scope.write(self._guards_on)
+        result = result_text(graph, scope.literal, self.names)
         checks = tuple(guard for guard in graph.guards if isinstance(guard.condition, Value))
         self._return(result, checks)
         leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
-        inputs = tuple(self.text[value] for value in graph.inputs)
-        lines = [_laid_out(line) for line in _needed(self.lines[:reads], self.lines[reads:])]
+        inputs = tuple(scope.text[value] for value in graph.inputs)
+        lines = [_laid_out(line) for line in _needed(scope.lines[:reads], scope.lines[reads:])]
         body = "\n".join(lines)
         helpers = _helpers(self.dialect.prelude, body)
         name = self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, "\n".join([*head, body, ""]), helpers, result)
-        return Program(source, name, leading, inputs, {**self.globals, **result.globals}, checks, self._origins(source, lines))
+        bound = {**scope.shared.globals, **result.globals}
+        return Program(source, name, leading, inputs, bound, checks, self._origins(source, lines))
 
     def _origins(self, source: str, lines: list[str]) -> tuple[tuple[int, Origin], ...]:
         """Counted from the end, where the function ends: of its first lines some were left out of ``lines``."""
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
-        end, last = source.count("\n") + 1, len(self.lines)
-        return tuple((end - after[last - place], origin) for place, origin in self.origins)
+        end, last = source.count("\n") + 1, len(self.scope.lines)
+        return tuple((end - after[last - place], origin) for place, origin in self.scope.origins)
 
     # ------------------------------------------------------------------------------ names
     def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
         for name, value in held.items():
-            self.text[value] = f"{holder}[{_quoted(name)}]"
+            self.scope.text[value] = f"{holder}[{_quoted(name)}]"
 
     def _read_input_sizes(self) -> None:
-        inputs = set(self.graph.inputs)
+        inputs, scope = set(self.graph.inputs), self.scope
         wanted: dict[Value, dict[int, Symbol]] = {}
         for symbol in _symbols(self.graph):
             if symbol.source in inputs and symbol.kind == "size":
                 wanted.setdefault(symbol.source, {})[symbol.axis] = symbol
         for value, axes in wanted.items():
             for axis in sorted(axes):
-                self.symbols[axes[axis]] = self.names.unique(f"{self.text[value]}_dim{axis}")
+                scope.symbols[axes[axis]] = self.names.unique(f"{scope.text[value]}_dim{axis}")
             if len(axes) == value.ndim:
-                names = ", ".join(self.symbols[axes[axis]] for axis in sorted(axes))
-                self.lines.append(f"{names}{',' if value.ndim == 1 else ''} = {self.dialect.sizes(self.text[value])}")
+                names = ", ".join(scope.symbols[axes[axis]] for axis in sorted(axes))
+                scope.line(f"{names}{',' if value.ndim == 1 else ''} = {self.dialect.sizes(scope.text[value])}")
             else:
-                self.lines += [f"{self.symbols[axes[a]]} = {self.dialect.size(self.text[value], axes[a])}" for a in sorted(axes)]
+                for axis in sorted(axes):
+                    scope.line(f"{scope.symbols[axes[axis]]} = {self.dialect.size(scope.text[value], axes[axis])}")
 
-    def _symbol(self, symbol: Symbol) -> str:
-        if symbol.kind in ("item", "number"):
-            return self.text[symbol.source]
-        if symbol not in self.symbols:
-            array = self.text[symbol.source]
-            self.symbols[symbol] = self.names.unique(
-                f"{symbol.source.name if symbol.source.node is None else array}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}"
-            )
-            self.lines.append(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
-        return self.symbols[symbol]
-
-    def _literal(self, structure: Any) -> Any:
-        return literal(map_structure(self._spelled, structure), self._symbol)
-
-    def _spelled(self, item: Any) -> Any:
-        if isinstance(item, Value):
-            return Text(self.text[item])
-        if item is None or isinstance(item, (*_SPELLED, Size)):
-            return item
-        text = self.dialect.spell(item)
-        return Text(text if text is not None else self._bound(item))
-
-    def _bound(self, item: Any) -> str:
-        """A name for an object that no text can spell."""
-        for name, known in self.globals.items():
-            if known is item:
-                return name
-        name = self.names.lasting(f"{type(item).__name__.lower()}_object")
-        self.globals[name] = item
-        return name
-
-    # ------------------------------------------------------------------------------ lines
-    def _node(self, node: Node) -> None:
-        if node.origin.module != self.module:
-            self.module = node.origin.module
-            self.lines += ["", f"# {self.module}"] if self.module else [""]
-        before = len(self.lines)
-        expression = self.dialect.expression(node, self._literal)
-        self._open(self.dialect.context(node), continues=len(self.lines) == before)
-        gone = self._release_after(node)
-        unused = {value for value in self.last_use.get(node, ()) if value.node is node} if len(node.outputs) > 1 else ()
-        for value in node.outputs:
-            self.text[value] = "_" if value in unused else self.names.unique(self.wishes.get(value, value.name))
-        targets = self._targets(node)
-        self.origins.append((len(self.lines), node.origin))
-        self.lines.append(("    " if self.context else "") + (f"{targets} = {expression}" if targets else expression))
-        before = len(self.lines)
-        self._guards_on(node.outputs)
-        self._delete(node, gone)
-        if len(self.lines) != before:
-            self.context = ""
-
-    def _open(self, context: str, continues: bool) -> None:
-        """Opens the ``with`` block of the next line, unless that line continues the open one."""
-        if context and not (continues and context == self.context):
-            self.lines.append(f"with {context}:")
-        self.context = context
-
-    def _targets(self, node: Node) -> str:
-        """What a node's result is assigned to: a name, or names in the structure that the call returns."""
-        if not node.outputs or "result" not in node.facts:
-            return ", ".join(self.text[value] for value in node.outputs)
-        made = set(node.outputs)
-
-        def name(part: Any) -> str:
-            if isinstance(part, (tuple, list)):
-                return f"({', '.join(map(name, part))}{',' if len(part) == 1 else ''})"
-            return self.text[part] if isinstance(part, Value) and part in made else "_"
-
-        text = name(node.facts["result"])
-        return text[1:-1] if text.startswith("(") else text
-
+    # ------------------------------------------------------------------------------ guards and the result
     def _guards_on(self, made: Iterable[Value]) -> None:
         """Checks the guards that the values just made are the last part of."""
         pending = [pair for value in made for pair in self.inner_guards.get(value, ())]
         for guard, condition in {id(pair): pair for pair in pending}.values():
-            if all(symbol.source in self.text for symbol in condition.symbols()):
-                self.lines.append(f"if not ({self._literal(guard.condition)!r}):")
-                self.lines.append(f'    raise GuardFailed("{self._plain(guard)}")')
+            if all(symbol.source in self.scope.text for symbol in condition.symbols()):
+                with self.scope.indented(f"if not ({self.scope.literal(guard.condition)!r}):"):
+                    self.scope.line(f'raise GuardFailed("{self._plain(guard)}")')
 
     def _plain(self, guard: Guard) -> str:
-        return f"{self._literal(guard.condition)!r}, assumed by {portable(guard.origin)}".replace("\\", "/").replace('"', "'")
-
-    def _release_after(self, node: Node) -> list[Value]:
-        """The values that nothing needs after this node. Their names may be used again, which frees their memory."""
-        gone = [value for value in self.last_use.get(node, ()) if value.node is not None and value not in node.outputs]
-        for value in gone:
-            self.names.release(self.text[value])
-        return gone
-
-    def _delete(self, node: Node, gone: list[Value]) -> None:
-        """``del`` for large values that are needed no more and whose names the node's outputs did not take."""
-        taken = {self.text[value] for value in node.outputs}
-        large = [self.text[value] for value in gone if _bytes(value) >= _DELETED_FROM_BYTES]
-        if names := [name for name in large if name not in taken]:
-            self.lines.append(f"del {', '.join(names)}")
+        return f"{self.scope.literal(guard.condition)!r}, assumed by {portable(guard.origin)}".replace("\\", "/").replace('"', "'")
 
     def _return(self, result: ResultText, checks: tuple[Guard, ...]) -> None:
-        effects = [self.text[effect.value] for effect in self.graph.effects]
+        text = self.scope.text
+        effects = [text[effect.value] for effect in self.graph.effects]
         parts = [result.text]
-        for extra in (effects, [self.text[guard.condition] for guard in checks if isinstance(guard.condition, Value)]):
+        for extra in (effects, [text[guard.condition] for guard in checks if isinstance(guard.condition, Value)]):
             if effects or checks:
                 parts.append(f"({', '.join(extra)}{',' if len(extra) == 1 else ''})")
-        if self.module:
-            self.lines.append("")
-        self.lines.append(f"return {', '.join(parts)}")
+        if self.scope.module:
+            self.scope.line("")
+        self.scope.line(f"return {', '.join(parts)}")
 
     # ------------------------------------------------------------------------------ the whole text
     def _module(self, header: str, function: str, helpers: list[FunctionType], result: ResultText) -> str:
@@ -354,27 +269,11 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 def _symbols(graph: Graph) -> Iterable[Symbol]:
     structures: list[Any] = [graph.outputs, *((node.inputs, node.params) for node in graph.nodes)]
+    structures += [size for node in graph.nodes for region in node.regions for size in region.sizes.values()]
     structures += [condition for _, condition in graph.inner_guards()]
     for item in iterate_structure(structures):
         if isinstance(item, Size):
             yield from item.symbols()
-
-
-def _last_uses(graph: Graph) -> dict[Node, list[Value]]:
-    """node -> the values that nothing needs after it."""
-    needed = set(graph.roots())
-    last: dict[Value, Node] = {}
-    for node in graph.nodes:
-        last.update((value, node) for value in (*node.outputs, *node.uses))
-    found: dict[Node, list[Value]] = {}
-    for value, node in last.items():
-        if value not in needed:
-            found.setdefault(node, []).append(value)
-    return found
-
-
-def _bytes(value: Value) -> int:
-    return int(product(value.spec.hints)) * ITEMSIZE.get(value.dtype, 8)
 
 
 __all__ = ["Dialect", "Program", "values_in", "write"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from ..errors import InvalidGraph
+from ..errors import InvalidGraph, UnsupportedOperation
 from ..ops.identities import identity_of
 from ..ops.registry import ArraySpec, Op, Unknown, check_params, get
 from ..sizes import Size, Symbol
+from .block import Region
+from .closing import Body, close
 from .graph import Graph
 from .node import Node, Origin, Value
 
@@ -48,14 +51,50 @@ class Builder:
             return same
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
 
-    def append(self, name: str, inputs: tuple[Any, ...], params: dict[str, Any], specs: Any) -> Any:
+    def append(self, name: str, inputs: tuple[Any, ...], params: dict[str, Any], specs: Any, regions: tuple[Region, ...] = ()) -> Any:
         """A new node whose output specs are known."""
-        node = Node(name, inputs, params, self.origin)
+        node = Node(name, inputs, params, self.origin, regions=regions)
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
         node.outputs = tuple(_output(node, name, i, self.settled(spec), shared) for i, spec in enumerate(specs if several else (specs,)))
         self.graph.nodes.append(node)
         return node.outputs if several else node.outputs[0]
+
+    # ------------------------------------------------------------------------------ regions
+    @contextmanager
+    def block(self) -> Iterator[list[Node]]:
+        """Inside of the block, nodes go to the list that is given, for the body of an operation that runs blocks."""
+        outside, self.graph.nodes = self.graph.nodes, []
+        try:
+            yield self.graph.nodes
+        finally:
+            self.graph.nodes = outside
+
+    def body(self, name: str, inputs: Sequence[Value], write: Callable[..., Any]) -> Body:
+        """The block that ``write(*inputs)`` writes with this builder; it may use any value of the outside. Its result is a tuple of outputs."""
+        with self.block() as nodes:
+            outputs = write(*inputs)
+        return Body(name, tuple(inputs), tuple(nodes), tuple(outputs))
+
+    def run(self, name: str, operands: Sequence[Any], bodies: Sequence[Body], **params: Any) -> tuple[Value, ...]:
+        """A node that runs ``bodies``: the operation ``name`` of :mod:`..ops.control`. What they capture is added to the operands."""
+        regions, captured = close(*bodies)
+        for region in regions:
+            self._refuse_inner_sizes(region)
+        op, inputs = get(name), (*operands, *captured)
+        params = check_params(op, params)
+        made: tuple[Value, ...] = self.append(
+            name, inputs, params, op.infer(*map(_spec, inputs), **op.named_regions(regions), **params), regions
+        )
+        return made
+
+    def _refuse_inner_sizes(self, region: Region) -> None:
+        for spec in region.specs_outside():
+            if any(_has_inner(region, dim) for dim in spec.shape):
+                raise UnsupportedOperation(
+                    f"a result of {region.name} has a size that depends on elements, which each step or branch may have another of; "
+                    f"use a mask instead\n    {self.origin}"
+                )
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
         """What a rule inferred, with the dimensions that a builder which may assume something knows better."""
@@ -95,6 +134,12 @@ def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> 
         return Size.of(Symbol(value, axis, dim)) if axis in axes else dim
 
     value.spec = ArraySpec(tuple(settled(axis, dim) for axis, dim in enumerate(value.spec.shape)), value.spec.dtype)
+
+
+def _has_inner(region: Region, dim: Any) -> bool:
+    """Whether a size, in terms of the outside, still has a symbol that is made in the region."""
+    made = {value for node in region.block.nodes for value in node.outputs}
+    return isinstance(dim, Size) and any(symbol.source in made for symbol in dim.symbols())
 
 
 def _source(name: str, spec: ArraySpec) -> Value:

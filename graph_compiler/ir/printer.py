@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..sizes import Size
@@ -11,14 +12,23 @@ from .node import Node, Value
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
-    """The graph a line a node; with ``around`` only that node, marked, and ``lines`` neighbours on each side."""
+    """The graph a line a node; with ``around`` only that node, marked, and ``lines`` neighbours on each side. Regions are set in below their node."""
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(repr, graph.inputs))}"
-    nodes = graph.nodes
+    body = [("->" if around is not None and node is around else "  ", depth, text) for node, depth, text in _lines(graph.nodes, 0)]
     if around is not None:
-        middle = next(i for i, node in enumerate(nodes) if node is around)
-        nodes = nodes[max(0, middle - lines) : middle + lines + 1]
-    body = [f"{'->' if node is around else '  '} {node_text(node)}" for node in nodes]
-    return "\n".join([head, *body, f"   return {_text(tuple(graph.outputs))}"])
+        middle = next((place for place, line in enumerate(body) if line[0] == "->"), 0)
+        body = body[max(0, middle - lines) : middle + lines + 1]
+    written = [f"{mark} {'    ' * depth}{text}" for mark, depth, text in body]
+    return "\n".join([head, *written, f"   return {_text(tuple(graph.outputs))}"])
+
+
+def _lines(nodes: Iterable[Node], depth: int) -> Iterator[tuple[Node | None, int, str]]:
+    for node in nodes:
+        yield node, depth, node_text(node)
+        for region in node.regions:
+            yield None, depth + 1, f"{region.name}({', '.join(map(repr, region.block.inputs))}):"
+            yield from _lines(region.block.nodes, depth + 2)
+            yield None, depth + 2, f"return {_text(tuple(region.block.outputs))}"
 
 
 def node_text(node: Node) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..errors import InvalidGraph
@@ -10,38 +11,50 @@ from ..sizes import hint_of
 from .graph import Graph
 from .node import Node, Value, values_in
 from .printer import to_text
+from .region_rules import faults
 
 
 def verify(graph: Graph) -> Graph:
     """``graph`` itself, or ``InvalidGraph`` with the neighbourhood of the first fault.
 
     The rules: every value is made before it is used and made once; outputs know their node; roots exist; in a canonical
-    graph every operation is in the vocabulary with just its parameters, and the specs are what its rule infers.
+    graph every operation is in the vocabulary with just its parameters, and the specs are what its rule infers. Regions
+    keep rules of their own (:mod:`.region_rules`).
     """
     made: set[Value] = set(graph.sources())
-    for node in graph.nodes:
-        for value in node.uses:
-            if value not in made:
-                raise _fault(graph, node, f"uses %{value.name} before anything makes it")
-        for value in node.outputs:
-            if value in made or value.node is not node:
-                raise _fault(graph, node, f"%{value.name} is made twice or belongs to another node")
-        if tuple(dict.fromkeys(values_in((node.inputs, node.params)))) != node.uses:
-            raise _fault(graph, node, "its list of used values is out of date")
-        if graph.dialect == "canonical":
-            _check_canonical(graph, node)
-        made.update(node.outputs)
+    _verify_nodes(graph, graph.nodes, made, 1)
     for value in graph.roots():
         if value not in made:
             raise InvalidGraph(f"the result %{value.name} is made by nothing in\n{to_text(graph)}")
     return graph
 
 
+def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: int) -> None:
+    for node in nodes:
+        for value in node.uses:
+            if value not in made:
+                raise _fault(graph, node, f"uses %{value.name} before anything makes it")
+        for value in node.outputs:
+            if value in made or value.node is not node:
+                raise _fault(graph, node, f"%{value.name} is made twice or belongs to another node")
+        outside = [size for region in node.regions for size in region.sizes.values()]
+        if tuple(dict.fromkeys(values_in((node.inputs, node.params, outside)))) != node.uses:
+            raise _fault(graph, node, "its list of used values is out of date")
+        if fault := next(faults(node, depth), None):
+            raise _fault(graph, node, fault)
+        for region in node.regions:
+            _verify_nodes(graph, region.block.nodes, set(region.block.inputs), depth + 1)
+        if graph.dialect == "canonical":
+            _check_canonical(graph, node)
+        made.update(node.outputs)
+
+
 def _check_canonical(graph: Graph, node: Node) -> None:
     op = get(node.op)
     if check_params(op, node.params).keys() != node.params.keys():
         raise _fault(graph, node, "lacks parameters")
-    inferred: Any = op.infer(*(item.spec if isinstance(item, Value) else item for item in node.inputs), **node.params)
+    specs = (item.spec if isinstance(item, Value) else item for item in node.inputs)
+    inferred: Any = op.infer(*specs, **op.named_regions(node.regions), **node.params)
     for value, spec in zip(node.outputs, inferred if isinstance(inferred, tuple) else (inferred,), strict=True):
         if value.dtype != spec.dtype or tuple(map(hint_of, value.shape)) != spec.hints:
             raise _fault(graph, node, f"%{value.name} is {value.spec} but its rule infers {spec}")

@@ -62,9 +62,8 @@ class ArraySpec:
 class Op:
     """One operation: its name, section of the vocabulary, signature, rule and, perhaps, decomposition.
 
-    ``infer(*specs, **params)`` gives the spec of the output (or a tuple of specs). ``pure`` is False for operations
-    whose result is not a function of their inputs. ``decomposition(build, *values, **params)`` writes the operation
-    in terms of smaller ones through a builder.
+    ``infer(*specs, **params)`` gives the spec of the output (or a tuple of specs). An operation that runs blocks takes their regions under the
+    names of ``regions``; a single name that starts with ``*`` takes all of them as one tuple.
     """
 
     name: str
@@ -74,8 +73,13 @@ class Op:
     required: int
     variadic: bool
     params: dict[str, Any]
-    pure: bool
     doc: str
+    regions: tuple[str, ...] = ()
+
+    def named_regions(self, regions: tuple[Any, ...]) -> dict[str, Any]:
+        """Regions of a node as keyword arguments of the rule."""
+        several = self.regions[:1] and self.regions[0].startswith("*")
+        return {self.regions[0][1:]: regions} if several else dict(zip(self.regions, regions, strict=True))
 
 
 _OPS: dict[str, Op] = {}
@@ -83,7 +87,7 @@ _DECOMPOSITIONS: dict[str, Callable[..., Any]] = {}
 REQUIRED = inspect.Parameter.empty
 
 
-def declare(section: str, *, name: str | None = None, pure: bool = True) -> Callable[[Rule], Rule]:
+def declare(section: str, *, name: str | None = None, regions: tuple[str, ...] = ()) -> Callable[[Rule], Rule]:
     """Declare an operation of a section by its shape and dtype rule. A second one of the same name is a ``DuplicateRow``."""
     if section not in SECTIONS:
         raise UnknownOperation(
@@ -91,7 +95,7 @@ def declare(section: str, *, name: str | None = None, pure: bool = True) -> Call
         )
 
     def register(rule: Rule) -> Rule:
-        op = _op_of(name or rule.__name__.rstrip("_"), section, rule, pure)
+        op = _op_of(name or rule.__name__.rstrip("_"), section, rule, regions)
         if op.name in _OPS:
             raise DuplicateRow(f"operation {op.name!r} is declared twice: in {_OPS[op.name].section} and in {section}")
         _OPS[op.name] = op
@@ -100,9 +104,11 @@ def declare(section: str, *, name: str | None = None, pure: bool = True) -> Call
     return register
 
 
-def _op_of(name: str, section: str, rule: Callable[..., Any], pure: bool) -> Op:
+def _op_of(name: str, section: str, rule: Callable[..., Any], regions: tuple[str, ...]) -> Op:
     inputs, params, required, variadic = [], {}, 0, False
     for parameter in inspect.signature(rule).parameters.values():
+        if parameter.name in {region.lstrip("*") for region in regions}:
+            continue
         if parameter.kind is parameter.KEYWORD_ONLY:
             params[parameter.name] = parameter.default
         elif parameter.kind is parameter.VAR_POSITIONAL:
@@ -113,7 +119,7 @@ def _op_of(name: str, section: str, rule: Callable[..., Any], pure: bool) -> Op:
             required += parameter.default is parameter.empty
         else:
             raise TypeError(f"{name}: array inputs come before '/', parameters after '*'; {parameter.name!r} is neither")
-    return Op(name, section, rule, tuple(inputs), required, variadic, params, pure, inspect.getdoc(rule) or "")
+    return Op(name, section, rule, tuple(inputs), required, variadic, params, inspect.getdoc(rule) or "", regions)
 
 
 def decomposition(name: str) -> Callable[[Rule], Rule]:

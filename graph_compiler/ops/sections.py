@@ -9,6 +9,7 @@ SECTIONS: Final[dict[str, bool]] = {
     "activations": False,
     "attention": True,
     "bits": False,
+    "control flow": False,
     "convolution": True,
     "creation": False,
     "data types": False,

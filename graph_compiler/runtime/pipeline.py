@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, ClassVar
 
-from ..codegen import WIDTH, load, write
+from ..codegen import WIDTH, Program, load, write
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
@@ -210,7 +210,8 @@ class Pipeline:
         output_tree = graph.output_tree if self.methods is None else self.methods.tree(graph.output_tree)
         native.register_classes(_classes(output_tree))
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
-        program = write(graph.derive(output_tree=output_tree), dialect, _header(self, recorded.graph, graph, recorded.counts))
+        header = _header(self, recorded.graph, graph, recorded.counts)
+        program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect.structured)
         if not self.same_framework and (held := graph.notes.get("state")):
             self._note_places(held.kept())
         constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
@@ -295,8 +296,13 @@ class Pipeline:
         names = list(live)
         return freeze(recording.graph, dict(zip(names, self.frontend.checking.copied([live[name] for name in names]))))[0]
 
+    def source_text(self, graph: IRGraph, header: str) -> Program:
+        """A recorded graph as text of its own framework."""
+        own = self.target if self.same_framework else self.backend_of(self.frontend.name)
+        return write(graph, self.frontend.dialect, header, own.dialect.structured)
+
     def _evaluate(self, graph: IRGraph) -> list[Any]:
-        program = write(graph, self.frontend.dialect, "Constants.")
+        program = self.source_text(graph, "Constants.")
         leading = ({name: array for name, (_, array) in graph.constants.items()},) if program.arguments else ()
         with self.frontend.checking.random_kept():
             return list(load(program)(*leading))

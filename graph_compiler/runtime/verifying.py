@@ -195,7 +195,7 @@ class Verification:
     def _recorded_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
         """What every call of the recording gives for these arrays, in the source framework."""
         graph, values = self.reference.with_intermediates(self.recording.graph)
-        program = write(graph, self.pipeline.frontend.dialect, "Intermediate results.")
+        program = self.pipeline.source_text(graph, "Intermediate results.")
         live = self.recording.weights.live(list(graph.parameters))()
         held = {"parameters": live, "constants": {name: array for name, (_, array) in graph.constants.items()}}
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):

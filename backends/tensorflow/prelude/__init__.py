@@ -30,6 +30,10 @@ from .bessel import airy_ai as airy_ai
 from .bessel import airy_decay as airy_decay
 from .bessel import airy_waves as airy_waves
 from .bessel import chebyshev_sum as chebyshev_sum
+from .control import keep_shapes as keep_shapes
+from .control import scan as scan
+from .control import static as static
+from .control import while_loop as while_loop
 from .convolution import channels_first as channels_first
 from .convolution import channels_last as channels_last
 from .convolution import col2im as col2im

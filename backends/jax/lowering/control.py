@@ -1,0 +1,103 @@
+"""Control flow: functions for ``lax.scan``, ``lax.while_loop``, ``lax.cond`` and ``lax.switch``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ....ir.block import Region
+from ....ir.node import Node
+from ...structured import Loop, Scope, names_of, packed
+from .table import rows
+
+
+def _scan(scope: Scope, node: Node) -> None:
+    (body,), loop, params = node.regions, Loop.of(scope, node), node.params
+    count = len(loop.state)
+    state, elements = names_of(scope, body, count), names_of(scope, body, len(loop.sequences), count)
+    is_map = not state and elements and not params["reverse"] and not params["checkpoint"]
+    parts = [elements] if is_map else [state, elements]
+    inside = scope.inside(body, [*state, *elements], loop.captured)
+    results = [packed(inside.outputs)] if is_map else [packed(inside.outputs[:count]), packed(inside.outputs[count:])]
+    name = _function(scope, body.name, parts, inside, ", ".join(results))
+    inside.free()
+    scope.free([*state, *elements])
+    made = scope.name(node)
+    if is_map:
+        scope.line(f"{packed(made)} = lax.map({name}, {packed(loop.sequences)})")
+    else:
+        step = f"jax.checkpoint({name})" if params["checkpoint"] else name
+        length = f", length={scope.literal(params['length'])!r}" if not elements else ""
+        reverse = ", reverse=True" if params["reverse"] else ""
+        targets = f"{_targets(made[:count])}, {_targets(made[count:])}"
+        scope.line(f"{targets} = lax.scan({step}, {packed(loop.state)}, {packed(loop.sequences)}{length}{reverse})")
+    scope.free([name])
+
+
+def _while_loop(scope: Scope, node: Node) -> None:
+    condition, body = node.regions
+    loop = Loop.of(scope, node)
+    state = names_of(scope, body, len(loop.state))
+    asked = scope.inside(condition, state, loop.captured)
+    expression = asked.expression() if len(state) == 1 else None
+    goes_on = f"lambda {state[0]}: {expression}" if expression else _function(scope, condition.name, [state], asked, asked.outputs[0])
+    asked.free()
+    step = scope.inside(body, state, loop.captured)
+    name = _function(scope, body.name, [state], step, packed(step.outputs))
+    step.free()
+    scope.free(state)
+    made = scope.name(node)
+    scope.line(f"{_targets(made).strip('()')} = lax.while_loop({goes_on}, {name}, {packed(loop.state)})")
+    scope.free([name, *([] if expression else [goes_on])])
+
+
+def _branch(scope: Scope, node: Node) -> None:
+    index, *captured = node.inputs
+    chosen = repr(scope.literal(index))
+    names = [_thunk(scope, region, captured) for region in node.regions]
+    made = scope.name(node)
+    if index.dtype == "bool":
+        scope.line(f"{_targets(made).strip('()')} = lax.cond({chosen}, {names[1]}, {names[0]})")
+    else:
+        scope.line(f"{_targets(made).strip('()')} = lax.switch({chosen}, [{', '.join(names)}])")
+    scope.free(name for name in names if name.isidentifier())
+
+
+def _thunk(scope: Scope, region: Region, captured: Sequence[object]) -> str:
+    inside = scope.inside(region, [], captured)
+    expression = inside.expression()
+    name = f"lambda: {expression}" if expression else _function(scope, region.name, [], inside, packed(inside.outputs))
+    inside.free()
+    return name
+
+
+def _call(scope: Scope, node: Node) -> None:
+    (body,) = node.regions
+    inside = scope.inside(body, [], node.inputs)
+    scope.take(inside)
+    made = scope.name(node)
+    scope.line(f"{', '.join(made)} = {', '.join(inside.outputs)}")
+    inside.free()
+
+
+def _function(scope: Scope, wanted: str, parts: list[list[str]], inside: object, result: str) -> str:
+    """A nested function; each of the ``parts`` of its arguments that has several names comes in one tuple."""
+    name = scope.new(wanted)
+    packs = [scope.new("carry" if place == 0 else "element") if len(part) > 1 else "" for place, part in enumerate(parts)]
+    arguments = [pack or (part[0] if part else "_" * (place + 1)) for place, (pack, part) in enumerate(zip(packs, parts))]
+    scope.line("")
+    with scope.indented(f"def {name}({', '.join(arguments)}):"):
+        for pack, part in zip(packs, parts):
+            if pack:
+                scope.line(f"{', '.join(part)} = {pack}")
+        scope.take(inside)  # type: ignore[arg-type]
+        scope.line(f"return {result}")
+    scope.line("")
+    scope.free(pack for pack in packs if pack)
+    return name
+
+
+def _targets(names: Sequence[str]) -> str:
+    return "_" if not names else names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+rows.structure({"branch": _branch, "call": _call, "scan": _scan, "while_loop": _while_loop})

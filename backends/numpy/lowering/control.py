@@ -1,0 +1,48 @@
+"""Control flow: Python's own statements; outputs of all steps are written into an array made before the loop."""
+
+from __future__ import annotations
+
+from ....ir.node import Node
+from ...statements import Results, branch, call, scan_with, while_loop
+from ...structured import Loop, Scope
+from .table import rows
+
+
+class _Rows(Results):
+    """Each step writes its own row of an array that was made before the loop."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
+        for value, name in zip(node.outputs[node.params["carried"] :], outputs):
+            scope.line(f"{name} = np.empty({scope.literal(value.shape)!r}, {scope.dialect.dtype_text(value.dtype)})")
+
+    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
+        for name, value in zip(outputs, values):
+            scope.line(f"{name}[{self.place}] = {value}")
+
+
+def _scan(scope: Scope, node: Node) -> None:
+    place = scope.new("i")
+    is_counted = len(node.outputs) > node.params["carried"]
+
+    def elements(scope: Scope, node: Node, loop: Loop, names: list[str]) -> tuple[str, list[str]]:
+        if not names or node.params["reverse"]:
+            lines = [f"{name} = {sequence}[{place}]" for name, sequence in zip(names, loop.sequences)]
+            return f"for {place if is_counted or lines else '_'} in {_steps(scope, node)}:", lines
+        several = len(names) > 1
+        row, sequence = (", ".join(names), f"zip({', '.join(loop.sequences)})") if several else (names[0], loop.sequences[0])
+        counted = f"for {place}, {f'({row})' if several else row} in enumerate({sequence}):"
+        return counted if is_counted else f"for {row} in {sequence}:", []
+
+    scan_with(elements, _Rows(place))(scope, node)
+    scope.free([place])
+
+
+def _steps(scope: Scope, node: Node) -> str:
+    steps = f"range({scope.literal(node.params['length'])!r})"
+    return f"reversed({steps})" if node.params["reverse"] else steps
+
+
+rows.structure({"branch": branch, "call": call, "scan": _scan, "while_loop": while_loop})

@@ -1,0 +1,115 @@
+"""Loops and branches as Python's own statements, for targets that run operation by operation: NumPy, and torch without a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from ..ir.node import Node
+from .structured import Inside, Loop, Scope, assigned, names_of
+
+Written = Callable[[Scope, Node], None]
+
+
+def while_loop(scope: Scope, node: Node) -> None:
+    """``while condition: state = body(state)``."""
+    condition, body = node.regions
+    loop = Loop.of(scope, node)
+    state = names_of(scope, body, len(loop.state))
+    asked = scope.inside(condition, state, loop.captured)
+    assigned(scope, state, loop.state)
+    short = asked.expression()
+    step = scope.inside(body, state, loop.captured)
+    with scope.indented(f"while {short}:" if short else "while True:"):
+        if not short:
+            scope.take(asked)
+            with scope.indented(f"if not {asked.outputs[0]}:"):
+                scope.line("break")
+        scope.take(step)
+        assigned(scope, state, step.outputs)
+        if scope_is_empty(step, state):
+            scope.line("pass")
+    scope.text.update(zip(node.outputs, state))
+    for inside in (asked, step):
+        inside.free()
+
+
+def scope_is_empty(inside: Inside, targets: Sequence[str]) -> bool:
+    """Whether a block and the assignment of its outputs write no line."""
+    return inside.is_empty and list(targets) == inside.outputs
+
+
+def branch(scope: Scope, node: Node) -> None:
+    """``if index == 0: ... elif index == 1: ... else: ...``, each of which assigns the results."""
+    index, *captured = node.inputs
+    chosen = repr(scope.literal(index))
+    insides = [scope.inside(region, [], captured) for region in node.regions]
+    names = scope.name(node)
+    heads = [f"if {chosen}:", "else:"] if index.dtype == "bool" else _heads(chosen, len(insides))
+    for head, inside in zip(heads, insides[::-1] if index.dtype == "bool" else insides):
+        with ExitStack() as stack:
+            if head:
+                stack.enter_context(scope.indented(head))
+            scope.take(inside)
+            assigned(scope, names, inside.outputs)
+            if scope_is_empty(inside, names):
+                scope.line("pass")
+    for inside in insides:
+        inside.free()
+
+
+def _heads(chosen: str, count: int) -> list[str]:
+    if count == 1:
+        return [""]
+    return [f"if {chosen} == 0:", *(f"elif {chosen} == {place}:" for place in range(1, count - 1)), "else:"]
+
+
+def scan_with(elements: Callable[[Scope, Node, Loop, list[str]], tuple[str, list[str]]], results: Results) -> Written:
+    """A ``for`` loop: ``elements`` gives its head and lines that name the elements, ``results`` collects what the steps put out."""
+
+    def scan(scope: Scope, node: Node) -> None:
+        (body,), loop = node.regions, Loop.of(scope, node)
+        state = names_of(scope, body, len(loop.state))
+        rows = names_of(scope, body, len(loop.sequences), len(state))
+        step = scope.inside(body, [*state, *rows], loop.captured)
+        outputs = [scope.new(value.name) for value in node.outputs[len(state) :]]
+        assigned(scope, state, loop.state)
+        head, lines = elements(scope, node, loop, rows)
+        results.begin(scope, node, outputs)
+        with scope.indented(head):
+            for text in lines:
+                scope.line(text)
+            scope.take(step)
+            assigned(scope, state, step.outputs[: len(state)])
+            results.add(scope, outputs, step.outputs[len(state) :])
+            if not lines and not outputs and scope_is_empty(step, state):
+                scope.line("pass")
+        results.end(scope, node, outputs)
+        scope.text.update(zip(node.outputs, [*state, *outputs]))
+        step.free()
+        scope.free(rows)
+
+    return scan
+
+
+class Results:
+    """How the outputs of all steps become arrays."""
+
+    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
+        """Before the loop."""
+
+    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
+        """After each step."""
+
+    def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
+        """After the loop."""
+
+
+def call(scope: Scope, node: Node) -> None:
+    """The block where it is called."""
+    (body,) = node.regions
+    inside = scope.inside(body, [], node.inputs)
+    scope.take(inside)
+    names = scope.name(node)
+    assigned(scope, names, inside.outputs)
+    inside.free()

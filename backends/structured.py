@@ -1,0 +1,92 @@
+"""What the ways to write operations that run blocks have in common: the scope that they write into, and the parts of such a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..ir.block import Region
+from ..ir.node import Node, Value
+
+
+class Inside(Protocol):
+    """A region that was written aside."""
+
+    outputs: list[str]  # text of its outputs
+    is_empty: bool  # whether it has no lines
+
+    def expression(self) -> str | None:
+        """All of it as one expression, where it is that short."""
+
+    def free(self) -> None:
+        """Its names may be used again."""
+
+
+class Scope(Protocol):
+    """Where the lines of a block are written (``codegen/scope.py``)."""
+
+    text: dict[Value, str]  # names of values
+    dialect: Any
+
+    def literal(self, structure: Any) -> Any:
+        """Nested arguments as names and literals."""
+
+    def line(self, text: str) -> None:
+        """One more line."""
+
+    def indented(self, head: str) -> AbstractContextManager[None]:
+        """Lines below ``head``."""
+
+    def new(self, wanted: str) -> str:
+        """A name that nothing has at the moment."""
+
+    def free(self, names: Iterable[str]) -> None:
+        """Names that are needed no more."""
+
+    def name(self, node: Node) -> list[str]:
+        """Names for the outputs of a node."""
+
+    def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
+        """A region written aside: its own inputs under these names."""
+
+    def take(self, inside: Inside) -> None:
+        """The lines of a region."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The operands of a ``scan`` or ``while_loop`` by what they are for, as text; ``captured`` as they are."""
+
+    state: list[str]
+    sequences: list[str]
+    captured: Sequence[Any]
+
+    @classmethod
+    def of(cls, scope: Scope, node: Node) -> Loop:
+        carried = node.params["carried"]
+        own = carried + node.params.get("sequences", 0)
+        text = [repr(scope.literal(item)) for item in node.inputs[:own]]
+        return cls(text[:carried], text[carried:], node.inputs[own:])
+
+
+def names_of(scope: Scope, region: Region, count: int, first: int = 0) -> list[str]:
+    """Names for inputs of a region."""
+    return [scope.new(value.name) for value in region.block.inputs[first : first + count]]
+
+
+def packed(texts: Sequence[str]) -> str:
+    """One text as it is, none as ``None``, several as a tuple.
+
+    >>> packed([]), packed(["x"]), packed(["x", "y"])
+    ('None', 'x', '(x, y)')
+    """
+    return "None" if not texts else texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def assigned(scope: Scope, targets: Sequence[str], values: Sequence[str]) -> None:
+    """One line that assigns all at once; what is assigned to itself is left out."""
+    pairs = [(target, value) for target, value in zip(targets, values, strict=True) if target != value]
+    if pairs:
+        scope.line(f"{', '.join(target for target, _ in pairs)} = {', '.join(value for _, value in pairs)}")

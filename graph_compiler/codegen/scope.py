@@ -1,0 +1,254 @@
+"""Writes the nodes of one block as lines: names, sizes, contexts, ``del`` after the last use of large values.
+
+The block of the graph is the outermost scope. An operation that runs blocks writes each of them in a scope inside of its own one: as a nested
+function, or as the body of a Python statement. What a region captures is read there by its outer name, since Python's functions close over names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.block import Region
+from ..ir.node import Node, Origin, Value, values_in
+from ..naming import Namespace
+from ..ops.dtypes import ITEMSIZE
+from ..ops.text import Text, factor, literal
+from ..sizes import Size, Symbol, product
+from ..trees import map_structure
+
+_SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
+_SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
+_DELETED_FROM_BYTES = 1 << 16  # memory that is free is taken again while the processor's caches hold it
+_STEP = "    "
+
+
+@dataclass
+class Shared:
+    """What all scopes of one program have in common."""
+
+    dialect: Any
+    structured: Mapping[str, Callable[[Any, Node], None]]
+    names: Namespace
+    globals: dict[str, Any] = field(default_factory=dict)
+
+
+class Scope:
+    """One block on its way to text. ``roots`` are the values that are needed after its last node."""
+
+    def __init__(
+        self, shared: Shared, nodes: Sequence[Node], roots: Iterable[Value], outer: Scope | None = None, region: Region | None = None
+    ) -> None:
+        self.shared, self.dialect, self.names = shared, shared.dialect, shared.names
+        self.nodes, self.outer, self.region = nodes, outer, region
+        self.text: dict[Value, str] = {}
+        self.symbols: dict[Symbol, str] = {}
+        self.lines: list[str] = []
+        self.origins: list[tuple[int, Origin]] = []  # by the place in ``lines``
+        self.made = {value for node in nodes for value in node.outputs}
+        self.last_use = last_uses(nodes, roots)
+        self.wishes: Mapping[Value, str] = {}
+        self.module: str = outer.module if outer else ""
+        self.context = ""
+        self.depth = 0
+        self.held: dict[str, None] = {}  # names in use that the block has taken
+
+    # ------------------------------------------------------------------------------ text of arguments
+    def literal(self, structure: Any) -> Any:
+        """Nested arguments ready to be put into source: names, sizes and literals."""
+        return literal(map_structure(self._spelled, structure), self.symbol)
+
+    def symbol(self, symbol: Symbol) -> str:
+        """The expression for a size. One that the outside has as well is read there, before the block."""
+        if self.outer is not None and self.region is not None and symbol in self.region.sizes:
+            return factor(repr(self.outer.literal(self.region.sizes[symbol])))
+        if symbol.kind in ("item", "number"):
+            return self.text[symbol.source]
+        if symbol not in self.symbols:
+            array = self.text[symbol.source]
+            is_given = self.outer is None and symbol.source not in self.made
+            self.symbols[symbol] = self.new(f"{symbol.source.name if is_given else array}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}")
+            self.line(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
+        return self.symbols[symbol]
+
+    def _spelled(self, item: Any) -> Any:
+        if isinstance(item, Value):
+            return Text(self.text[item])
+        if item is None or isinstance(item, (*_SPELLED, Size)):
+            return item
+        text = self.dialect.spell(item)
+        return Text(text if text is not None else self._bound(item))
+
+    def _bound(self, item: Any) -> str:
+        """A name for an object that no text can spell."""
+        for name, known in self.shared.globals.items():
+            if known is item:
+                return name
+        name = self.names.lasting(f"{type(item).__name__.lower()}_object")
+        self.shared.globals[name] = item
+        return name
+
+    # ------------------------------------------------------------------------------ lines
+    def line(self, text: str) -> None:
+        """One more line, as deep as the scope stands."""
+        self.lines.append(_STEP * self.depth + text if text else "")
+
+    @contextmanager
+    def indented(self, head: str) -> Iterator[None]:
+        """Writes ``head``, and the lines of the block below it."""
+        self.line(head)
+        self.depth += 1
+        yield
+        self.depth -= 1
+
+    def write(self, after: Callable[[Sequence[Value]], None] = lambda made: None) -> None:
+        """All nodes; ``after`` is told what each of them has made."""
+        for node in self.nodes:
+            self._node(node, after)
+
+    def _node(self, node: Node, after: Callable[[Sequence[Value]], None]) -> None:
+        if node.origin.module != self.module:
+            self.module = node.origin.module
+            for text in ("", f"# {self.module}") if self.module else ("",):
+                self.line(text)
+        (self._structured if node.regions else self._plain)(node)
+        before = len(self.lines)
+        after(node.outputs)
+        if len(self.lines) != before:
+            self.context = ""
+
+    def _plain(self, node: Node) -> None:
+        before = len(self.lines)
+        expression = self.dialect.expression(node, self.literal)
+        self._open(self.dialect.context(node), continues=len(self.lines) == before)
+        gone = self._release_after(node)
+        self.name(node)
+        targets = self._targets(node)
+        self.origins.append((len(self.lines), node.origin))
+        self.line((_STEP if self.context else "") + (f"{targets} = {expression}" if targets else expression))
+        self._delete(node, gone)
+
+    def _structured(self, node: Node) -> None:
+        """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
+        self.context = ""
+        self.origins.append((len(self.lines), node.origin))
+        self.shared.structured[node.op](self, node)
+        self._delete(node, self._release_after(node))
+
+    def name(self, node: Node) -> list[str]:
+        """Names for the outputs of a node; ``_`` for one of several that nothing uses."""
+        unused = self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs) if len(node.outputs) > 1 else ()
+        for value in node.outputs:
+            self.text[value] = "_" if value in unused else self.new(self.wishes.get(value, value.name))
+        return [self.text[value] for value in node.outputs]
+
+    def new(self, wanted: str) -> str:
+        """A name that nothing has at the moment."""
+        name = self.names.unique(wanted)
+        self.held[name] = None
+        return name
+
+    def _open(self, context: str, continues: bool) -> None:
+        """Opens the ``with`` block of the next line, unless that line continues the open one."""
+        if context and not (continues and context == self.context):
+            self.line(f"with {context}:")
+        self.context = context
+
+    def _targets(self, node: Node) -> str:
+        """What a node's result is assigned to: a name, or names in the structure that the call returns."""
+        if not node.outputs or "result" not in node.facts:
+            return ", ".join(self.text[value] for value in node.outputs)
+        made = set(node.outputs)
+
+        def name(part: Any) -> str:
+            if isinstance(part, (tuple, list)):
+                return f"({', '.join(map(name, part))}{',' if len(part) == 1 else ''})"
+            return self.text[part] if isinstance(part, Value) and part in made else "_"
+
+        text = name(node.facts["result"])
+        return text[1:-1] if text.startswith("(") else text
+
+    def _release_after(self, node: Node) -> list[Value]:
+        """The values that nothing needs after this node. Their names may be used again, which frees their memory."""
+        gone = [value for value in self.last_use.get(node, ()) if value in self.made and value not in node.outputs]
+        self.free(self.text[value] for value in gone)
+        return gone
+
+    def _delete(self, node: Node, gone: list[Value]) -> None:
+        """``del`` for large values that are needed no more and whose names the node's outputs did not take."""
+        taken = {self.text[value] for value in node.outputs}
+        large = [self.text[value] for value in gone if _bytes(value) >= _DELETED_FROM_BYTES]
+        if names := [name for name in large if name not in taken]:
+            self.line(f"del {', '.join(names)}")
+            self.context = ""
+
+    # ------------------------------------------------------------------------------ blocks inside
+    def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
+        """A region, written aside: its own inputs under the names ``inputs``, what it captures as it is called here.
+
+        Sizes that it has in common with this scope are read here, in front of the line that is written next.
+        """
+        block = region.block
+        scope = Scope(self.shared, block.nodes, values_in(block.outputs), self, region)
+        scope.text.update(zip(block.inputs, [*inputs, *(repr(self.literal(item)) for item in captured)], strict=True))
+        scope.write()
+        return Inside(scope, [repr(scope.literal(item)) for item in block.outputs])
+
+    def take(self, inside: Inside) -> None:
+        """The lines of a region, where they stand."""
+        self.origins += [(len(self.lines) + place, origin) for place, origin in inside.scope.origins]
+        for text in inside.scope.lines:
+            self.line(text)
+
+    def free(self, names: Iterable[str]) -> None:
+        """Names that are needed no more."""
+        for name in names:
+            self.held.pop(name, None)
+            self.names.release(name)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A region that was written: its lines, and the text of its outputs."""
+
+    scope: Scope
+    outputs: list[str]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no line."""
+        return not any(self.scope.lines)
+
+    def expression(self) -> str | None:
+        """All of it as one expression, where it is one line that makes the only output."""
+        lines = [line for line in self.scope.lines if line]
+        if not lines and len(self.outputs) == 1:
+            return self.outputs[0]
+        head = f"{self.outputs[0]} = "
+        return lines[0].removeprefix(head) if len(lines) == len(self.outputs) == 1 and lines[0].startswith(head) else None
+
+    def free(self) -> None:
+        """Its names may be used again."""
+        self.scope.free(list(self.scope.held))
+
+
+def last_uses(nodes: Iterable[Node], roots: Iterable[Value]) -> dict[Node, list[Value]]:
+    """node -> the values that nothing needs after it."""
+    needed = set(roots)
+    last: dict[Value, Node] = {}
+    for node in nodes:
+        last.update((value, node) for value in (*node.outputs, *node.uses))
+    found: dict[Node, list[Value]] = {}
+    for value, node in last.items():
+        if value not in needed:
+            found.setdefault(node, []).append(value)
+    return found
+
+
+def _bytes(value: Value) -> int:
+    return int(product(value.spec.hints)) * ITEMSIZE.get(value.dtype, 8)
+
+
+__all__ = ["Inside", "Scope", "Shared", "last_uses"]

@@ -1,0 +1,126 @@
+"""Closure conversion: nodes that read values of the outside become a region, and what they read becomes operands.
+
+A body is written, or recorded, where the outside is in scope: its nodes name outer values, and its shapes are in sizes of the outside, so that
+sizes compare as they do there. :func:`close` then gives every input, and everything that is captured, a value of the region's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..errors import InvalidGraph
+from ..ops.registry import ArraySpec
+from ..sizes import Size, Symbol, substitute
+from ..trees import iterate_structure, map_structure
+from .block import Block, Region
+from .node import Node, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A block whose nodes may still read values and sizes of the outside; ``name`` is that of its function."""
+
+    name: str
+    inputs: Sequence[Value]
+    nodes: Sequence[Node]
+    outputs: Sequence[Any]
+
+
+def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
+    """The regions of one node, and the outer values that they capture: operands of the node, inputs of each region behind its own ones.
+
+    Regions of one node capture the same values, so that one list of operands serves all of them.
+
+    >>> from graph_compiler.ir import Builder, Graph
+    >>> build = Builder(Graph("f", "canonical"))
+    >>> x = build.input("x", ArraySpec((3,), "float32"))
+    >>> body = build.body("body", [Value("carried", x.spec)], lambda carried: (build.add(carried, x),))
+    >>> (region,), captured = close(body)
+    >>> region.block.inputs, captured == (x,), region.sizes
+    ((%carried: float32[carried.shape[0]], %x: float32[carried.shape[0]]), True, {carried.shape[0]: x.shape[0]})
+    """
+    captured = tuple(dict.fromkeys(value for body in bodies for value in _captured(body)))
+    return tuple(_Closing(body, captured).region() for body in bodies), captured
+
+
+def _captured(body: Body) -> Iterable[Value]:
+    """Values of the outside that the nodes read, and those that the sizes of the nodes are read from, where no input has these sizes."""
+    made = {*body.inputs, *(value for node in body.nodes for value in node.outputs)}
+    known = {dim for value in body.inputs for dim in value.shape if isinstance(dim, Size)}
+    read = [(node.inputs, node.params, [list(region.sizes.values()) for region in node.regions]) for node in body.nodes]
+    specs = [value.shape for node in body.nodes for value in node.outputs]
+    for item in iterate_structure((read, list(body.outputs), specs)):
+        if isinstance(item, Value) and item not in made:
+            yield item
+        elif isinstance(item, Size) and item not in known:
+            yield from (s.source for s in item.symbols() if s.source not in made and Size.of(s) not in known)
+
+
+@dataclass(slots=True)
+class _Closing:
+    """Values of the outside, and of the body as it was written, replaced by the region's own."""
+
+    body: Body
+    captured: tuple[Value, ...]
+    own: dict[Value, Value] = field(default_factory=dict)
+    inner: dict[Any, Size] = field(default_factory=dict)  # size outside -> the size inside
+    sizes: dict[Symbol, Any] = field(default_factory=dict)
+
+    def region(self) -> Region:
+        inputs = tuple(map(self._input, (*self.body.inputs, *self.captured)))
+        nodes = tuple(map(self._node, self.body.nodes))
+        return Region(self.body.name, Block(inputs, nodes, tuple(map(self._mapped, self.body.outputs))), self.sizes)
+
+    def _input(self, value: Value) -> Value:
+        made = self.own[value] = Value(value.name, value.spec)
+        made.spec = ArraySpec(tuple(self._input_size(made, axis, dim) for axis, dim in enumerate(value.shape)), value.dtype)
+        return made
+
+    def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
+        """One size outside is one size inside, read from the first input that has it."""
+        if not isinstance(dim, Size):
+            return dim
+        if dim not in self.inner:
+            symbol = Symbol(made, axis, dim.hint)
+            self.inner[dim], self.sizes[symbol] = Size.of(symbol), dim
+        return self.inner[dim]
+
+    def _node(self, node: Node) -> Node:
+        regions = tuple(
+            replace(region, sizes={symbol: self._mapped(size) for symbol, size in region.sizes.items()}) for region in node.regions
+        )
+        facts = {name: self.mapped(fact) for name, fact in node.facts.items() if name != "result"}
+        made = Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, facts, regions)
+        made.outputs = tuple(Value(value.name, value.spec, made, value.index) for value in node.outputs)
+        self.own.update(zip(node.outputs, made.outputs))
+        for value in made.outputs:
+            value.spec = ArraySpec(tuple(map(self._mapped, value.shape)), value.dtype)
+        if "result" in node.facts:
+            made.facts["result"] = self.mapped(node.facts["result"])
+        return made
+
+    def mapped(self, structure: Any) -> Any:
+        return map_structure(self._mapped, structure)
+
+    def _mapped(self, item: Any) -> Any:
+        if isinstance(item, Value):
+            return self.own[item]
+        if not isinstance(item, Size):
+            return item
+        known = self.inner.get(item)
+        return substitute(item, self._symbol) if known is None else known
+
+    def _symbol(self, symbol: Symbol) -> Size:
+        if (known := self.inner.get(Size.of(symbol))) is not None:
+            return known
+        if symbol.source not in self.own:
+            raise InvalidGraph(f"{symbol!r} is read in {self.body.name}, and nothing that it captures has it")
+        made = Symbol(self.own[symbol.source], symbol.axis, symbol.hint, symbol.kind)
+        if symbol.source in self.captured or symbol.source in self.body.inputs:
+            self.sizes[made] = Size.of(symbol)
+        return self.inner.setdefault(Size.of(symbol), Size.of(made))
+
+
+__all__ = ["Body", "close"]

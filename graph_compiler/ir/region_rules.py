@@ -1,0 +1,99 @@
+"""The rules that nodes with regions keep, checked by the verifier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..ops.control import own_inputs
+from ..ops.registry import get
+from ..sizes import Size, hint_of
+from ..trees import iterate_structure
+from .block import Region
+from .node import Node, Value, values_in
+
+DEEPEST = 16  # regions in regions: files that nest deeper are refused
+
+
+def faults(node: Node, depth: int = 1) -> Iterator[str]:
+    """What is wrong with the regions of a node, in words; their nodes are checked one by one by the verifier.
+
+    The rules: a region is isolated; it has an input for each operand; what is carried keeps its type; branches give the same types; conditions are
+    truth values; sizes that leave a region are known outside; what each step draws depends on what changes from step to step.
+    """
+    if not node.regions:
+        return
+    if depth > DEEPEST:
+        yield f"its regions are more than {DEEPEST} deep"
+        return
+    first = 1 if node.op == "branch" else 0
+    operands = node.inputs[first:]
+    for region in node.regions:
+        yield from _foreign(region)
+        yield from _misfits(node, region, operands)
+        if node.op in ("scan", "while_loop"):
+            yield from _repeated_draws(region, own_inputs(node.op, node.params))
+    yield from _changed(node, operands)
+
+
+def _foreign(region: Region) -> Iterator[str]:
+    """Values of the outside that are read, and symbols whose array is not in the region."""
+    made = set(region.block.inputs)
+    for inner in region.block.nodes:
+        yield from (f"{region.name} uses %{value.name} of the outside" for value in inner.uses if value not in made)
+        made.update(inner.outputs)
+    yield from (
+        f"{region.name} gives %{value.name}, which it does not make" for value in values_in(region.block.outputs) if value not in made
+    )
+    for symbol in region.sizes:
+        if symbol.source not in region.block.inputs:
+            yield f"{region.name} takes the size {symbol!r} for one of the outside, and it is read from no input"
+    read = (value.shape for inner in region.block.nodes for value in inner.outputs)
+    for size in iterate_structure(list(read)):
+        if isinstance(size, Size) and any(symbol.source not in made for symbol in size.symbols()):
+            yield f"{region.name} has an array of the size {size}, which nothing in it has"
+
+
+def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
+    """Inputs that are not what the operands are: rows of them, where they are sequences."""
+    inputs, carried = region.block.inputs, node.params.get("carried", 0)
+    if len(inputs) != len(operands):
+        yield f"{region.name} takes {len(inputs)} inputs and there are {len(operands)} operands"
+        return
+    rows = range(carried, carried + node.params.get("sequences", 0))
+    for place, (value, operand) in enumerate(zip(inputs, operands)):
+        if isinstance(operand, Value):
+            shape = operand.spec.hints[1:] if place in rows else operand.spec.hints
+            if (value.dtype, value.spec.hints) != (operand.dtype, shape):
+                yield f"%{value.name} of {region.name} is {value.spec} and its operand %{operand.name} is {operand.spec}"
+
+
+def _changed(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
+    """What is carried and does not keep its sizes, and sizes that nothing outside knows."""
+    carried = node.params.get("carried", 0)
+    for region in node.regions:
+        if region.name == "condition":
+            continue
+        made = {value for inner in region.block.nodes for value in inner.outputs}
+        for place, spec in enumerate(region.specs_outside()):
+            if any(isinstance(dim, Size) and any(symbol.source in made for symbol in dim.symbols()) for dim in spec.shape):
+                yield f"output {place} of {region.name} is {spec}, and a size of it is known in the region alone"
+            wanted = operands[place].shape if place < carried else spec.shape
+            for dim, other in zip(spec.shape, wanted):
+                if hint_of(dim) != hint_of(other):
+                    yield f"%{operands[place].name} is carried as {operands[place].spec} and becomes {spec}"
+
+
+def _repeated_draws(region: Region, own: int) -> Iterator[str]:
+    """Random numbers that are drawn with a key which is the same in every step."""
+    changing: set[Value] = set(region.block.inputs[:own])
+    for inner in region.block.nodes:
+        if any(value in changing for value in inner.uses):
+            changing.update(inner.outputs)
+        elif get_section(inner.op) == "random" and inner.uses:
+            yield f"{inner.op} in {region.name} draws the same numbers in every step: its key depends on nothing that changes"
+
+
+def get_section(op: str) -> str:
+    """The section of an operation of the vocabulary."""
+    return get(op).section

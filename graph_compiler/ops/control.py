@@ -1,0 +1,89 @@
+"""Operations that run blocks: loops, branches and calls.
+
+The blocks are the regions of the node (:class:`graph_compiler.ir.block.Region`). Each region takes its own arguments first and then what the node
+captures: values of the outside that its nodes read, which stand last among the operands and are the same for all regions of a node.
+Arrays that go from one step to the next are *carried*: they keep shape and dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ..errors import InvalidGraph
+from .registry import ArraySpec, Dim, declare
+
+_SECTION = "control flow"
+_Specs = tuple[ArraySpec, ...]
+
+
+class RegionSpec(Protocol):
+    """What a rule asks of a region."""
+
+    name: str
+
+    def specs_outside(self) -> tuple[ArraySpec, ...]:
+        """The specs of its outputs, in sizes of the outside."""
+
+
+@declare(_SECTION, regions=("body",))
+def call(*operands: ArraySpec, body: RegionSpec) -> _Specs:
+    """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function (jaxpr ``closed_call``)."""
+    return body.specs_outside()
+
+
+@declare(_SECTION, regions=("*branches",))
+def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionSpec]) -> _Specs:
+    """The outputs of ``branches[index](*operands)`` (``jax.lax.switch``, ``tf.switch_case``); the others are not run.
+
+    ``index`` is an integer without axes that lies inside of the branches, or a truth value with branches for False and True.
+    """
+    first, *others = (region.specs_outside() for region in branches)
+    for other in others:
+        _same("branches", other, first)
+    if index.shape or (index.dtype == "bool" and len(branches) != 2):
+        raise InvalidGraph(f"a branch is chosen by one integer, or one truth value of two branches; got {index} for {len(branches)}")
+    return first
+
+
+@declare(_SECTION, regions=("condition", "body"))
+def while_loop(*operands: ArraySpec, condition: RegionSpec, body: RegionSpec, carried: int) -> _Specs:
+    """The carried arrays after ``carried = body(*carried, *captured)`` was run while ``condition(*carried, *captured)`` (``jax.lax.while_loop``).
+
+    The first ``carried`` operands are their values before the first step. The condition gives one truth value.
+    """
+    asked = condition.specs_outside()
+    if len(asked) != 1 or asked[0] != ArraySpec((), "bool"):
+        raise InvalidGraph(f"the condition of a loop gives one truth value, not {asked}")
+    _same("a step", body.specs_outside(), operands[:carried])
+    return operands[:carried]
+
+
+@declare(_SECTION, regions=("body",))
+def scan(
+    *operands: ArraySpec, body: RegionSpec, carried: int, sequences: int, length: Dim, reverse: bool = False, checkpoint: bool = False
+) -> _Specs:
+    """``carried, outputs = body(*carried, *elements, *captured)`` for each row of the sequences (``jax.lax.scan``).
+
+    Operands are the carried arrays before the first step, then ``sequences`` arrays with ``length`` rows, then what is captured. Results are
+    the carried arrays after the last step, then the outputs of all steps stacked along a new first axis. ``reverse`` runs from the last row to
+    the first; outputs stand where their rows do. ``checkpoint`` computes a step again in the backward pass, instead of keeping what it computed.
+    """
+    made = body.specs_outside()
+    _same("a step", made[:carried], operands[:carried])
+    return (*operands[:carried], *(ArraySpec((length, *spec.shape), spec.dtype) for spec in made[carried:]))
+
+
+def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) -> None:
+    """Data types and shapes as they are now: whether sizes are the same in all calls is a guard, or known, where the region was made."""
+    if [(spec.dtype, spec.hints) for spec in given] != [(spec.dtype, spec.hints) for spec in wanted]:
+        raise InvalidGraph(f"{what} gives {[*given]} where {[*wanted]} is needed: shapes and data types stay the same")
+
+
+def own_inputs(op: str, params: dict[str, Any]) -> int:
+    """How many inputs a region of such a node has before those that it captures; each of them has an operand in the same place.
+
+    >>> own_inputs("scan", {"carried": 2, "sequences": 1})
+    3
+    """
+    return int(params.get("carried", 0)) + int(params.get("sequences", 0))
