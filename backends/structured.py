@@ -36,6 +36,9 @@ class Scope(Protocol):
     def line(self, text: str) -> None:
         """One more line."""
 
+    def blank(self) -> None:
+        """An empty line, where there is none yet."""
+
     def indented(self, head: str) -> AbstractContextManager[None]:
         """Lines below ``head``."""
 

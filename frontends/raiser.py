@@ -7,7 +7,7 @@ canonical value that each object holds at the moment: a write through a view bec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import GraphCompilerError, UnsupportedOperation
@@ -19,6 +19,7 @@ from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, hint_of, product, substitute
 from ..trees import Branch, count_leaves, iterate_structure, map_structure
 from .building import RaisingBuilder
+from .raised_regions import RaisedRegions
 from .read_numbers import is_read, number_of, rounding_of
 from .steps import Step
 from .views import write_through
@@ -54,6 +55,7 @@ class Raiser:
         self.made: set[Node] = set()
         self.raised: dict[Value, Value] = {}  # recorded -> what it held when it was made
         self.problems: list[str] = []
+        self.regions = RaisedRegions(self)
 
     # ------------------------------------------------------------------------------ what a framework's own class says
     def builder(self, graph: Graph) -> RaisingBuilder:
@@ -88,16 +90,20 @@ class Raiser:
             self.held[value] = b.parameter(name, value.spec)
         for name, (value, array) in graph.constants.items():
             self.held[value] = b.constant(name, value.spec, array)
-        for node in graph.nodes:
-            b.origin = node.origin
-            if node.facts.get("wide"):
-                self.result.notes.setdefault("wide", str(node.origin))
-            self._node(node)
+        self.follow(graph.nodes)
         if self.problems:
             problems = list(dict.fromkeys(self.problems))
             raise UnsupportedOperation(_report(graph.name, problems), (problem.replace("\n    ", "; ") for problem in problems))
         self._finish()
         return self.result
+
+    def follow(self, nodes: Iterable[Node]) -> None:
+        """One call after the other."""
+        for node in nodes:
+            self.b.origin = node.origin
+            if node.facts.get("wide"):
+                self.result.notes.setdefault("wide", str(node.origin))
+            self._node(node)
 
     def _finish(self) -> None:
         graph, result = self.recorded, self.result
@@ -225,7 +231,7 @@ class Raiser:
         before = len(self.result.nodes)
         try:
             self._check_types(node)
-            result = self.call(node)
+            result = self.regions.run(node) if node.regions else self.call(node)
             self.made = set(self.result.nodes[before:])
             self._bind(node, result)
             if node.facts.get("writes"):

@@ -16,22 +16,20 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 
 from ... import errors
 from ...errors import UnsupportedOperation
-from ...ir.graph import Guard
 from ...ir.node import Node, Origin, Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Tree, map_structure, unflatten
 from .calls import Leaves
 from .combining import COMBINED
-from .counting import Steps
+from .control_flow import READ
 from .dtypes import dtype_name, is_key, words_type
 from .names import CUSTOM, PRIMITIVE
-from .nested import CALLBACKS, MOST_EQUATIONS, SOLVES, WRITTEN_OUT, While, called, holds_loop, kept, solving, some
+from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, called, solving
 from .ruled import ORDERS, ruled
 from .rules import RULED, public_of
 from .sizes import as_array, expression_of, is_symbolic
 
-_LOOPS = {"scan": "lax.scan or lax.fori_loop", "while": "lax.while_loop or lax.fori_loop", "cond": "lax.cond or lax.switch"}
 _PASSES_ON = frozenset({"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"})
 _SAYS = frozenset({"debug_print"})  # what tells of numbers and gives none
 _NAMES = {
@@ -49,10 +47,8 @@ NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimens
 class Reader:
     """Appends the equations of programs to ``nodes``. With ``as_words`` keys of ``jax.random`` are read as the words that they consist of."""
 
-    def __init__(self, nodes: list[Node], constant: Callable[[Any], Value], as_words: bool, steps: Steps | None = None) -> None:
-        self.nodes, self.constant, self.as_words, self.steps = nodes, constant, as_words, steps
-        self.guards: list[Guard] = []  # that loops have ended
-        self.goes_on: Value | None = None  # whether the loop around goes on
+    def __init__(self, nodes: list[Node], constant: Callable[[Any], Value], as_words: bool) -> None:
+        self.nodes, self.constant, self.as_words = nodes, constant, as_words
         self.around = Origin()  # of the call that is read at the moment
         self.orders: int | None = ORDERS  # of derivatives that rules are followed for; None where nobody takes one
 
@@ -80,18 +76,14 @@ class Reader:
         if name == "size":
             return [self._size(equation, params["size"])]
         origin = self.origin(equation, f"lax.{name}")
+        if name in READ:
+            return READ[name](self, equation, operands)
         if name in WRITTEN_OUT and (straight := WRITTEN_OUT[name](params)) is not None:
             return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
         if self.as_words and name in COMBINED and (straight := COMBINED[name](params)) is not None:
             return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
         if name in SOLVES:
             return self.read(*solving(params, operands))
-        if name == "while" and (found := self._while(equation, operands, origin)) is not None:
-            return found
-        if name in _LOOPS:
-            raise UnsupportedOperation(
-                f"{_LOOPS[name]}: loops whose steps are not known and few cannot be recorded yet; write it with array operations\n    {origin}"
-            )
         if name in _SAYS:
             return []
         if name in CALLBACKS:
@@ -142,46 +134,13 @@ class Reader:
         found = origin_of(equation, call)
         return found if found.file else Origin(self.around.file, self.around.line, "", call)
 
-    def _while(self, equation: Any, operands: list[Any], origin: Origin) -> list[Any] | None:
-        """As many steps as the loop takes now, each kept where the condition holds; that it holds no more is a guard."""
-        loop = While(equation.params, operands)
-        steps = None if self.steps is None else self.steps.of(loop)
-        if steps is None:
-            return None
-        is_open = not loop.is_counter(lambda item: not isinstance(item, Value))
-        state, around, outer = loop.state, self.around, self.goes_on
-        self.around = origin
-        for _ in range(_spare(steps, len(loop.body.jaxpr.eqns)) if is_open else steps):
-            goes_on, self.goes_on = self._asked(equation, loop, state, outer) if is_open else (None, outer)
-            after = self.read(loop.body, loop.body_on(state))
-            state = [*map(partial(self._kept, equation, loop, goes_on), loop.body.out_avals, after, state)] if is_open else after
-        if is_open:
-            self.guards.append(Guard(self._asked(equation, loop, state, outer)[1], False, origin))
-        self.goes_on, self.around = outer, around
-        return state
-
-    def _asked(self, equation: Any, loop: While, state: list[Any], outer: Value | None) -> tuple[Any, Any]:
-        """Whether a loop goes on, each of many under ``vmap``; and whether one of them does, and the loop around."""
-        (goes_on,) = self.read(loop.condition, loop.condition_on(state))
-        one = goes_on if loop.type.ndim == 0 else self._small(equation, some, [loop.type], goes_on)
-        truth = jax.ShapeDtypeStruct((), bool)
-        return goes_on, one if outer is None else self._small(equation, jax.lax.bitwise_and, [truth, truth], one, outer)
-
-    def _kept(self, equation: Any, loop: While, goes_on: Any, type_: Any, new: Any, old: Any) -> Any:
-        return old if new is old else self._small(equation, kept, [loop.type, type_, type_], goes_on, new, old)
-
-    def _small(self, equation: Any, function: Callable[..., Any], types: list[Any], *operands: Any) -> Any:
-        return self._inlined(equation, jax.make_jaxpr(function)(*map(_type, types)), list(operands))[0]
-
     def _call(self, equation: Any, call: Any, operands: list[Any]) -> list[Any]:
         if not equation.outvars:
             return []
         args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
         args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
         origin = self.origin(equation, call.name)
-        if self.steps is not None and call.body is not None and holds_loop(call.body.jaxpr):
-            self.steps.run()  # it may be opened later on
-        facts = {} if call.body is None else {"body": call.body, "operands": tuple(operands), "steps": self.steps}
+        facts = {} if call.body is None else {"body": call.body, "operands": tuple(operands)}
         is_assigned = _is_assigned(_structure(call.result, equation.outvars))
         if call.name == CUSTOM and not is_assigned:
             args = (Leaves(args[0]), *args[1:])
@@ -258,12 +217,6 @@ def _on_words(equation: Any) -> ClosedJaxpr:
         out_axes=-1,
     )
     return jax.make_jaxpr(move)(*(words_type(atom.aval) for atom in equation.invars))
-
-
-def _spare(steps: int, equations: int) -> int:
-    """Steps to write out for a loop that takes so many now, so that others that take a few more need no recording of their own."""
-    most = 1 << max(steps - 1, 1).bit_length()
-    return most if most * equations <= MOST_EQUATIONS else steps
 
 
 def _type(aval: Any) -> Any:

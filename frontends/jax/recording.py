@@ -32,10 +32,9 @@ from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
 from ..signatures import input_names, named_arguments
 from .calls import custom_rules_kept, seen
-from .counting import Steps
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
-from .foreign import as_jax, dtype_name_of
+from .foreign import dtype_name_of
 from .host_math import conversions_seen, dimensions_seen, math_seen
 from .models import is_model
 from .outside import outside_of, reach_of
@@ -146,11 +145,8 @@ class _Attempt:
             program = jax.make_jaxpr(self._traced)(self.types, types)
             if (problem := self.shown.handled()) is not None:
                 raise problem
-            steps = Steps(program, self._arrays(held))
-            reader = Reader(graph.nodes, self._constant, not self.for_jax, steps)
+            reader = Reader(graph.nodes, self._constant, not self.for_jax)
             found = reader.read(program, [*map(self._narrowed, values), *graph.parameters.values()])
-        steps.forget()
-        graph.guards.extend(reader.guards)
         return self._finished(found, list(held))
 
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:
@@ -169,10 +165,6 @@ class _Attempt:
     def _stands(self, item: Any) -> bool:
         """Whether something passes for what it is not: a size for a number, a tracer for an array."""
         return is_symbolic(item) or self.shown.is_own(item)
-
-    def _arrays(self, held: dict[str, Any]) -> list[Any]:
-        """The operands of the program, in the types that JAX takes them in."""
-        return [*map(as_jax, self.leaves), *held.values()]
 
     def _scopes(self) -> list[dict[str, Any]]:
         """Where the user's code may hold public functions by names of its own."""

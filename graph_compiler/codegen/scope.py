@@ -95,6 +95,11 @@ class Scope:
         """One more line, as deep as the scope stands."""
         self.lines.append(_STEP * self.depth + text if text else "")
 
+    def blank(self) -> None:
+        """An empty line, unless the scope begins here or there is one already."""
+        if self.lines and self.lines[-1]:
+            self.line("")
+
     @contextmanager
     def indented(self, head: str) -> Iterator[None]:
         """Writes ``head``, and the lines of the block below it."""
@@ -111,8 +116,9 @@ class Scope:
     def _node(self, node: Node, after: Callable[[Sequence[Value]], None]) -> None:
         if node.origin.module != self.module:
             self.module = node.origin.module
-            for text in ("", f"# {self.module}") if self.module else ("",):
-                self.line(text)
+            self.line("")
+            if self.module:
+                self.line(f"# {self.module}")
         (self._structured if node.regions else self._plain)(node)
         before = len(self.lines)
         after(node.outputs)

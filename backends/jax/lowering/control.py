@@ -84,14 +84,14 @@ def _function(scope: Scope, wanted: str, parts: list[list[str]], inside: object,
     name = scope.new(wanted)
     packs = [scope.new("carry" if place == 0 else "element") if len(part) > 1 else "" for place, part in enumerate(parts)]
     arguments = [pack or (part[0] if part else "_" * (place + 1)) for place, (pack, part) in enumerate(zip(packs, parts))]
-    scope.line("")
+    scope.blank()
     with scope.indented(f"def {name}({', '.join(arguments)}):"):
         for pack, part in zip(packs, parts):
             if pack:
                 scope.line(f"{', '.join(part)} = {pack}")
         scope.take(inside)  # type: ignore[arg-type]
         scope.line(f"return {result}")
-    scope.line("")
+    scope.blank()
     scope.free(pack for pack in packs if pack)
     return name
 

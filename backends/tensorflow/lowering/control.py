@@ -78,11 +78,11 @@ def _call(scope: Scope, node: Node) -> None:
 
 def _function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside, result: str) -> str:
     name = scope.new(wanted)
-    scope.line("")
+    scope.blank()
     with scope.indented(f"def {name}({', '.join(arguments)}):"):
         scope.take(inside)
         scope.line(f"return {result}")
-    scope.line("")
+    scope.blank()
     return name
 
 

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from ....errors import UnsupportedOperation
-from ....ir.graph import Graph, Guard
+from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....trees import map_structure
@@ -65,12 +65,11 @@ class _JaxRaiser(Raiser):
             self.held[formal] = (
                 self.mapped(item) if isinstance(item, Value) else self.b.array(item.item() if hasattr(item, "item") else item, formal.dtype)
             )
-        reader = Reader(nodes, self._constant, as_words=True, steps=node.facts["steps"])
+        reader = Reader(nodes, self._constant, as_words=True)
         results = reader.read(node.facts["body"], list(operands))
         origin, problems = self.b.origin, len(self.problems)
         for inner in nodes:
             self._node(inner)
-        self.result.guards.extend(Guard(self.mapped(guard.condition), guard.expected, guard.origin) for guard in reader.guards)
         if len(self.problems) > problems:
             self.problems[problems:] = [
                 f"{problem.splitlines()[0]}, inside of {node.op}\n    {node.origin}" for problem in self.problems[problems:]

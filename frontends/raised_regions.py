@@ -1,0 +1,75 @@
+"""Raises nodes that run blocks: each call in a region becomes canonical operations, in a region of the canonical node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import UnsupportedOperation
+from ..ir.block import Region
+from ..ir.closing import Body
+from ..ir.graph import Guard
+from ..ir.node import Node, Value, values_in
+from ..ops.control import own_inputs
+from ..ops.registry import ArraySpec
+from ..sizes import apply
+
+if TYPE_CHECKING:
+    from .raiser import Raiser
+
+
+class RaisedRegions:
+    """The regions of one raiser, which works on the same builder inside of them: sizes and guards are those of the outside."""
+
+    def __init__(self, raiser: Raiser) -> None:
+        self.raiser = raiser
+
+    def run(self, node: Node) -> tuple[Value, ...] | None:
+        """What the node gives; None where something in it could not be raised, which was noted."""
+        raiser, problems = self.raiser, len(self.raiser.problems)
+        first = 1 if node.op == "branch" else 0
+        own = first + own_inputs(node.op, node.params)
+        operands = [raiser.read(item) for item in node.inputs]
+        bodies = [self._body(node, region, operands[first:own], operands[own:]) for region in node.regions]
+        if len(raiser.problems) > problems:
+            for value in node.outputs:
+                raiser.held[value] = Value(value.name, value.spec)
+            return None
+        raiser.b.origin = node.origin
+        made: tuple[Value, ...] = raiser.b.run(node.op, operands[:own], bodies, **raiser.mapped(node.params))
+        return made
+
+    def _body(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        raiser, b = self.raiser, self.raiser.b
+        inputs = self._inputs(node, region, operands)
+        raiser.held.update(zip(region.block.inputs, (*inputs, *captured)))
+        guards = len(raiser.result.guards)
+        with b.block() as nodes:
+            raiser.follow(region.block.nodes)
+            b.origin = node.origin
+            outputs = [raiser.mapped(item) for item in region.block.outputs]
+            carried = 0 if region.name == "condition" else node.params.get("carried", 0)
+            for new, old in zip(outputs[:carried], inputs):
+                self._keep_sizes(new, old)
+        self._refuse_inner(raiser.result.guards[guards:], inputs, nodes)
+        return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
+
+    def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
+        """Inputs of the canonical region: as the operands are, sequences without their first axis."""
+        carried = node.params.get("carried", 0)
+        shapes = [operand.shape if place < carried else operand.shape[1:] for place, operand in enumerate(operands)]
+        return [Value(old.name, ArraySpec(shape, new.dtype)) for old, new, shape in zip(region.block.inputs, operands, shapes)]
+
+    def _keep_sizes(self, new: Value, old: Value) -> None:
+        """What is carried keeps its sizes: where they are known in other words after a step, that these are the same is a guard."""
+        for size, wanted in zip(new.shape, old.shape):
+            if size != wanted:
+                self.raiser.b.guard(apply("eq", size, wanted))
+
+    def _refuse_inner(self, guards: list[Guard], inputs: list[Value], nodes: list[Node]) -> None:
+        """``UnsupportedOperation`` for what the recording assumed of an array inside: only the outside can be checked."""
+        made = {*inputs, *(value for node in nodes for value in node.outputs)}
+        for guard in guards:
+            if any(value in made for value in values_in((guard.condition,))):
+                raise UnsupportedOperation(
+                    f"inside of a loop or branch, elements cannot be looked at: {guard.condition!r}\n    {guard.origin}"
+                )
