@@ -90,7 +90,7 @@ class Raiser:
             self.held[value] = b.constant(name, value.spec, array)
         for node in graph.nodes:
             b.origin = node.origin
-            if node.facts.get("wide"):
+            if node.record is not None and node.record.wide:
                 self.result.notes.setdefault("wide", str(node.origin))
             self._node(node)
         if self.problems:
@@ -171,7 +171,7 @@ class Raiser:
         while self.aliases.base_of(view) is not view:
             node = view.node
             assert node is not None
-            viewed = node.facts["views"][view.index]
+            viewed = node.views[view.index]
             chain.append(self._replay(node, view, viewed))
             view = viewed
         return chain[::-1]
@@ -228,9 +228,9 @@ class Raiser:
             result = self.call(node)
             self.made = set(self.result.nodes[before:])
             self._bind(node, result)
-            if node.facts.get("writes"):
+            if node.record is not None and node.writes:
                 for value, new in self.new_elements(node, result).items():
-                    self.write(value, self._as_target(self.read(value), new), node.facts.get("aside", False))
+                    self.write(value, self._as_target(self.read(value), new), node.record.aside)
         except NotImplementedError as problem:
             self._problem(node, str(problem) or "not implemented")
         except GraphCompilerError as problem:
@@ -253,7 +253,7 @@ class Raiser:
 
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
         """Gives the call's outputs what the row returned, after checking that it is of the type that the framework returned."""
-        recorded, raised = list(iterate_structure(node.facts.get("result"))), list(iterate_structure(result))
+        recorded, raised = list(iterate_structure(node.result)), list(iterate_structure(result))
         if not node.outputs:
             return
         if len(recorded) != len(raised):
@@ -283,7 +283,7 @@ class Raiser:
 
     def specs_recorded(self, node: Node) -> tuple[ArraySpec, ...]:
         """The specs of what a call gave while recording."""
-        return tuple(item.spec for item in iterate_structure(node.facts.get("result")) if isinstance(item, Value))
+        return tuple(item.spec for item in iterate_structure(node.result) if isinstance(item, Value))
 
 
 def _report(name: str, problems: list[str]) -> str:

@@ -212,7 +212,7 @@ class _Writer:
 
     def _targets(self, node: Node) -> str:
         """What a node's result is assigned to: a name, or names in the structure that the call returns."""
-        if not node.outputs or "result" not in node.facts:
+        if not node.outputs or node.result is None:
             return ", ".join(self.text[value] for value in node.outputs)
         made = set(node.outputs)
 
@@ -221,7 +221,7 @@ class _Writer:
                 return f"({', '.join(map(name, part))}{',' if len(part) == 1 else ''})"
             return self.text[part] if isinstance(part, Value) and part in made else "_"
 
-        text = name(node.facts["result"])
+        text = name(node.result)
         return text[1:-1] if text.startswith("(") else text
 
     def _guards_on(self, made: Iterable[Value]) -> None:

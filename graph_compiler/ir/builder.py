@@ -50,12 +50,11 @@ class Builder:
 
     def append(self, name: str, inputs: tuple[Any, ...], params: dict[str, Any], specs: Any) -> Any:
         """A new node whose output specs are known."""
-        node = Node(name, inputs, params, self.origin)
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
-        node.outputs = tuple(_output(node, name, i, self.settled(spec), shared) for i, spec in enumerate(specs if several else (specs,)))
-        self.graph.nodes.append(node)
-        return node.outputs if several else node.outputs[0]
+        outputs = tuple(_output(name, self.settled(spec), shared) for spec in (specs if several else (specs,)))
+        self.graph.nodes.append(Node(name, inputs, params, self.origin, outputs))
+        return outputs if several else outputs[0]
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
         """What a rule inferred, with the dimensions that a builder which may assume something knows better."""
@@ -107,8 +106,8 @@ def _spec(operand: Any) -> Any:
     return operand.spec if isinstance(operand, Value) else operand
 
 
-def _output(node: Node, name: str, index: int, spec: ArraySpec, shared: dict[int, Size]) -> Value:
-    value = Value(name, spec, node, index)
+def _output(name: str, spec: ArraySpec, shared: dict[int, Size]) -> Value:
+    value = Value(name, spec)
     if any(isinstance(dim, Unknown) for dim in spec.shape):
         symbolic(value, (), shared)
     return value

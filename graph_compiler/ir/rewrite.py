@@ -32,12 +32,9 @@ class Rewriter:
         """The node with its operands replaced: itself where none is."""
         if not any(self.is_replaced(value) for value in node.uses):
             return node
-        facts = {name: self.mapped(fact) for name, fact in node.facts.items()}
-        made = Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, facts, tuple(map(self._region, node.regions)))
-        made.outputs = node.outputs
-        for value in made.outputs:
-            value.node = made
-        return made
+        record = None if node.record is None else node.record.mapped(self.mapped)
+        regions = tuple(map(self._region, node.regions))
+        return Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, node.outputs, record, regions)
 
     def _region(self, region: Region) -> Region:
         """What a region reads are its own inputs; only the sizes that it has in common with the outside can be replaced."""

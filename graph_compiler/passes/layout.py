@@ -150,8 +150,7 @@ class _Mover(Rewriter):
             self.operand(item, rank, row.carriers == "broadcast") if isinstance(item, Value) and place < count else self.mapped(item)
             for place, item in enumerate(node.inputs)
         )
-        made = Node(node.op, inputs, self.mapped(params), node.origin, self.mapped(node.facts))
-        made.outputs = tuple(self.output(made, index, value, out_order) for index, value in enumerate(node.outputs))
+        made = Node(node.op, inputs, self.mapped(params), node.origin, tuple(self.output(value, out_order) for value in node.outputs))
         self.append(made)
         self.hold(node, made, out_order)
         return made
@@ -170,12 +169,12 @@ class _Mover(Rewriter):
         source = plain.node.inputs[0] if plain.node is not None and plain.node.op == "reshape" else plain
         return self.build("reshape", (source,), {"shape": shape}, value.name)
 
-    def output(self, made: Node, index: int, value: Value, order: Order) -> Value:
+    def output(self, value: Value, order: Order) -> Value:
         """What the new node gives in the place of ``value``; sizes that only the value itself knows are read from it."""
         dims = [value.shape[axis] for axis in order]
         own = [isinstance(dim, Size) and any(symbol.source.node is value.node for symbol in dim.symbols()) for dim in dims]
         known = [Unknown(hint_of(dim)) if is_own else self.mapped(dim) for dim, is_own in zip(dims, own)]
-        result = Value(value.name, ArraySpec(tuple(known), value.dtype), made, index)
+        result = Value(value.name, ArraySpec(tuple(known), value.dtype))
         shape = tuple(
             Size.of(Symbol(result, axis, dim.hint)) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(result.spec.shape)
         )

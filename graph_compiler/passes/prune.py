@@ -35,11 +35,9 @@ def prune(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _contributes(node: Node, needed: set[Value], aliases: Aliases) -> bool:
-    written = [aliases.base_of(value) for value in node.facts.get("writes", ())]
+    written = [aliases.base_of(value) for value in node.writes]
     return bool(
-        any(value in needed for value in node.outputs)
-        or any(base in needed or base.node is None for base in written)
-        or node.facts.get("random")
+        any(value in needed for value in node.outputs) or any(base in needed or base.node is None for base in written) or node.is_random
     )
 
 

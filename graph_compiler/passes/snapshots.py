@@ -21,7 +21,7 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     rewriter = Rewriter(graph)
     for node in graph.nodes:
         made = rewriter.rewritten(node)
-        snapshot = made.facts.get("key") == "clone" and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
+        snapshot = made.key == "clone" and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
         if snapshot and not aliases.is_written(made.inputs[0]):
             rewriter.replace(made.outputs, (_original(made.inputs[0]),))
         else:
@@ -31,4 +31,4 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
 
 def _original(value: Value) -> Value:
     node = value.node
-    return node.inputs[0] if node is not None and node.facts.get("key") == "detach" else value
+    return node.inputs[0] if node is not None and node.key == "detach" else value

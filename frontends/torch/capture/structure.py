@@ -18,9 +18,9 @@ _MADE = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0, "n
 def size_of(value: Value, axis: int) -> Any:
     """One size of an array: as the call says it that made the array, so that nothing need be read or assumed, otherwise a symbol."""
     node, rank = value.node, value.ndim
-    if node is not None and node.facts["key"] == "unsqueeze" and node.params.get("dim", node.inputs[-1]) in (axis, axis - rank):
+    if node is not None and node.key == "unsqueeze" and node.params.get("dim", node.inputs[-1]) in (axis, axis - rank):
         return 1
-    before = None if node is None else _MADE.get(node.facts["key"])
+    before = None if node is None else _MADE.get(node.key)
     if node is not None and before is not None:
         given = node.inputs[before:]
         sizes = given[0] if given and isinstance(given[0], (tuple, list)) else given

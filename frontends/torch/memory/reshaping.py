@@ -37,7 +37,7 @@ def reshape_in_place(capture: Capture, function: Any, args: Any, kwargs: Any) ->
 
 def _was_there(value: Value) -> bool:
     """Whether the tensor was there before the function ran: ``x.contiguous()`` may be ``x`` itself."""
-    while value.node is not None and value.node.facts.get("itself"):
+    while value.node is not None and value.node.record is not None and value.node.record.itself:
         value = value.node.uses[0]
     return value.node is None
 

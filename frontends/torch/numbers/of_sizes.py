@@ -38,7 +38,7 @@ def numbers_of_sizes(capture: Capture, value: Value) -> Any:
 
 def _is_written(capture: Capture, values: set[Value]) -> bool:
     """Whether a call has written to one of them: the elements are no longer those that were computed."""
-    written = {one for node in capture.recorder.graph.nodes for one in node.facts.get("writes", ())}
+    written = {one for node in capture.recorder.graph.nodes for one in node.writes}
     return any(one in written or capture.recorder.base_of(one) in written for one in values)
 
 
@@ -56,7 +56,7 @@ class _Reader:
         if not isinstance(item, Value) or item.node is None or item.spec.dtype != "int64" or len(item.node.outputs) != 1:
             raise _Unknown
         self.visited.add(item)
-        return _COMPUTED.get(item.node.facts["key"], _unknown)(item.node, self)
+        return _COMPUTED.get(item.node.key, _unknown)(item.node, self)
 
     def one(self, item: Any) -> Any:
         """A number or an expression."""
