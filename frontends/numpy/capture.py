@@ -315,7 +315,7 @@ class Capture:
     def size(self, value: Value, axis: int) -> Any:
         """One size as an expression."""
         seen = value.spec.shape[axis]
-        fixed = not self.recorder.varies(value) or value.node is None and value not in self.recorder.graph.inputs
+        fixed = not self.recorder.varies(value) or self.recorder.maker(value) is None and value not in self.recorder.graph.inputs
         return seen if fixed else Size.of(Symbol(value, axis, seen))
 
     def strides_of(self, array: Any) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from ..ir.graph import Graph, Guard
 from ..ir.node import Node, Origin, Value, values_in
 from ..naming import Namespace
 from ..ops.dtypes import ITEMSIZE
-from ..ops.text import Text, literal
+from ..ops.text import Given, Text, literal
 from ..sizes import Size, Symbol, product
 from ..trees import iterate_structure, map_structure
 from .lines import broken
@@ -158,7 +158,7 @@ class _Writer:
         if symbol not in self.symbols:
             array = self.text[symbol.source]
             self.symbols[symbol] = self.names.unique(
-                f"{symbol.source.name if symbol.source.node is None else array}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}"
+                f"{symbol.source.name if self.graph.maker(symbol.source) is None else array}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}"
             )
             self.lines.append(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
         return self.symbols[symbol]
@@ -168,7 +168,7 @@ class _Writer:
 
     def _spelled(self, item: Any) -> Any:
         if isinstance(item, Value):
-            return Text(self.text[item])
+            return (Given if self.graph.maker(item) is None else Text)(self.text[item])
         if item is None or isinstance(item, (*_SPELLED, Size)):
             return item
         text = self.dialect.spell(item)
@@ -192,7 +192,7 @@ class _Writer:
         expression = self.dialect.expression(node, self._literal)
         self._open(self.dialect.context(node), continues=len(self.lines) == before)
         gone = self._release_after(node)
-        unused = {value for value in self.last_use.get(node, ()) if value.node is node} if len(node.outputs) > 1 else ()
+        unused = {value for value in self.last_use.get(node, ()) if value in node.outputs} if len(node.outputs) > 1 else ()
         for value in node.outputs:
             self.text[value] = "_" if value in unused else self.names.unique(self.wishes.get(value, value.name))
         targets = self._targets(node)
@@ -237,7 +237,7 @@ class _Writer:
 
     def _release_after(self, node: Node) -> list[Value]:
         """The values that nothing needs after this node. Their names may be used again, which frees their memory."""
-        gone = [value for value in self.last_use.get(node, ()) if value.node is not None and value not in node.outputs]
+        gone = [value for value in self.last_use.get(node, ()) if self.graph.maker(value) is not None and value not in node.outputs]
         for value in gone:
             self.names.release(self.text[value])
         return gone

@@ -16,7 +16,9 @@ _NOWHERE = Origin()
 
 
 class Builder:
-    """Writes into ``graph``. Every operation of the vocabulary is a method; ``origin`` and ``path`` mark the nodes made.
+    """Writes into ``graph``. Every operation of the vocabulary is a method; ``origin`` marks the nodes made.
+
+    Where the graph takes in values of another one, ``outside`` tells which node makes them there.
 
     >>> from graph_compiler.ir.graph import Graph
     >>> from graph_compiler.ops.registry import ArraySpec
@@ -26,8 +28,8 @@ class Builder:
     %sum: float32[x.shape[0]]
     """
 
-    def __init__(self, graph: Graph, origin: Origin = _NOWHERE) -> None:
-        self.graph, self.origin = graph, origin
+    def __init__(self, graph: Graph, origin: Origin = _NOWHERE, outside: Callable[[Value], Node | None] | None = None) -> None:
+        self.graph, self.origin, self._outside = graph, origin, outside
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = get(name)
@@ -43,10 +45,17 @@ class Builder:
         params = check_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
             raise InvalidGraph(f"{op.name} takes {', '.join(op.inputs)}; {len(inputs)} inputs were given")
-        same = identity_of(op.name, inputs, params)
+        same = identity_of(op.name, inputs, params, self.maker)
         if same is not None:
             return same
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
+
+    def maker(self, item: Any) -> Node | None:
+        """The node that makes a value; None for what comes from outside, and for what is no value."""
+        if not isinstance(item, Value):
+            return None
+        made = self.graph.maker(item)
+        return self._outside(item) if made is None and self._outside is not None else made
 
     def append(self, name: str, inputs: tuple[Any, ...], params: dict[str, Any], specs: Any) -> Any:
         """A new node whose output specs are known."""

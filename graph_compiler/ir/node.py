@@ -36,13 +36,14 @@ class Value:
     """One array of a graph: an input, a parameter, a constant, or an output of a node.
 
     ``spec.shape`` is symbolic in canonical graphs and as seen in recorded ones. ``name`` is the wish for a
-    name in generated code; it need not be unique. ``node`` is None for what no node makes.
+    name in generated code; it need not be unique. Which node makes a value is a question to the graph or block (``maker``): graphs that
+    passes derived from one another share values.
     """
 
-    __slots__ = ("index", "name", "node", "spec")
+    __slots__ = ("name", "spec")
 
-    def __init__(self, name: str, spec: ArraySpec, node: Node | None = None, index: int = 0) -> None:
-        self.name, self.spec, self.node, self.index = name, spec, node, index
+    def __init__(self, name: str, spec: ArraySpec) -> None:
+        self.name, self.spec = name, spec
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -86,8 +87,6 @@ class Node:
         self.outputs, self.record, self.regions = outputs, record, regions
         outside = [size for region in regions for size in region.sizes.values()]
         self.uses: tuple[Value, ...] = tuple(dict.fromkeys(values_in((inputs, params, outside))))
-        for index, value in enumerate(outputs):
-            value.node, value.index = self, index
 
     @property
     def key(self) -> str:

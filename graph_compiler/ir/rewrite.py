@@ -9,6 +9,7 @@ from ..sizes import Size, Symbol, substitute
 from ..trees import map_structure
 from .block import Region
 from .graph import Effect, Graph, Guard
+from .makers import Makers
 from .node import Node, Value
 
 
@@ -19,10 +20,15 @@ class Rewriter:
         self.graph = graph
         self.nodes: list[Node] = []
         self._instead: dict[Value, Value] = {}
+        self._makers = Makers()
 
     def replace(self, values: tuple[Value, ...], others: tuple[Value, ...]) -> None:
         """From now on the ``others`` stand for the ``values``."""
         self._instead.update(zip(values, others))
+
+    def maker(self, value: Value) -> Node | None:
+        """The node of the new graph that makes a value."""
+        return self._makers.of(value, self.nodes)
 
     def append(self, node: Node) -> None:
         """Keeps a node."""

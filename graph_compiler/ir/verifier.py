@@ -15,7 +15,7 @@ from .printer import to_text
 def verify(graph: Graph) -> Graph:
     """``graph`` itself, or ``InvalidGraph`` with the neighbourhood of the first fault.
 
-    The rules: every value is made before it is used and made once; outputs know their node; roots exist; in a canonical
+    The rules: every value is made before it is used and made once; roots exist; in a canonical
     graph every operation is in the vocabulary with just its parameters, and the specs are what its rule infers.
     """
     made: set[Value] = set(graph.sources())
@@ -24,13 +24,13 @@ def verify(graph: Graph) -> Graph:
             if value not in made:
                 raise _fault(graph, node, f"uses %{value.name} before anything makes it")
         for value in node.outputs:
-            if value in made or value.node is not node:
-                raise _fault(graph, node, f"%{value.name} is made twice or belongs to another node")
+            if value in made:
+                raise _fault(graph, node, f"%{value.name} is made twice")
+            made.add(value)
         if tuple(dict.fromkeys(values_in((node.inputs, node.params)))) != node.uses:
             raise _fault(graph, node, "its list of used values is out of date")
         if graph.dialect == "canonical":
             _check_canonical(graph, node)
-        made.update(node.outputs)
     for value in graph.roots():
         if value not in made:
             raise InvalidGraph(f"the result %{value.name} is made by nothing in\n{to_text(graph)}")

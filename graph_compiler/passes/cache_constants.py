@@ -32,9 +32,7 @@ def cache_constants(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     )
     constants = dict(graph.constants)
     for value, array in zip(wanted, arrays):
-        held = value
-        held.node = None
-        constants[_free_name(held.name, constants)] = (held, array)
+        constants[_free_name(value.name, constants)] = (value, array)
     return graph.derive(nodes=rest, constants=constants), True
 
 

@@ -30,7 +30,7 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
             node = _baked(node)
             baked.update(aliases.base_of(value) for value in (*node.outputs, *node.writes))
         nodes.append(node)
-    copies = {leaf: _copy(leaf, copy) for leaf in graph.outputs if isinstance(leaf, Value) and aliases.base_of(leaf) in baked}
+    copies = {leaf: _copy(graph, leaf, copy) for leaf in graph.outputs if isinstance(leaf, Value) and aliases.base_of(leaf) in baked}
     outputs = [copies[leaf].outputs[0] if isinstance(leaf, Value) and leaf in copies else leaf for leaf in graph.outputs]
     return graph.derive(nodes=[*nodes, *copies.values()], guards=guards, outputs=outputs), bool(baked)
 
@@ -57,10 +57,11 @@ class GeneratorState:
     array: Any
 
 
-def _copy(value: Value, call: str) -> Node:
+def _copy(graph: Graph, value: Value, call: str) -> Node:
+    maker = graph.maker(value)
     made = Value(value.name, value.spec)
     record = CallRecord(call.rpartition(".")[2], result=made)
-    return Node(call, (value,), {}, value.node.origin if value.node else Origin(), (made,), record)
+    return Node(call, (value,), {}, maker.origin if maker is not None else Origin(), (made,), record)
 
 
 def _draw(call: str, inputs: tuple[Value, ...], made: Value | None = None) -> Node:

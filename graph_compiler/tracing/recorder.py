@@ -111,6 +111,10 @@ class Recorder:
         self.add_call(op, inputs, {}, origin, (value,), replace(record, result=value))
         return value
 
+    def maker(self, value: Value) -> Node | None:
+        """The call that made a value; None for an input, a parameter and a constant."""
+        return self.graph.maker(value)
+
     def set_base(self, view: Value, base: Value) -> None:
         """``view`` shares memory with ``base``."""
         self._base[view] = self.base_of(base)

@@ -364,12 +364,12 @@ class Capture(TorchFunctionMode):
         seen = value.spec.shape[axis]
         if not self.recorder.varies(value) or self.is_weight(value):
             return seen
-        size = size_of(value, axis)
+        size = size_of(self.recorder.maker(value), value, axis)
         return seen if size in self.fixed else size
 
     def is_weight(self, value: Value) -> bool:
         """Whether the value is a parameter or a constant, whose sizes are fixed."""
-        return value.node is None and value not in self.recorder.graph.inputs
+        return self.recorder.maker(value) is None and value not in self.recorder.graph.inputs
 
     def decide(self, size: Size, key: bool = False, text: bool = False) -> Any:
         """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where there is a next attempt."""

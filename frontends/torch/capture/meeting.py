@@ -74,7 +74,7 @@ def _follow_hooks(capture: Capture, tensor: torch.Tensor, hooks: list[Any]) -> N
 def _alias(capture: Capture, tensor: torch.Tensor) -> Value:
     """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor."""
     seen = capture.memory.same(tensor)
-    if seen is None or (seen.node is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
+    if seen is None or (capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
         capture.by_kernel.ask(capture.unseen.maker_of(tensor))
         if not capture.for_torch:
             inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())

@@ -76,7 +76,7 @@ class Rules:
 
     def hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], handle: Any) -> None:
         """``tensor.register_hook(function)``. On a tensor of the user's it does not stay."""
-        if self.capture.value(tensor).node is None:
+        if self.capture.recorder.maker(self.capture.value(tensor)) is None:
             self._handles.append(handle)
         if not self.translate(tensor, (tensor,), function):
             self.refuse([tensor], (), "a hook of a tensor")

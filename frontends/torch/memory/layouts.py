@@ -143,7 +143,7 @@ def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
     node = graph.nodes[place]
     source, made = aliases.base_of(node.uses[0]), set(node.outputs)
     written: set[bool] = set()  # through the result, or not
-    if source.node is None:
+    if graph.maker(source) is None:
         return _is_written_later(graph, place, aliases)
     for later in graph.nodes[place + 1 :]:
         sides = _sides(later.uses, made, source, aliases)

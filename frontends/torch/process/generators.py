@@ -177,7 +177,7 @@ class Generators:
 
     def is_made(self, item: Any) -> bool:
         """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where the graph does not run in torch."""
-        if not is_generator(item) or (value := self.capture.recorder.find(item)) is None or value.node is None:
+        if not is_generator(item) or (value := self.capture.recorder.find(item)) is None or self.capture.recorder.maker(value) is None:
             return False
         if not self.capture.for_torch:
             name = self.capture.recorder.graph.name
