@@ -269,7 +269,7 @@ class Raiser:
         self.held[value] = new
         self.raised.setdefault(value, new)
         self.stamp[value] = self.written.get(self.aliases.base_of(value), 0)
-        if self.result.maker(new) in self.made:
+        if self.b.maker(new) in self.made:
             new.name = value.name
 
     def _check(self, value: Value, new: Any) -> None:

@@ -18,7 +18,7 @@ _NOWHERE = Origin()
 class Builder:
     """Writes into ``graph``. Every operation of the vocabulary is a method; ``origin`` marks the nodes made.
 
-    Where the graph takes in values of another one, ``outside`` tells which node makes them there.
+    A builder knows the makers of what it has made itself. For other values it asks ``outside``, by default the nodes that the graph had.
 
     >>> from graph_compiler.ir.graph import Graph
     >>> from graph_compiler.ops.registry import ArraySpec
@@ -29,7 +29,9 @@ class Builder:
     """
 
     def __init__(self, graph: Graph, origin: Origin = _NOWHERE, outside: Callable[[Value], Node | None] | None = None) -> None:
-        self.graph, self.origin, self._outside = graph, origin, outside
+        self.graph, self.origin = graph, origin
+        self._made: dict[Value, Node] = {}
+        self._outside = graph.maker if outside is None and graph.nodes else outside
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = get(name)
@@ -54,7 +56,7 @@ class Builder:
         """The node that makes a value; None for what comes from outside, and for what is no value."""
         if not isinstance(item, Value):
             return None
-        made = self.graph.maker(item)
+        made = self._made.get(item)
         return self._outside(item) if made is None and self._outside is not None else made
 
     def append(self, name: str, inputs: tuple[Any, ...], params: dict[str, Any], specs: Any) -> Any:
@@ -62,7 +64,9 @@ class Builder:
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
         outputs = tuple(_output(name, self.settled(spec), shared) for spec in (specs if several else (specs,)))
-        self.graph.nodes.append(Node(name, inputs, params, self.origin, outputs))
+        node = Node(name, inputs, params, self.origin, outputs)
+        self.graph.nodes.append(node)
+        self._made.update(dict.fromkeys(outputs, node))
         return outputs if several else outputs[0]
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
