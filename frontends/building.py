@@ -51,7 +51,7 @@ class RaisingBuilder(Builder):
             return x if dtype is None else self.cast(x, dtype)
         dtype = dtype or self.result_type(x)
         if is_read(x):
-            return self.cast(as_read(number_of(self, x), dtype), dtype)
+            return self.cast(as_read(self, number_of(self, x), dtype), dtype)
         return self.full(shape=(), fill_value=number_as(x, dtype), dtype=dtype)
 
     def cast(self, x: Any, dtype: Any) -> Any:

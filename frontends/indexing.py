@@ -289,7 +289,7 @@ def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, beh
     if not isinstance(value, Value) or value.ndim <= behind:
         return value
     place = value.ndim - behind - 1
-    made = value.node
+    made = b.maker(value)
     if made is not None and made.op == "boolean_mask" and made.inputs[1] is mask and made.params["axis"] == axis:
         source = made.inputs[0]
         if source.shape == x.shape and value.ndim == x.ndim - mask.ndim + 1:

@@ -101,7 +101,7 @@ class Raiser:
         """One call after the other."""
         for node in nodes:
             self.b.origin = node.origin
-            if node.facts.get("wide"):
+            if node.record is not None and node.record.wide:
                 self.result.notes.setdefault("wide", str(node.origin))
             self._node(node)
 
@@ -122,7 +122,7 @@ class Raiser:
             if is_read(condition):
                 self.b.origin, condition = guard.origin, number_of(self.b, condition)
             if condition is not True and not (isinstance(condition, Size) and condition in assumed):
-                rounding = rounding_of(condition) if isinstance(condition, Value) else 0.0
+                rounding = rounding_of(self.b, condition) if isinstance(condition, Value) else 0.0
                 result.guards.append(Guard(condition, guard.expected, guard.origin, rounding))
                 assumed.add(condition)
         for value in self.written:
@@ -155,9 +155,9 @@ class Raiser:
 
     def _derive(self, view: Value) -> None:
         """Takes the view again, of what its memory holds now."""
-        assert view.node is not None
-        fresh = self.call(view.node)
-        self._bind(view.node, fresh, only=view)
+        node = self.recorded.maker(view)
+        assert node is not None
+        self._bind(node, self.call(node), only=view)
 
     def write(self, value: Value, new: Any, aside: bool = False) -> None:
         """From now on ``value`` holds ``new``, and so does the memory that it views; a write ``aside`` leaves its gradients as they are."""
@@ -175,15 +175,16 @@ class Raiser:
         """The calls that lead from the owner of the memory to ``view``, each as a function of the array it views."""
         chain: list[Any] = []
         while self.aliases.base_of(view) is not view:
-            node = view.node
+            node = self.recorded.maker(view)
             assert node is not None
-            viewed = node.facts["views"][view.index]
+            viewed = node.views[node.outputs.index(view)]
             chain.append(self._replay(node, view, viewed))
             view = viewed
         return chain[::-1]
 
     def _replay(self, node: Node, view: Value, viewed: Value) -> Any:
         args, kwargs = self.arguments(node)
+        index = node.outputs.index(view)
         position = [id(item) for item in node.inputs].index(id(viewed)) if viewed in node.inputs else 0
 
         def again(array: Any) -> Any:
@@ -191,7 +192,7 @@ class Raiser:
             assert row is not None
             result = row(self.b, *args[:position], array, *args[position + 1 :], **kwargs)
             flat = list(iterate_structure(result))
-            return flat[view.index] if len(flat) > 1 else flat[0]
+            return flat[index] if len(flat) > 1 else flat[0]
 
         return Step(self.key(node), tuple(args[position + 1 :]), kwargs, again)
 
@@ -234,9 +235,9 @@ class Raiser:
             result = self.regions.run(node) if node.regions else self.call(node)
             self.made = set(self.result.nodes[before:])
             self._bind(node, result)
-            if node.facts.get("writes"):
+            if node.record is not None and node.writes:
                 for value, new in self.new_elements(node, result).items():
-                    self.write(value, self._as_target(self.read(value), new), node.facts.get("aside", False))
+                    self.write(value, self._as_target(self.read(value), new), node.record.aside)
         except NotImplementedError as problem:
             self._problem(node, str(problem) or "not implemented")
         except GraphCompilerError as problem:
@@ -259,7 +260,7 @@ class Raiser:
 
     def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
         """Gives the call's outputs what the row returned, after checking that it is of the type that the framework returned."""
-        recorded, raised = list(iterate_structure(node.facts.get("result"))), list(iterate_structure(result))
+        recorded, raised = list(iterate_structure(node.result)), list(iterate_structure(result))
         if not node.outputs:
             return
         if len(recorded) != len(raised):
@@ -274,7 +275,7 @@ class Raiser:
         self.held[value] = new
         self.raised.setdefault(value, new)
         self.stamp[value] = self.written.get(self.aliases.base_of(value), 0)
-        if new.node is not None and new.node in self.made:
+        if self.b.maker(new) in self.made:
             new.name = value.name
 
     def _check(self, value: Value, new: Any) -> None:
@@ -289,7 +290,7 @@ class Raiser:
 
     def specs_recorded(self, node: Node) -> tuple[ArraySpec, ...]:
         """The specs of what a call gave while recording."""
-        return tuple(item.spec for item in iterate_structure(node.facts.get("result")) if isinstance(item, Value))
+        return tuple(item.spec for item in iterate_structure(node.result) if isinstance(item, Value))
 
 
 def _report(name: str, problems: list[str]) -> str:
@@ -314,6 +315,7 @@ def _refuse_kept_views(graph: Graph) -> None:
     left = [*graph.outputs[results:], *(effect.value for effect in graph.effects)]
     for value in left if kept else ():
         if isinstance(value, Value) and aliases.base_of(value) is not value and aliases.base_of(value) in kept:
-            made = f" ({value.node.op} at {value.node.origin})" if value.node else ""
+            call = graph.maker(value)
+            made = f" ({call.op} at {call.origin})" if call is not None else ""
             problem = f"{graph.name} keeps a view of {aliases.base_of(value).name}, which it writes to{made}: in other frameworks these would be two arrays. Keep a copy"
             raise UnsupportedOperation(problem, [problem])

@@ -24,9 +24,9 @@ _ROUNDING = {"float16": 1e-2, "bfloat16": 1e-2}
 _ROUNDS = 1e-5  # of float32, which JAX computes in where others have float64
 
 
-def rounding_of(value: Value) -> float:
+def rounding_of(b: Any, value: Value) -> float:
     """How far, as a part of itself, an element of ``value`` may be from what the source framework computed."""
-    node = value.node
+    node = b.maker(value)
     dtype = node.inputs[0].dtype if node is not None and node.op == "astype" else value.dtype
     return _ROUNDING.get(dtype, _ROUNDS) if is_floating(value.dtype) else 0.0
 
@@ -51,9 +51,9 @@ def number_of(b: Any, size: Size) -> Value:
     return b.array(total, _DTYPES[size.type])
 
 
-def as_read(number: Value, dtype: str) -> Value:
+def as_read(b: Any, number: Value, dtype: str) -> Value:
     """The element that was read, where it was of this type before it became a number of Python."""
-    node = number.node
+    node = b.maker(number)
     return node.inputs[0] if node is not None and node.op == "astype" and node.inputs[0].dtype == dtype else number
 
 
@@ -66,7 +66,7 @@ def _fixed(b: Any, size: Size) -> Any:
     if size not in b.fixed:
         b.fixed.add(size)
         value = number_of(b, size)
-        b.graph.guards.append(Guard(value, size.hint, b.origin, rounding_of(value)))
+        b.graph.guards.append(Guard(value, size.hint, b.origin, rounding_of(b, value)))
     return size.hint
 
 
@@ -101,7 +101,7 @@ def _as_recorded(b: Any, atom: Apply) -> Any:
     """What no operation computes: it is what it was where all that it is computed from is."""
     for symbol in Size.of(atom).symbols():
         if symbol.kind == "number":
-            b.graph.guards.append(Guard(symbol.source, symbol.hint, b.origin, rounding_of(symbol.source)))
+            b.graph.guards.append(Guard(symbol.source, symbol.hint, b.origin, rounding_of(b, symbol.source)))
         else:
             b.guard(apply("eq", Size.of(symbol), symbol.hint))
     return atom.hint

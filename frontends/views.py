@@ -30,19 +30,19 @@ def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) ->
     """
     view = _taken(replay, base)
     value = b.operand(value, view.dtype)
-    steps = _steps(base, view)
+    steps = _steps(b, base, view)
     if steps is not None:
         if isinstance(value, Value) and value.shape != view.shape:
             value = b.broadcast_to(without_leading_ones(b, value, view.ndim), shape=view.shape)
-        for made in steps:
-            value = _INVERSES[made.node.op](b, made.node, made.index, value)  # type: ignore[union-attr]
+        for node, index in steps:
+            value = _INVERSES[node.op](b, node, index, value)
         return _whole(b, value, base)
     places = b.reshape(b.arange(start=0, stop=product(base.shape), step=1, dtype="int64"), shape=base.shape)
     before = len(b.graph.nodes)
     positions = _taken(replay, places)
     if positions.dtype != "int64" or any(node.op in _REINTERPRETING for node in b.graph.nodes[before:]):
         raise UnsupportedOperation("a write through a view that reads memory as complex numbers, or as another dtype, cannot be translated")
-    if _is_conjugated(base, view):
+    if _is_conjugated(b, base, view):
         value = b.conj(_whole(b, value, view))
     flat = b.reshape(base, shape=(product(base.shape),))
     written = b.scatter_nd(flat, without_leading_ones(b, value, positions.ndim), positions, axes=(0,))
@@ -59,23 +59,24 @@ def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
     return b.full(shape=base.shape, fill_value=value, dtype=base.dtype)
 
 
-def _steps(base: Value, view: Value) -> list[Value] | None:
-    """The values from ``view`` back to ``base``, if every one was made by an operation that has an inverse."""
+def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
+    """The nodes from ``view`` back to ``base``, with the index of the output that was taken, if every one has an inverse."""
     steps = []
     while view is not base:
-        if view.node is None or view.node.op not in _INVERSES:
+        node = b.maker(view)
+        if node is None or node.op not in _INVERSES:
             return None
-        steps.append(view)
-        view = view.node.inputs[0]
+        steps.append((node, node.outputs.index(view)))
+        view = node.inputs[0]
     return steps
 
 
-def _is_conjugated(base: Value, view: Value) -> bool:
+def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
     """Whether the view holds the conjugates of elements, which positions do not tell."""
     odd = False
-    while view is not base and view.node is not None:
-        odd ^= view.node.op == "conj"
-        view = view.node.inputs[0]
+    while view is not base and (node := b.maker(view)) is not None:
+        odd ^= node.op == "conj"
+        view = node.inputs[0]
     return odd
 
 

@@ -70,10 +70,9 @@ def large_graph() -> Any:
     nodes = []
     for number in range(LARGE):
         origin = Origin(__file__, 1 + number % 40, f"layers.{number // 500}.blocks.{number % 500 // 50}", "add")
-        node = Node("add", (last, x), {}, origin)
-        last = Value("add", spec, node)
-        node.outputs = (last,)
-        nodes.append(node)
+        made = Value("add", spec)
+        nodes.append(Node("add", (last, x), {}, origin, (made,)))
+        last = made
     from graph_compiler.backends import numpy as backend
 
     graph = IRGraph("large", "canonical", [x], flatten((("x",), {}), lambda item: item == "x")[1], nodes=nodes, outputs=[last])

@@ -16,6 +16,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from ...ir.closing import Body, close
 from ...ir.node import Node, Value
+from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec, get
 from ...sizes import Size, apply
 from .dtypes import words_type
@@ -64,7 +65,7 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
         return reader.read(branches[min(max(int(index), 0), len(branches) - 1)], captured)
     names = ["otherwise", "then"] if len(branches) == 2 else [f"branch_{place}" for place in range(len(branches))]
     bodies = [step.body(name, program, captured) for name, program in zip(names, branches)]
-    truth = _truth_of(index) if len(branches) == 2 else None
+    truth = _truth_of(reader, index) if len(branches) == 2 else None
     return step.node("branch", [index if truth is None else truth], bodies)
 
 
@@ -113,14 +114,13 @@ class _Step:
         regions, captured = close(*bodies)
         declared = get(op)
         whole = {name: params.get(name, default) for name, default in declared.params.items()}
-        node = Node(op, (*operands, *captured), whole, self.origin, {"key": op}, regions)
         avals = [var.aval for var in (self.equation.outvars if outvars is None else outvars)]
         carried = [value.name for value in bodies[-1].inputs[: params.get("carried", 0)]]
         names = [*carried, *[_RESULTS.get(op, "last")] * len(avals)]
-        node.outputs = tuple(Value(name, self._spec(aval), node, place) for place, (name, aval) in enumerate(zip(names, avals)))
-        node.facts["result"] = node.outputs
-        self.reader.nodes.append(node)
-        return list(node.outputs)
+        outputs = tuple(Value(name, self._spec(aval)) for name, aval in zip(names, avals))
+        record = CallRecord(op, result=outputs)
+        self.reader.append(Node(op, (*operands, *captured), whole, self.origin, outputs, record, regions))
+        return list(outputs)
 
     def _spec(self, aval: Any) -> ArraySpec:
         from .equations import spec_of
@@ -185,9 +185,9 @@ def _number(reader: Reader, item: Any) -> Any:
     """A number, or the size that an array was made of."""
     if not isinstance(item, Value):
         return int(item)
-    node = item.node
+    node = reader.maker(item)
     while node is not None and node.op == f"{PRIMITIVE}convert_element_type_p" and isinstance(node.inputs[0], Value):
-        node = node.inputs[0].node
+        node = reader.maker(node.inputs[0])
     made = node is not None and node.op == "jax.numpy.asarray" and isinstance(node.inputs[0], (int, np.integer, Size))
     return (node.inputs[0] if isinstance(node.inputs[0], Size) else int(node.inputs[0])) if made and node is not None else None
 
@@ -216,9 +216,9 @@ def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], sta
     return [counter, end, *rest]
 
 
-def _truth_of(index: Value) -> Value | None:
+def _truth_of(reader: Reader, index: Value) -> Value | None:
     """The truth value that the index of a branch was made of."""
-    node = index.node
+    node = reader.maker(index)
     if node is None or node.op != f"{PRIMITIVE}convert_element_type_p" or not isinstance(node.inputs[0], Value):
         return None
     return node.inputs[0] if node.inputs[0].dtype == "bool" else None

@@ -17,6 +17,7 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 from ... import errors
 from ...errors import UnsupportedOperation
 from ...ir.node import Node, Origin, Value
+from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Tree, map_structure, unflatten
@@ -24,8 +25,9 @@ from .calls import Leaves
 from .combining import COMBINED
 from .control_flow import READ
 from .dtypes import dtype_name, is_key, words_type
-from .names import CUSTOM, PRIMITIVE
+from .names import CUSTOM, PRIMITIVE, row_key
 from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, called, solving
+from .programs import OnWords, Program, Whole
 from .ruled import ORDERS, ruled
 from .rules import RULED, public_of
 from .sizes import as_array, expression_of, is_symbolic
@@ -49,6 +51,7 @@ class Reader:
 
     def __init__(self, nodes: list[Node], constant: Callable[[Any], Value], as_words: bool) -> None:
         self.nodes, self.constant, self.as_words = nodes, constant, as_words
+        self._makers: dict[Value, Node] = {}
         self.around = Origin()  # of the call that is read at the moment
         self.orders: int | None = ORDERS  # of derivatives that rules are followed for; None where nobody takes one
 
@@ -93,19 +96,17 @@ class Reader:
         if self.as_words and name.startswith("random_"):
             keys = tuple(is_key(atom.aval) for atom in equation.invars)
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
-            drawn = {"primitive": OnWords(equation.primitive, params, keys)}
+            drawn = Program(OnWords(equation.primitive, params, keys))
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), kept, origin, equation, drawn)
         if _applies_function(equation) and self.as_words:
             return self._inlined(equation, _applied(equation, origin), operands)
         if _applies_function(equation) or any(
             hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES for item in params.values()
         ):
-            whole = {"primitive": Whole(equation.primitive, params)}
+            whole = Program(Whole(equation.primitive, params))
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), {}, origin, equation, whole)
         kept = {key: item for key, item in params.items() if not (name.startswith("scatter") and key in ("update_jaxpr", "update_consts"))}
-        return self._node(
-            f"{PRIMITIVE}{name.replace('-', '_')}_p", tuple(operands), kept, origin, equation, {"primitive": equation.primitive}
-        )
+        return self._node(f"{PRIMITIVE}{name.replace('-', '_')}_p", tuple(operands), kept, origin, equation, Program(equation.primitive))
 
     def _ruled(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
         public = public_of(equation)
@@ -140,43 +141,59 @@ class Reader:
         args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
         args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
         origin = self.origin(equation, call.name)
-        facts = {} if call.body is None else {"body": call.body, "operands": tuple(operands)}
+        program = None if call.body is None else Program(body=call.body, operands=tuple(operands))
         is_assigned = _is_assigned(_structure(call.result, equation.outvars))
         if call.name == CUSTOM and not is_assigned:
             args = (Leaves(args[0]), *args[1:])
-        made = self._node(call.name, args, kwargs, origin, equation, facts)
-        made[0].node.facts["result"] = _structure(call.result, made) if is_assigned else tuple(made)
-        return made
+        outputs = self._outputs(call.name, [var.aval for var in equation.outvars])
+        result = _structure(call.result, outputs) if is_assigned else outputs
+        self._append(call.name, args, kwargs, origin, outputs, result, program)
+        return list(outputs)
 
     def _size(self, equation: Any, size: Any) -> Value:
         origin = self.origin(equation, "shape")
-        return self._node("jax.numpy.asarray", (size,), {}, origin, equation, {})[0]
+        return self._node("jax.numpy.asarray", (size,), {}, origin, equation)[0]
 
     def _node(
-        self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, equation: Any, facts: dict[str, Any]
+        self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, equation: Any, program: Program | None = None
     ) -> list[Any]:
-        node = self._append(op, inputs, params, origin, [var.aval for var in equation.outvars], facts)
-        facts["result"] = node.outputs if equation.primitive.multiple_results else node.outputs[0]
-        return list(node.outputs)
+        outputs = self._outputs(op, [var.aval for var in equation.outvars])
+        result = outputs if equation.primitive.multiple_results else outputs[0]
+        self._append(op, inputs, params, origin, outputs, result, program)
+        return list(outputs)
 
     def made(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, aval: Any) -> Value:
         """The one result of an operation that is no equation."""
-        facts: dict[str, Any] = {}
-        facts["result"] = made = self._append(op, inputs, params, origin, [aval], facts).outputs[0]
+        (made,) = outputs = self._outputs(op, [aval])
+        self._append(op, inputs, params, origin, outputs, made)
         return made
 
-    def _append(
-        self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, avals: list[Any], facts: dict[str, Any]
-    ) -> Node:
-        key = op.rpartition(".")[2]
-        facts["key"] = key
-        node = Node(op, map_structure(expression_of, inputs), {name: _parameter(item) for name, item in params.items()}, origin, facts)
+    def _outputs(self, op: str, avals: list[Any]) -> tuple[Value, ...]:
+        key = row_key(op)
         wish = _NAMES.get(key, key.removesuffix("_p").strip("_"))
-        node.outputs = tuple(
-            Value(wish, spec_of(words_type(aval) if self.as_words else aval), node, place) for place, aval in enumerate(avals)
-        )
+        return tuple(Value(wish, spec_of(words_type(aval) if self.as_words else aval)) for aval in avals)
+
+    def _append(
+        self,
+        op: str,
+        inputs: tuple[Any, ...],
+        params: dict[str, Any],
+        origin: Origin,
+        outputs: tuple[Value, ...],
+        result: Any,
+        program: Program | None = None,
+    ) -> None:
+        arguments = map_structure(expression_of, inputs), {name: _parameter(item) for name, item in params.items()}
+        self.append(Node(op, *arguments, origin, outputs, CallRecord(row_key(op), result=result, extra=program)))
+
+    def append(self, node: Node) -> None:
+        """One more node."""
         self.nodes.append(node)
-        return node
+        self._makers.update(dict.fromkeys(node.outputs, node))
+
+    def maker(self, value: Value) -> Node | None:
+        """The node that makes a value, also one of the outside of a body."""
+        return self._makers.get(value)
 
 
 # ------------------------------------------------------------------------------------- programs in the place of an equation
@@ -256,29 +273,6 @@ class Numbers:
             return dict(self.fields)[name]
         except KeyError:
             raise AttributeError(name) from None
-
-
-@dataclass(frozen=True, eq=False)
-class Whole:
-    """A primitive with its parameters, where these cannot be written."""
-
-    primitive: Any
-    params: dict[str, Any]
-
-    def __call__(self, *operands: Any) -> Any:
-        return self.primitive.bind(*operands, **self.params)
-
-
-@dataclass(frozen=True, eq=False)
-class OnWords(Whole):
-    """A primitive of ``jax.random`` that takes and gives the words of keys."""
-
-    keys: tuple[bool, ...]
-
-    def __call__(self, *operands: Any) -> Any:
-        given = (jax.random.wrap_key_data(item) if words else item for item, words in zip(operands, self.keys))
-        found = super().__call__(*given)
-        return jax.random.key_data(found) if is_key(found) else found
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from jax.extend.core import Primitive
 from ...errors import InvalidFile
 from ...ir.graph import Graph
 from .equations import Choice, Numbers
-from .names import METHOD, OWN, is_primitive, primitive
+from .names import METHOD, OWN, is_primitive, primitive, row_key
 from .source import JaxCalls
 
 _DTYPE = re.compile(r'jnp\.dtype\("(\w+)"\)')
@@ -63,7 +63,7 @@ def check(graph: Graph) -> None:
     from .raising.driver import rows
 
     for node in graph.nodes:
-        key = node.op.rpartition(".")[2]
+        key = row_key(node.op)
         known = primitive(key) is not None and key.isidentifier() if is_primitive(node.op) else rows.get(node.op) is not None
         if not known and node.op not in OWN:
             raise InvalidFile(f"a saved JAX graph may not call {node.op!r:.80}")

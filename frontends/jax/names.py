@@ -14,6 +14,15 @@ WITH_GRADIENT, REFUSE_GRADIENT = f"{PRIMITIVE}with_gradient_p", f"{PRIMITIVE}ref
 OWN = frozenset({WITH_GRADIENT, REFUSE_GRADIENT})  # operations of this project's own, written as helpers
 
 
+def row_key(op: str) -> str:
+    """The bare name of a call.
+
+    >>> row_key("jax.numpy.sum"), row_key("jax.lax.add_p")
+    ('sum', 'add_p')
+    """
+    return op.rpartition(".")[2]
+
+
 def resolve(name: str) -> Any:
     """The function that a dotted public name stands for.
 

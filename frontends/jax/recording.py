@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import TracingError
 from ...ir.node import Node, Origin, Value
+from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
 from ...tracing import Locator, Recorder, Recording, Request, Surroundings
@@ -200,13 +201,12 @@ class _Attempt:
         dtype = narrowed(value.dtype)
         if dtype == value.dtype:
             return value
-        node = Node(
-            "jax.lax.convert_element_type_p", (value,), {"new_dtype": np.dtype(dtype)}, Origin(call="the argument"), {"key": "asarray"}
+        made = Value(value.name, ArraySpec(value.spec.shape, dtype))
+        params, record = {"new_dtype": np.dtype(dtype)}, CallRecord("asarray", result=made)
+        self.recorder.graph.nodes.append(
+            Node("jax.lax.convert_element_type_p", (value,), params, Origin(call="the argument"), (made,), record)
         )
-        node.outputs = (Value(value.name, ArraySpec(value.spec.shape, dtype), node),)
-        node.facts["result"] = node.outputs[0]
-        self.recorder.graph.nodes.append(node)
-        return node.outputs[0]
+        return made
 
     def _constant(self, array: Any) -> Value:
         if isinstance(array, jax.core.Tracer):

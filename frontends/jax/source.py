@@ -17,8 +17,9 @@ from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
 from . import prelude
-from .equations import Choice, Numbers, Whole
-from .names import CUSTOM, METHOD, OWN, is_primitive, primitive
+from .equations import Choice, Numbers
+from .names import CUSTOM, METHOD, OWN, is_primitive, primitive, row_key
+from .programs import Whole, jax_record
 
 _OPERATORS = {"add_p": "{} + {}", "sub_p": "{} - {}", "mul_p": "{} * {}", "neg_p": "-{}"}
 _PUBLIC = frozenset(
@@ -49,7 +50,7 @@ class JaxCalls:
         """The call of a node."""
         inputs = [text(item) for item in node.inputs]
         params = [f"{key}={text(item)!r}" for key, item in node.params.items()]
-        key = node.op.rpartition(".")[2]
+        key = row_key(node.op)
         if key == "__getitem__":
             return f"{factor(repr(inputs[0]))}[{index_text(inputs[1])}]"
         if node.op == CUSTOM:
@@ -62,11 +63,11 @@ class JaxCalls:
             return f"{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
         if key in _OPERATORS and _alike(node):
             return _OPERATORS[key].format(*(factor(repr(item)) for item in inputs))
-        if isinstance(whole := node.facts.get("primitive"), Whole):
+        if isinstance(whole := jax_record(node).primitive, Whole):
             return f"{text(whole)!r}({', '.join(map(repr, inputs))})"
         if key in _PUBLIC:
             return f"lax.{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
-        written = _primitive(key) or repr(text(node.facts["primitive"]))
+        written = _primitive(key) or repr(text(jax_record(node).primitive))
         return f"{written}.bind({', '.join([*map(repr, inputs), *params])})"
 
     def size(self, array: str, symbol: Symbol) -> str:

@@ -69,7 +69,7 @@ class NumpyCalls:
 
     def context(self, node: Node) -> str:
         """Calls keep the treatment of floating-point errors that the user has chosen for them."""
-        changed = ", ".join(f'{kind}="{how}"' for kind, how in node.facts.get("errstate", ()))
+        changed = ", ".join(f'{kind}="{how}"' for kind, how in (node.record.errstate if node.record is not None else ()))
         return f"np.errstate({changed})" if changed else ""
 
     def spell(self, item: Any) -> str | None:

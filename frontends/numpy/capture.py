@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import TracingError
 from ...ir.node import Origin, Value
+from ...ir.record import CallRecord
 from ...ops.dtypes import DTYPES, is_floating
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol
@@ -154,8 +155,15 @@ class Capture:
         return round(self.elements(array)) if digits is None else self.method(array, "round", (digits,), {})
 
     # ------------------------------------------------------------------------------ every call comes here
-    def record(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Makes the call on real arrays, and a node of it."""
+    def record(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        gives_number: Callable[[], bool] = lambda: False,
+    ) -> Any:
+        """Makes the call on real arrays, and a node of it; ``gives_number`` tells afterwards whether the scalar is a number of Python in the user's code."""
         self.call, key = name, row_key(name)
         self._check_state()
         args, kwargs = kinds.settled(self, name, args, kwargs)
@@ -166,14 +174,12 @@ class Capture:
             self._save(item)
         result = self._attempt(function, operands, args, kwargs)
         weak = type(result) in _NUMBERS and any(item._value in self.weak for item in operands)
-        found = self._noted(name, key, inputs, params, operands, written, np.asarray(result)[()] if weak else result)
-        return self.as_number(found) if weak else found
-
-    def as_number(self, scalar: Any) -> Any:
-        """A scalar of the recording that is a number of Python in the user's code."""
-        self.weak.add(scalar._value)
-        scalar._value.node.facts["weak"] = True
-        return scalar
+        result = np.asarray(result)[()] if weak else result
+        is_number = weak or gives_number()
+        found = self._noted(name, key, inputs, params, operands, written, result, is_number)
+        if is_number:
+            self.weak.add(found._value)
+        return found
 
     def _check_state(self) -> None:
         if not self.is_open:
@@ -204,7 +210,9 @@ class Capture:
             for axis, seen in enumerate(value.spec.shape):
                 self.decide(Size.of(Symbol(value, axis, seen)))
 
-    def _noted(self, name: str, key: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any) -> Any:
+    def _noted(
+        self, name: str, key: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any, weak: bool
+    ) -> Any:
         made: dict[int, Any] = {}
         given = {id(item._seen): item for item in reversed(operands)}
         leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
@@ -215,7 +223,7 @@ class Capture:
         if key in kinds.BY_STRIDES:
             self.by_strides.update(item._value for item in (*operands, *made.values()))
         if made or written or name.startswith(FUNCTION):
-            self._add_node(name, key, inputs, params, operands, written, list(made.values()), result, given)
+            self._add_node(name, key, inputs, params, operands, written, list(made.values()), result, given, weak)
         known = {**given, **made}
         return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
 
@@ -230,26 +238,24 @@ class Capture:
         made: list[Any],
         result: Any,
         given: Any,
+        weak: bool,
     ) -> None:
-        facts: dict[str, Any] = {"key": key, "errstate": _errstate()}
-        if name.startswith(FUNCTION):
-            facts["random"] = True
-        if written:
-            facts["writes"] = tuple(dict.fromkeys(item._value for item in written))
-        outputs = [(item._value.name, item, item._value.spec) for item in made]
-        node = self.recorder.add_call(name, inputs, params, self.locator.locate(name, 4), outputs, facts)
-        for item, value in zip(made, node.outputs):
+        outputs = self.recorder.new_values([(item._value.name, item, item._value.spec) for item in made])
+        for item, value in zip(made, outputs):
             item._value = value
         known = {**given, **{id(item._seen): item for item in made}}
-        facts["result"] = map_structure(lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result)
         memory = {id(_owner(item._seen)): item._value for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
-        for index, item in enumerate(made):
-            viewed = memory.get(id(_owner(item._seen))) if isinstance(item._seen, np.ndarray) else None
-            if viewed is not None:
-                facts.setdefault("views", {})[index] = viewed
-                self.recorder.set_base(item._value, viewed)
-                if not item._seen.flags.writeable:
-                    facts["read_only"] = True
+        owners = {index: id(_owner(item._seen)) for index, item in enumerate(made) if isinstance(item._seen, np.ndarray)}
+        record = CallRecord(
+            key,
+            result=map_structure(lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result),
+            writes=tuple(dict.fromkeys(item._value for item in written)),
+            views={index: memory[owner] for index, owner in owners.items() if owner in memory},
+            random=name.startswith(FUNCTION),
+            weak=weak,
+            errstate=_errstate(),
+        )
+        self.recorder.add_call(name, inputs, params, self.locator.locate(name, 4), outputs, record)
 
     def _check_result(self, result: Any, operands: list[Any]) -> None:
         others = [item for item in iterate_structure((result,)) if not isinstance(item, _ARRAYS) and item is not None]
@@ -309,7 +315,7 @@ class Capture:
     def size(self, value: Value, axis: int) -> Any:
         """One size as an expression."""
         seen = value.spec.shape[axis]
-        fixed = not self.recorder.varies(value) or value.node is None and value not in self.recorder.graph.inputs
+        fixed = not self.recorder.varies(value) or self.recorder.maker(value) is None and value not in self.recorder.graph.inputs
         return seen if fixed else Size.of(Symbol(value, axis, seen))
 
     def strides_of(self, array: Any) -> tuple[Any, ...]:
@@ -349,10 +355,8 @@ class Capture:
         if type(array) is TracedScalar or not self.recorder.varies(array._value):
             return array
         copied = self.wrapped(array._seen.copy(), Value("seen", array._value.spec))
-        facts: dict[str, Any] = {"key": "clone", "errstate": ()}
-        node = self.recorder.add_call("numpy.copy", (array._value,), {}, self.here(), [("seen", copied, array._value.spec)], facts)
-        copied._value = node.outputs[0]
-        node.facts["result"] = node.outputs[0]
+        made = ("seen", copied, array._value.spec)
+        copied._value = self.recorder.add_value("numpy.copy", (array._value,), self.here(), made, CallRecord("clone"))
         return copied
 
     def refuse_elements(self) -> Any:

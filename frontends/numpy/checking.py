@@ -10,6 +10,7 @@ import numpy as np
 
 from ...ir.graph import Graph
 from ...ir.node import Node, Origin, Value
+from ...ir.record import CallRecord
 from ...tracing.host_random import host_state_kept as random_kept
 from ...trees import Branch, Leaf, flatten
 from .arguments import as_array, is_array
@@ -115,10 +116,9 @@ def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
     for node in graph.nodes:
         nodes.append(node)
         for value in node.outputs:
-            copy = Node(COPY, (value,), {}, Origin(), {"key": "clone"})
-            copy.outputs = (Value("seen", value.spec, copy),)
-            nodes.append(copy)
+            seen = Value("seen", value.spec)
+            nodes.append(Node(COPY, (value,), {}, Origin(), (seen,), CallRecord("clone", result=seen)))
             made.append(value)
-            copies += copy.outputs
+            copies.append(seen)
     tree = Branch(tuple, tuple(range(len(copies))), (Leaf(),) * len(copies))
     return graph.derive(nodes=nodes, outputs=copies, output_tree=tree, guards=[], effects=[]), made

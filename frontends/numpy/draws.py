@@ -52,10 +52,9 @@ def draw(capture: Any, generator: TracedGenerator | None, name: str, args: tuple
     given = () if generator is None else (generator,)
     call = _Draw(name, generator is not None)
     try:
-        found = capture.record((METHOD if given else FUNCTION) + name, call, (*given, *args), kwargs)
+        return capture.record((METHOD if given else FUNCTION) + name, call, (*given, *args), kwargs, lambda: call.gave_number)
     finally:
         capture.states.note()
-    return capture.as_number(found) if call.gave_number else found
 
 
 class _Draw:

@@ -60,7 +60,7 @@ def check(graph: Graph) -> None:
 
 
 def _check_form(node: Node) -> None:
-    node.facts["key"] = key = row_key(node.op)
+    key = row_key(node.op)
     name = node.op.removeprefix(METHOD)
     least = {"__getitem__": 2, "__setitem__": 3}.get(key, 1 if node.op.startswith(METHOD) else 0)
     if name in OPERATORS:

@@ -115,7 +115,7 @@ def _number(element: Any) -> Any:
     capture = element._capture
     if not capture.recorder.varies(element._value):
         return element._seen.item()
-    return capture.as_number(capture.record(f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (element,), {}))
+    return capture.record(f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (element,), {}, lambda: True)
 
 
 def vectorize(recorded: Recorded, *args: Any, **kwargs: Any) -> Vectorized:

@@ -73,7 +73,7 @@ class TorchCalls:
 
     def context(self, node: Node) -> str:
         """Calls made with gradients switched off stay so."""
-        return "torch.no_grad()" if node.facts.get("no_grad") else ""
+        return "torch.no_grad()" if node.no_grad else ""
 
     def spell(self, item: Any) -> str | None:
         """Text for an object of torch that has no literal, or None."""

@@ -11,6 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from ...ir.graph import Graph
 from ...ir.node import Node, Origin, Value
+from ...ir.record import CallRecord
 from ...tracing.alone import alone
 from ...trees import Branch, Leaf, flatten, iterate_structure
 from .basics.arguments import is_array, opens, to_tensor
@@ -152,11 +153,10 @@ def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
     copies: list[Value] = []
     for node in graph.nodes:
         nodes.append(node)
-        for value in () if node.facts["key"] in NUMBERS else node.outputs:
-            clone = Node(COPY, (value,), {}, Origin(), {"key": "clone"})
-            clone.outputs = (Value("seen", value.spec, clone),)
-            nodes.append(clone)
+        for value in () if node.key in NUMBERS else node.outputs:
+            seen = Value("seen", value.spec)
+            nodes.append(Node(COPY, (value,), {}, Origin(), (seen,), CallRecord("clone", result=seen)))
             made.append(value)
-            copies += clone.outputs
+            copies.append(seen)
     tree = Branch(tuple, tuple(range(len(copies))), (Leaf(),) * len(copies))
     return graph.derive(nodes=nodes, outputs=copies, output_tree=tree, guards=[]), made

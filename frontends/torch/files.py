@@ -72,7 +72,7 @@ def check(graph: Graph) -> None:
 
 
 def _check_form(node: Node) -> None:
-    node.facts["key"] = key = row_key(node.op)
+    key = row_key(node.op)
     least = {"__getitem__": 2, "__setitem__": 3}.get(key, 1 if node.op.startswith("torch.Tensor.") else 0)
     if len(node.inputs) < least:
         raise InvalidFile(f"{node.op} is called with {len(node.inputs)} arguments")

@@ -15,7 +15,7 @@ from ..ir.block import Region
 from ..ir.node import Node, Origin, Value, values_in
 from ..naming import Namespace
 from ..ops.dtypes import ITEMSIZE
-from ..ops.text import Text, factor, literal
+from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
 
@@ -75,7 +75,7 @@ class Scope:
 
     def _spelled(self, item: Any) -> Any:
         if isinstance(item, Value):
-            return Text(self.text[item])
+            return (Text if item in self.made else Given)(self.text[item])
         if item is None or isinstance(item, (*_SPELLED, Size)):
             return item
         text = self.dialect.spell(item)
@@ -164,7 +164,7 @@ class Scope:
 
     def _targets(self, node: Node) -> str:
         """What a node's result is assigned to: a name, or names in the structure that the call returns."""
-        if not node.outputs or "result" not in node.facts:
+        if not node.outputs or node.result is None:
             return ", ".join(self.text[value] for value in node.outputs)
         made = set(node.outputs)
 
@@ -173,7 +173,7 @@ class Scope:
                 return f"({', '.join(map(name, part))}{',' if len(part) == 1 else ''})"
             return self.text[part] if isinstance(part, Value) and part in made else "_"
 
-        text = name(node.facts["result"])
+        text = name(node.result)
         return text[1:-1] if text.startswith("(") else text
 
     def _release_after(self, node: Node) -> list[Value]:

@@ -10,4 +10,5 @@ from .node import Node as Node
 from .node import Origin as Origin
 from .node import Value as Value
 from .printer import to_text as to_text
+from .record import CallRecord as CallRecord
 from .verifier import verify as verify

@@ -17,9 +17,9 @@ class Aliases:
         self._base: dict[Value, Value] = {}
         self.written: set[Value] = set()
         for node in graph.nodes:
-            for index, viewed in node.facts.get("views", {}).items():
+            for index, viewed in node.views.items():
                 self._base[node.outputs[index]] = self.base_of(viewed)
-            self.written.update(self.base_of(value) for value in node.facts.get("writes", ()))
+            self.written.update(self.base_of(value) for value in node.writes)
         self.touched = self.written.union(graph.notes.get("shared_memory", ()))
 
     def base_of(self, value: Value) -> Value:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, substitute
+from .makers import Makers
 from .node import Node, Value
 
 
@@ -18,6 +19,11 @@ class Block:
     inputs: tuple[Value, ...]
     nodes: tuple[Node, ...]
     outputs: tuple[Any, ...]
+    _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
+
+    def maker(self, value: Value) -> Node | None:
+        """The node that makes a value; None for an input of the block, and what is not in it."""
+        return self._makers.of(value, self.nodes)
 
 
 @dataclass(frozen=True, slots=True)

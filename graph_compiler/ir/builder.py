@@ -19,7 +19,9 @@ _NOWHERE = Origin()
 
 
 class Builder:
-    """Writes into ``graph``. Every operation of the vocabulary is a method; ``origin`` and ``path`` mark the nodes made.
+    """Writes into ``graph``. Every operation of the vocabulary is a method; ``origin`` marks the nodes made.
+
+    A builder knows the makers of what it has made itself. For other values it asks ``outside``, by default the nodes that the graph had.
 
     >>> from graph_compiler.ir.graph import Graph
     >>> from graph_compiler.ops.registry import ArraySpec
@@ -29,8 +31,10 @@ class Builder:
     %sum: float32[x.shape[0]]
     """
 
-    def __init__(self, graph: Graph, origin: Origin = _NOWHERE) -> None:
+    def __init__(self, graph: Graph, origin: Origin = _NOWHERE, outside: Callable[[Value], Node | None] | None = None) -> None:
         self.graph, self.origin = graph, origin
+        self._made: dict[Value, Node] = {}
+        self._outside = graph.maker if outside is None and graph.nodes else outside
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = get(name)
@@ -46,19 +50,27 @@ class Builder:
         params = check_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
             raise InvalidGraph(f"{op.name} takes {', '.join(op.inputs)}; {len(inputs)} inputs were given")
-        same = identity_of(op.name, inputs, params)
+        same = identity_of(op.name, inputs, params, self.maker)
         if same is not None:
             return same
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
 
+    def maker(self, item: Any) -> Node | None:
+        """The node that makes a value; None for what comes from outside, and for what is no value."""
+        if not isinstance(item, Value):
+            return None
+        made = self._made.get(item)
+        return self._outside(item) if made is None and self._outside is not None else made
+
     def append(self, name: str, inputs: tuple[Any, ...], params: dict[str, Any], specs: Any, regions: tuple[Region, ...] = ()) -> Any:
         """A new node whose output specs are known."""
-        node = Node(name, inputs, params, self.origin, regions=regions)
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
-        node.outputs = tuple(_output(node, name, i, self.settled(spec), shared) for i, spec in enumerate(specs if several else (specs,)))
+        outputs = tuple(_output(name, self.settled(spec), shared) for spec in (specs if several else (specs,)))
+        node = Node(name, inputs, params, self.origin, outputs, regions=regions)
         self.graph.nodes.append(node)
-        return node.outputs if several else node.outputs[0]
+        self._made.update(dict.fromkeys(outputs, node))
+        return outputs if several else outputs[0]
 
     # ------------------------------------------------------------------------------ regions
     @contextmanager
@@ -152,8 +164,8 @@ def _spec(operand: Any) -> Any:
     return operand.spec if isinstance(operand, Value) else operand
 
 
-def _output(node: Node, name: str, index: int, spec: ArraySpec, shared: dict[int, Size]) -> Value:
-    value = Value(name, spec, node, index)
+def _output(name: str, spec: ArraySpec, shared: dict[int, Size]) -> Value:
+    value = Value(name, spec)
     if any(isinstance(dim, Unknown) for dim in spec.shape):
         symbolic(value, (), shared)
     return value

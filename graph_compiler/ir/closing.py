@@ -91,15 +91,12 @@ class _Closing:
         regions = tuple(
             replace(region, sizes={symbol: self._mapped(size) for symbol, size in region.sizes.items()}) for region in node.regions
         )
-        facts = {name: self.mapped(fact) for name, fact in node.facts.items() if name != "result"}
-        made = Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, facts, regions)
-        made.outputs = tuple(Value(value.name, value.spec, made, value.index) for value in node.outputs)
-        self.own.update(zip(node.outputs, made.outputs))
-        for value in made.outputs:
+        inputs, params = self.mapped(node.inputs), self.mapped(node.params)
+        outputs = tuple(Value(value.name, value.spec) for value in node.outputs)
+        self.own.update(zip(node.outputs, outputs))
+        for value in outputs:
             value.spec = ArraySpec(tuple(map(self._mapped, value.shape)), value.dtype)
-        if "result" in node.facts:
-            made.facts["result"] = self.mapped(node.facts["result"])
-        return made
+        return Node(node.op, inputs, params, node.origin, outputs, node.record and node.record.mapped(self.mapped), regions)
 
     def mapped(self, structure: Any) -> Any:
         return map_structure(self._mapped, structure)

@@ -16,6 +16,7 @@ from ..errors import GuardFailed
 from ..sizes import Size, Symbol
 from ..trees import Leaf, Tree, iterate_structure
 from .elements import same_elements
+from .makers import Makers
 from .node import Node, Origin, Value, values_in
 
 if TYPE_CHECKING:
@@ -79,14 +80,20 @@ class Graph:
     guards: list[Guard] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
+    _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
 
     def derive(self, **changes: Any) -> Graph:
         """A copy with its own lists and dicts and the given changes; values and nodes are shared."""
         fields = {
             name: (list(value) if isinstance(value, list) else dict(value) if isinstance(value, dict) else value)
             for name, value in vars(self).items()
+            if name != "_makers"
         }
         return Graph(**{**fields, **changes})
+
+    def maker(self, value: Value) -> Node | None:
+        """The node that makes a value; None for an input, a parameter, a constant, and what is not in this graph."""
+        return self._makers.of(value, self.nodes)
 
     def roots(self) -> Iterator[Value]:
         """The values that must be computed: outputs, guards and effects."""
@@ -106,7 +113,7 @@ class Graph:
         return [(guard, condition) for guard, condition in sized if not self._at_entry(condition)]
 
     def _at_entry(self, condition: Size) -> bool:
-        return all(symbol.source.node is None and symbol.kind in ("size", "item") for symbol in condition.symbols())
+        return all(self.maker(symbol.source) is None and symbol.kind in ("size", "item") for symbol in condition.symbols())
 
     def sources(self) -> Iterator[Value]:
         """The values that no node makes."""
@@ -143,16 +150,16 @@ class Graph:
         import networkx  # here: it takes longer to import than all the rest of the core
 
         drawn = networkx.MultiDiGraph(name=self.name, dialect=self.dialect)
-        place: dict[Value, int] = {}
+        place: dict[Value, tuple[int, int]] = {}  # value -> number of the node, index of the output
         kinds = [("input", v) for v in self.inputs] + [("parameter", v) for v in self.parameters.values()]
         for kind, value in kinds + [("constant", value) for value, _ in self.constants.values()]:
-            place[value] = len(drawn)
-            drawn.add_node(place[value], kind=kind, op=kind, name=value.name, params={}, shapes=(value.spec.hints,), dtypes=(value.dtype,))
+            place[value] = len(drawn), 0
+            drawn.add_node(len(drawn), kind=kind, op=kind, name=value.name, params={}, shapes=(value.spec.hints,), dtypes=(value.dtype,))
         for node in self.nodes:
             number = len(drawn)
             drawn.add_node(number, **_node_attributes(node))
             _connect(drawn, number, (node.inputs, node.params), place)
-            place.update((value, number) for value in node.outputs)
+            place.update((value, (number, index)) for index, value in enumerate(node.outputs))
         number = len(drawn)
         drawn.add_node(number, kind="output", op="output", name="output", params={}, shapes=(), dtypes=())
         _connect(drawn, number, self.outputs, place)
@@ -174,6 +181,7 @@ def _node_attributes(node: Node) -> dict[str, Any]:
     }
 
 
-def _connect(drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: dict[Value, int]) -> None:
+def _connect(drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: dict[Value, tuple[int, int]]) -> None:
     for value in values_in(arguments):
-        drawn.add_edge(place[value], number, value=value.name, output=value.index)
+        maker, output = place[value]
+        drawn.add_edge(maker, number, value=value.name, output=output)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..ops.registry import ArraySpec
 from ..sizes import Size
 from ..trees import iterate_structure
+from .record import CallRecord
 
 if TYPE_CHECKING:
     from .block import Region
+
+
+_NO_VIEWS: Mapping[int, Value] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +36,14 @@ class Value:
     """One array of a graph: an input, a parameter, a constant, or an output of a node.
 
     ``spec.shape`` is symbolic in canonical graphs and as seen in recorded ones. ``name`` is the wish for a
-    name in generated code; it need not be unique. ``node`` is None for what no node makes.
+    name in generated code; it need not be unique. Which node makes a value is a question to the graph or block (``maker``): graphs that
+    passes derived from one another share values.
     """
 
-    __slots__ = ("index", "name", "node", "spec")
+    __slots__ = ("name", "spec")
 
-    def __init__(self, name: str, spec: ArraySpec, node: Node | None = None, index: int = 0) -> None:
-        self.name, self.spec, self.node, self.index = name, spec, node, index
+    def __init__(self, name: str, spec: ArraySpec) -> None:
+        self.name, self.spec = name, spec
 
     @property
     def shape(self) -> tuple[Any, ...]:
@@ -60,13 +65,13 @@ class Value:
 
 
 class Node:
-    """One operation in a graph. ``facts`` holds what a frontend noted of the call (which values it writes to, ...).
+    """One operation in a graph. ``record`` holds what a frontend noted of a recorded call; it is None in canonical graphs.
 
     ``regions`` are the blocks of an operation that runs blocks: the body of a loop, the branches of a ``cond``. A region reads nothing but
     its own inputs, so ``uses`` are the operands, and the sources of the sizes that its regions have in common with the outside.
     """
 
-    __slots__ = ("facts", "inputs", "op", "origin", "outputs", "params", "regions", "uses")
+    __slots__ = ("inputs", "op", "origin", "outputs", "params", "record", "regions", "uses")
 
     def __init__(
         self,
@@ -74,14 +79,44 @@ class Node:
         inputs: tuple[Any, ...],
         params: dict[str, Any],
         origin: Origin,
-        facts: dict[str, Any] | None = None,
+        outputs: tuple[Value, ...] = (),
+        record: CallRecord | None = None,
         regions: tuple[Region, ...] = (),
     ) -> None:
-        self.op, self.inputs, self.params, self.origin, self.regions = op, inputs, params, origin, regions
-        self.facts = facts or {}
-        self.outputs: tuple[Value, ...] = ()
+        self.op, self.inputs, self.params, self.origin = op, inputs, params, origin
+        self.outputs, self.record, self.regions = outputs, record, regions
         outside = [size for region in regions for size in region.sizes.values()]
         self.uses: tuple[Value, ...] = tuple(dict.fromkeys(values_in((inputs, params, outside))))
+
+    @property
+    def key(self) -> str:
+        """The bare name of a recorded call; an empty text in a canonical graph."""
+        return self.record.key if self.record is not None else ""
+
+    @property
+    def result(self) -> Any:
+        """The structure that a recorded call returned, with values in the place of arrays."""
+        return self.record.result if self.record is not None else None
+
+    @property
+    def writes(self) -> tuple[Value, ...]:
+        """The values whose memory it writes to."""
+        return self.record.writes if self.record is not None else ()
+
+    @property
+    def views(self) -> Mapping[int, Value]:
+        """Index of an output that shares memory with an operand -> the operand."""
+        return self.record.views if self.record is not None else _NO_VIEWS
+
+    @property
+    def is_random(self) -> bool:
+        """Whether a recorded call draws from a generator. Random operations of a canonical graph are functions of a key."""
+        return self.record is not None and self.record.random
+
+    @property
+    def no_grad(self) -> bool:
+        """Whether a recorded call was made with gradients switched off."""
+        return self.record is not None and self.record.no_grad
 
     def __repr__(self) -> str:
         return f"{', '.join(f'%{value.name}' for value in self.outputs)} = {self.op}"

@@ -9,6 +9,7 @@ from ..sizes import Size, Symbol, substitute
 from ..trees import map_structure
 from .block import Region
 from .graph import Effect, Graph, Guard
+from .makers import Makers
 from .node import Node, Value
 
 
@@ -19,10 +20,15 @@ class Rewriter:
         self.graph = graph
         self.nodes: list[Node] = []
         self._instead: dict[Value, Value] = {}
+        self._makers = Makers()
 
     def replace(self, values: tuple[Value, ...], others: tuple[Value, ...]) -> None:
         """From now on the ``others`` stand for the ``values``."""
         self._instead.update(zip(values, others))
+
+    def maker(self, value: Value) -> Node | None:
+        """The node of the new graph that makes a value."""
+        return self._makers.of(value, self.nodes)
 
     def append(self, node: Node) -> None:
         """Keeps a node."""
@@ -32,12 +38,9 @@ class Rewriter:
         """The node with its operands replaced: itself where none is."""
         if not any(self.is_replaced(value) for value in node.uses):
             return node
-        facts = {name: self.mapped(fact) for name, fact in node.facts.items()}
-        made = Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, facts, tuple(map(self._region, node.regions)))
-        made.outputs = node.outputs
-        for value in made.outputs:
-            value.node = made
-        return made
+        record = None if node.record is None else node.record.mapped(self.mapped)
+        regions = tuple(map(self._region, node.regions))
+        return Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, node.outputs, record, regions)
 
     def _region(self, region: Region) -> Region:
         """What a region reads are its own inputs; only the sizes that it has in common with the outside can be replaced."""

@@ -40,7 +40,7 @@ def _description(graph: Graph) -> tuple[Any, ...]:
             return ("value", numbers[item], item.spec)
         return ("size", item.text(symbol)) if isinstance(item, Size) else (type(item), item)
 
-    nodes = [(node.op, map_structure(plain, (node.inputs, node.params)), node.facts.get("no_grad")) for node in graph.nodes]
+    nodes = [(node.op, map_structure(plain, (node.inputs, node.params)), node.no_grad) for node in graph.nodes]
     guards = [(plain(guard.condition), guard.expected) for guard in graph.guards]
     effects = [(effect.kind, effect.target, plain(effect.value)) for effect in graph.effects]
     return (

@@ -18,6 +18,7 @@ from ..ops.registry import ArraySpec
 from ..sizes import FUNCTIONS, Apply, Size, Symbol
 from .graph import Effect, Graph, Guard
 from .node import Node, Origin, Value
+from .record import CallRecord
 from .trees_as_json import tree_from_json, tree_to_json
 
 Spell = Callable[[Any], "str | None"]
@@ -27,7 +28,8 @@ NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
 _MOST_TERMS, _MOST_FACTORS = 1000, 64  # of one size
-_FACTS = ("key", "writes", "views", "result", "no_grad", "aside", "random", "strided", "weak")
+_FLAGS = ("no_grad", "aside", "random", "strided", "weak")  # of a recorded call
+_RECORDED = ("result", "writes", "views", *_FLAGS)
 _NOTES = (
     "bounds",
     "extra_keywords",
@@ -91,9 +93,22 @@ class Encoder:
         return self.numbers[value]
 
     def _node(self, node: Node) -> list[Any]:
-        facts = {name: self.item(node.facts[name]) for name in _FACTS if name in node.facts}
         outputs = [self.number(value) for value in node.outputs]
-        return [node.op, self.item(tuple(node.inputs)), self.item(dict(node.params)), self._origin(node.origin), facts, outputs]
+        return [
+            node.op,
+            self.item(tuple(node.inputs)),
+            self.item(dict(node.params)),
+            self._origin(node.origin),
+            self._record(node),
+            outputs,
+        ]
+
+    def _record(self, node: Node) -> dict[str, Any] | None:
+        """What was noted of a call; its ``key`` follows from its name, and the rest serves the raising, of which a file is the result."""
+        if node.record is None:
+            return None
+        given = {name: getattr(node.record, name) for name in _RECORDED}
+        return {name: self.item(item) for name, item in given.items() if item is not None and item is not False and item not in ((), {})}
 
     def _origin(self, origin: Origin) -> list[Any]:
         return [_line(origin.file), origin.line, _line(origin.module), _line(origin.call)]
@@ -145,10 +160,13 @@ def _line(text: str) -> str:
 
 
 class Decoder:
-    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants."""
+    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants.
 
-    def __init__(self, data: dict[str, Any], read: Read, arrays: dict[str, Any]) -> None:
-        self.data, self.read, self.arrays = data, read, arrays
+    ``key_of`` gives the bare name of a recorded call.
+    """
+
+    def __init__(self, data: dict[str, Any], read: Read, arrays: dict[str, Any], key_of: Callable[[str], str]) -> None:
+        self.data, self.read, self.arrays, self.key_of = data, read, arrays, key_of
         self.values = [Value(matching(KEY, name), ArraySpec((), matching(NAME, dtype))) for name, dtype, _ in data["values"]]
         for value, (_, dtype, shape) in zip(self.values, data["values"]):
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
@@ -188,16 +206,29 @@ class Decoder:
             raise InvalidFile(f"{dim!r} is no size")
         return dim
 
-    def _node(self, op: str, inputs: Any, params: Any, origin: Any, facts: dict[str, Any], outputs: list[int]) -> Node:
-        known = {_one_of(name, _FACTS): self.item(fact) for name, fact in facts.items()}
+    def _node(self, op: str, inputs: Any, params: Any, origin: Any, record: Any, outputs: list[int]) -> Node:
         inputs, params = self.item(inputs), self.item(params)
         if type(op) is not str or not isinstance(inputs, tuple) or not isinstance(params, dict):
             raise InvalidFile("a node is not of the right form")
-        node = Node(op, inputs, {matching(NAME, name): item for name, item in params.items()}, self._origin(origin), known)
-        node.outputs = tuple(self.value(number) for number in outputs)
-        for index, value in enumerate(node.outputs):
-            value.node, value.index = node, index
-        return node
+        made = tuple(self.value(number) for number in outputs)
+        params = {matching(NAME, name): item for name, item in params.items()}
+        return Node(op, inputs, params, self._origin(origin), made, self._record(op, record, len(made)))
+
+    def _record(self, op: str, data: Any, count: int) -> CallRecord | None:
+        if (data is None) != (self.data["dialect"] == "canonical"):
+            raise InvalidFile(f"{op:.80} is a call of a canonical graph, or has no record in one of recorded calls")
+        if data is None:
+            return None
+        known: dict[str, Any] = {_one_of(name, _RECORDED): self.item(item) for name, item in data.items()}
+        writes, views = known.get("writes", ()), known.get("views", {})
+        if not isinstance(writes, tuple) or not all(isinstance(value, Value) for value in writes):
+            raise InvalidFile(f"{op:.80} writes to what is no value")
+        places = isinstance(views, dict) and all(type(place) is int and 0 <= place < count for place in views)
+        if not places or not all(isinstance(value, Value) for value in views.values()):
+            raise InvalidFile(f"{op:.80} views what is no value")
+        if any(type(known.get(name, False)) is not bool for name in _FLAGS):
+            raise InvalidFile(f"a property of {op:.80} is no truth value")
+        return CallRecord(self.key_of(op), **known)
 
     def _origin(self, data: Any) -> Origin:
         file, line, module, call = data

@@ -17,7 +17,7 @@ from .region_rules import faults
 def verify(graph: Graph) -> Graph:
     """``graph`` itself, or ``InvalidGraph`` with the neighbourhood of the first fault.
 
-    The rules: every value is made before it is used and made once; outputs know their node; roots exist; in a canonical
+    The rules: every value is made before it is used and made once; roots exist; in a canonical
     graph every operation is in the vocabulary with just its parameters, and the specs are what its rule infers. Regions
     keep rules of their own (:mod:`.region_rules`).
     """
@@ -35,8 +35,9 @@ def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: 
             if value not in made:
                 raise _fault(graph, node, f"uses %{value.name} before anything makes it")
         for value in node.outputs:
-            if value in made or value.node is not node:
-                raise _fault(graph, node, f"%{value.name} is made twice or belongs to another node")
+            if value in made:
+                raise _fault(graph, node, f"%{value.name} is made twice")
+            made.add(value)
         outside = [size for region in node.regions for size in region.sizes.values()]
         if tuple(dict.fromkeys(values_in((node.inputs, node.params, outside)))) != node.uses:
             raise _fault(graph, node, "its list of used values is out of date")
@@ -46,7 +47,6 @@ def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: 
             _verify_nodes(graph, region.block.nodes, set(region.block.inputs), depth + 1)
         if graph.dialect == "canonical":
             _check_canonical(graph, node)
-        made.update(node.outputs)
 
 
 def _check_canonical(graph: Graph, node: Node) -> None:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from .dtypes import is_floating, is_integer
 
 
-def _is_written(x: Any, value: Any, key: Any) -> bool:
-    """Whether ``x`` is what the same write has just made: ``y[key] += z`` is a write of its own, and assigned to ``y[key]``."""
-    node = getattr(x, "node", None)
-    return node is not None and node.op == "setitem" and node.inputs[1] is value and node.params["key"] == key
+class Made(Protocol):
+    """What an identity asks of the node that made an operand."""
+
+    op: str
+    inputs: tuple[Any, ...]
+    params: dict[str, Any]
+
+
+def _is_written(made: Made | None, value: Any, key: Any) -> bool:
+    """Whether the array that was ``made`` comes of the same write: ``y[key] += z`` is a write of its own, and assigned to ``y[key]``."""
+    return made is not None and made.op == "setitem" and made.inputs[1] is value and made.params["key"] == key
 
 
 def _is_neutral(number: float, *, of_floats: bool = True) -> Callable[[Any, Any], bool]:
@@ -37,7 +44,6 @@ _IDENTITIES: dict[str, Callable[..., bool]] = {
     "broadcast_to": lambda x, shape: x.shape == shape,
     "concat": lambda *arrays, axis: len(arrays) == 1,
     "getitem": lambda x, key: all(item == (None, None, 1) for item in key),
-    "setitem": _is_written,
     "add": _is_neutral(0, of_floats=False),  # -0.0 + 0 is 0.0
     "subtract": _is_neutral(0),
     "multiply": _is_neutral(1),
@@ -53,18 +59,23 @@ _IDENTITIES: dict[str, Callable[..., bool]] = {
 _NEUTRAL_TRUTHS = {"logical_and": "ones", "bitwise_and": "ones", "logical_or": "zeros", "bitwise_or": "zeros"}
 
 
-def identity_of(name: str, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """The input that the operation would give back unchanged (the first, or either of two truth values), otherwise None."""
+def identity_of(name: str, inputs: tuple[Any, ...], params: dict[str, Any], maker: Callable[[Any], Made | None]) -> Any:
+    """The input that the operation would give back unchanged (the first, or either of two truth values), otherwise None.
+
+    ``maker`` tells which node made an input; None where it comes from outside or is no array.
+    """
     if name in _NEUTRAL_TRUTHS:
-        return _beside(_NEUTRAL_TRUTHS[name], *inputs)
+        return _beside(_NEUTRAL_TRUTHS[name], *inputs, maker)
+    if name == "setitem":
+        return inputs[0] if _is_written(maker(inputs[0]), inputs[1], params["key"]) else None
     unchanged = _IDENTITIES.get(name)
     return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None
 
 
-def _beside(op: str, x: Any, y: Any) -> Any:
+def _beside(op: str, x: Any, y: Any, maker: Callable[[Any], Made | None]) -> Any:
     """The array of truth values that stands beside a single one made by ``op``, which any shape takes as it is."""
     for array, other in ((x, y), (y, x)):
-        made = getattr(getattr(other, "node", None), "op", None) == op
-        if made and other.ndim == 0 and other.dtype == "bool" == getattr(array, "dtype", None):
+        made = maker(other)
+        if made is not None and made.op == op and other.ndim == 0 and other.dtype == "bool" == getattr(array, "dtype", None):
             return array
     return None

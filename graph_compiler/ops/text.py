@@ -24,6 +24,12 @@ class Text(str):
         return str(self)
 
 
+class Given(Text):
+    """The name of an array that comes from outside of the function: an argument, a parameter or a constant."""
+
+    __slots__ = ()
+
+
 _COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda)
 
 

@@ -32,9 +32,7 @@ def cache_constants(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     )
     constants = dict(graph.constants)
     for value, array in zip(wanted, arrays):
-        held = value
-        held.node = None
-        constants[_free_name(held.name, constants)] = (held, array)
+        constants[_free_name(value.name, constants)] = (value, array)
     return graph.derive(nodes=rest, constants=constants), True
 
 
@@ -68,14 +66,14 @@ def _varying(graph: Graph) -> set[Node]:
             if node not in varying and _varies(node, tainted, aliases):
                 varying.add(node)
                 tainted.update(node.outputs)
-                tainted.update(aliases.base_of(value) for value in (*node.outputs, *node.facts.get("writes", ())))
+                tainted.update(aliases.base_of(value) for value in (*node.outputs, *node.writes))
     return varying
 
 
 def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
     touched = (*node.uses, *node.outputs)
     return bool(
-        node.facts.get("random")
+        node.is_random
         or any(value in tainted or aliases.base_of(value) in tainted for value in touched)
         or any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
     )

@@ -43,7 +43,7 @@ def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
             rewriter.append(node)
             continue
         scratch.nodes = []
-        results = rule(Builder(scratch, node.origin), *node.inputs, **node.params)
+        results = rule(Builder(scratch, node.origin, rewriter.maker), *node.inputs, **node.params)
         wanted = list(results) if isinstance(results, tuple) else [results]
         opened, _ = decompose(scratch.derive(outputs=wanted, guards=[], effects=[]), rows)
         for part in opened.nodes:

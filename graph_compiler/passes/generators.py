@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ir.aliases import Aliases
 from ..ir.graph import Graph, Guard
 from ..ir.node import Node, Origin, Value
+from ..ir.record import CallRecord
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply
 from ..trees import iterate_structure, map_structure
@@ -19,17 +20,17 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
     The caller receives a copy of what is baked, made by the call ``copy``: it may write to it.
     """
     aliases = Aliases(graph)
-    inner = {value for node in graph.nodes if not _draws(node) for value in node.outputs if node.uses}
+    inner = {value for node in graph.nodes if not node.is_random for value in node.outputs if node.uses}
     outside = {*graph.inputs, *graph.parameters.values(), *inner}
     guards, nodes = list(graph.guards), []
     baked: set[Value] = set()
     for node in graph.nodes:
-        if _draws(node) and not any(aliases.base_of(value) in outside or value in outside for value in _arrays(node)):
+        if node.is_random and not any(aliases.base_of(value) in outside or value in outside for value in _arrays(node)):
             guards += _fixed(node)
             node = _baked(node)
-            baked.update(aliases.base_of(value) for value in (*node.outputs, *node.facts.get("writes", ())))
+            baked.update(aliases.base_of(value) for value in (*node.outputs, *node.writes))
         nodes.append(node)
-    copies = {leaf: _copy(leaf, copy) for leaf in graph.outputs if isinstance(leaf, Value) and aliases.base_of(leaf) in baked}
+    copies = {leaf: _copy(graph, leaf, copy) for leaf in graph.outputs if isinstance(leaf, Value) and aliases.base_of(leaf) in baked}
     outputs = [copies[leaf].outputs[0] if isinstance(leaf, Value) and leaf in copies else leaf for leaf in graph.outputs]
     return graph.derive(nodes=[*nodes, *copies.values()], guards=guards, outputs=outputs), bool(baked)
 
@@ -39,13 +40,11 @@ def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Grap
 
     They start from the generator's ``state`` while it was recorded; afterwards the generator is as it was. ``calls`` read and set it.
     """
-    if not any(map(_draws, graph.nodes)):
+    if not any(node.is_random for node in graph.nodes):
         return graph, False
     constant, kept = Value("random_state", state.spec), Value("random_state_before", state.spec)
-    keep, start, end = (Node(call, inputs, {}, Origin(), {"key": call.rpartition(".")[2], "random": True}) for call, inputs in (
-        (calls[0], ()), (calls[1], (constant,)), (calls[1], (kept,))
-    ))  # fmt: skip
-    keep.outputs, kept.node, keep.facts["result"] = (kept,), keep, kept
+    read, put = calls
+    keep, start, end = _draw(read, (), kept), _draw(put, (constant,)), _draw(put, (kept,))
     constants = {**graph.constants, constant.name: (constant, state.array)}
     return graph.derive(nodes=[keep, start, *graph.nodes, end], constants=constants), True
 
@@ -58,15 +57,16 @@ class GeneratorState:
     array: Any
 
 
-def _copy(value: Value, call: str) -> Node:
-    node = Node(call, (value,), {}, value.node.origin if value.node else Origin(), {"key": call.rpartition(".")[2]})
-    node.outputs = (Value(value.name, value.spec, node),)
-    node.facts["result"] = node.outputs[0]
-    return node
+def _copy(graph: Graph, value: Value, call: str) -> Node:
+    maker = graph.maker(value)
+    made = Value(value.name, value.spec)
+    record = CallRecord(call.rpartition(".")[2], result=made)
+    return Node(call, (value,), {}, maker.origin if maker is not None else Origin(), (made,), record)
 
 
-def _draws(node: Node) -> bool:
-    return bool(node.facts.get("random"))
+def _draw(call: str, inputs: tuple[Value, ...], made: Value | None = None) -> Node:
+    record = CallRecord(call.rpartition(".")[2], result=made, random=True)
+    return Node(call, inputs, {}, Origin(), () if made is None else (made,), record)
 
 
 def _arrays(node: Node) -> list[Value]:
@@ -83,9 +83,5 @@ def _baked(node: Node) -> Node:
     def hint(item: object) -> object:
         return item.hint if isinstance(item, Size) else item
 
-    facts = {name: fact for name, fact in node.facts.items() if name != "random"}
-    made = Node(node.op, map_structure(hint, node.inputs), map_structure(hint, node.params), node.origin, facts)
-    made.outputs = node.outputs
-    for value in made.outputs:
-        value.node = made
-    return made
+    record = None if node.record is None else replace(node.record, random=False)
+    return Node(node.op, map_structure(hint, node.inputs), map_structure(hint, node.params), node.origin, node.outputs, record)

@@ -92,8 +92,9 @@ class _Mover(Rewriter):
 
     def build(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], name: str) -> Value:
         """A new value."""
+        before = len(self.nodes)
         made: Value = getattr(Builder(self.scratch, self.origin), op)(*inputs, **params)
-        if made.node is not None and made not in inputs:
+        if len(self.nodes) > before:
             made.name = name
         return made
 
@@ -150,8 +151,7 @@ class _Mover(Rewriter):
             self.operand(item, rank, row.carriers == "broadcast") if isinstance(item, Value) and place < count else self.mapped(item)
             for place, item in enumerate(node.inputs)
         )
-        made = Node(node.op, inputs, self.mapped(params), node.origin, self.mapped(node.facts))
-        made.outputs = tuple(self.output(made, index, value, out_order) for index, value in enumerate(node.outputs))
+        made = Node(node.op, inputs, self.mapped(params), node.origin, tuple(self.output(node, value, out_order) for value in node.outputs))
         self.append(made)
         self.hold(node, made, out_order)
         return made
@@ -167,15 +167,16 @@ class _Mover(Rewriter):
                 "permute_dims", (self.build("reshape", (plain,), {"shape": padded}, value.name),), {"axes": to_last(rank)}, value.name
             )
         shape = _without_leading_ones(tuple(padded[axis] for axis in to_last(rank))) if plain.ndim else ()
-        source = plain.node.inputs[0] if plain.node is not None and plain.node.op == "reshape" else plain
+        maker = self.maker(plain)
+        source = maker.inputs[0] if maker is not None and maker.op == "reshape" else plain
         return self.build("reshape", (source,), {"shape": shape}, value.name)
 
-    def output(self, made: Node, index: int, value: Value, order: Order) -> Value:
+    def output(self, node: Node, value: Value, order: Order) -> Value:
         """What the new node gives in the place of ``value``; sizes that only the value itself knows are read from it."""
         dims = [value.shape[axis] for axis in order]
-        own = [isinstance(dim, Size) and any(symbol.source.node is value.node for symbol in dim.symbols()) for dim in dims]
+        own = [isinstance(dim, Size) and any(symbol.source in node.outputs for symbol in dim.symbols()) for dim in dims]
         known = [Unknown(hint_of(dim)) if is_own else self.mapped(dim) for dim, is_own in zip(dims, own)]
-        result = Value(value.name, ArraySpec(tuple(known), value.dtype), made, index)
+        result = Value(value.name, ArraySpec(tuple(known), value.dtype))
         shape = tuple(
             Size.of(Symbol(result, axis, dim.hint)) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(result.spec.shape)
         )

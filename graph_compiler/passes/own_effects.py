@@ -20,9 +20,10 @@ def own_effects(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
     overwritten: set[Value] = set()
 
     def own(value: Value) -> Value:
-        if _owner(value, views) not in overwritten:
+        if _owner(graph, value, views) not in overwritten:
             return value
-        copied: Value = Builder(scratch, value.node.origin if value.node else Origin()).copy(value)
+        maker = graph.maker(value)
+        copied: Value = Builder(scratch, maker.origin if maker is not None else Origin()).copy(value)
         copied.name = value.name
         return copied
 
@@ -45,9 +46,9 @@ def _written(graph: Graph, effect: Effect) -> Value | None:
     return graph.parameters.get(effect.target) if effect.kind == "buffer" else None
 
 
-def _owner(value: Value, views: Container[str]) -> Value:
-    while value.node is not None and value.node.op in views:
-        first = value.node.inputs[0]
+def _owner(graph: Graph, value: Value, views: Container[str]) -> Value:
+    while (node := graph.maker(value)) is not None and node.op in views:
+        first = node.inputs[0]
         if not isinstance(first, Value):
             break
         value = first

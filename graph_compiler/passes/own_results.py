@@ -21,11 +21,12 @@ def own_results(graph: Graph, views: Container[str], read_only: Container[str], 
     scratch = graph.derive(nodes=copies)
 
     def own(value: Value) -> Value:
-        base, writable = _memory(value, views, read_only)
-        if base.node is not None and base not in taken and writable and not (scalars and value.ndim == 0):
+        base, writable = _memory(graph, value, views, read_only)
+        if graph.maker(base) is not None and base not in taken and writable and not (scalars and value.ndim == 0):
             taken.add(base)
             return value
-        made: Value = Builder(scratch, value.node.origin if value.node else Origin()).copy(value)
+        maker = graph.maker(value)
+        made: Value = Builder(scratch, maker.origin if maker is not None else Origin()).copy(value)
         made.name = value.name
         return made
 
@@ -36,12 +37,12 @@ def own_results(graph: Graph, views: Container[str], read_only: Container[str], 
     return graph.derive(nodes=[*graph.nodes, *scratch.nodes], outputs=outputs, effects=effects), True
 
 
-def _memory(value: Value, views: Container[str], read_only: Container[str]) -> tuple[Value, bool]:
+def _memory(graph: Graph, value: Value, views: Container[str], read_only: Container[str]) -> tuple[Value, bool]:
     """The value that owns the memory, and whether it can be written to through this one."""
     writable = True
-    while value.node is not None and (value.node.op in views or value.node.op in read_only):
-        writable = writable and value.node.op not in read_only
-        first = value.node.inputs[0]
+    while (node := graph.maker(value)) is not None and (node.op in views or node.op in read_only):
+        writable = writable and node.op not in read_only
+        first = node.inputs[0]
         if not isinstance(first, Value):
             break
         value = first

@@ -24,7 +24,7 @@ def prune(graph: Graph) -> tuple[Graph, bool]:
         need(value)
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if _contributes(node, needed, aliases):
+        if _contributes(graph, node, needed, aliases):
             kept.append(node)
             for value in node.uses:
                 need(value)
@@ -34,12 +34,12 @@ def prune(graph: Graph) -> tuple[Graph, bool]:
     return pruned.derive(nodes=kept[::-1]), True
 
 
-def _contributes(node: Node, needed: set[Value], aliases: Aliases) -> bool:
-    written = [aliases.base_of(value) for value in node.facts.get("writes", ())]
+def _contributes(graph: Graph, node: Node, needed: set[Value], aliases: Aliases) -> bool:
+    written = [aliases.base_of(value) for value in node.writes]
     return bool(
         any(value in needed for value in node.outputs)
-        or any(base in needed or base.node is None for base in written)
-        or node.facts.get("random")
+        or any(base in needed or graph.maker(base) is None for base in written)
+        or node.is_random
     )
 
 

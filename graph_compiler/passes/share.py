@@ -32,16 +32,16 @@ def share(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
-    if node.facts.get("random") or node.facts.get("writes") or not node.outputs:
+    if node.is_random or node.writes or not node.outputs:
         return True
-    if any(aliases.base_of(value) in escaping and node.facts for value in node.outputs):
+    if node.record is not None and any(aliases.base_of(value) in escaping for value in node.outputs):
         return True
     return any(aliases.is_written(value) for value in (*node.outputs, *node.uses))
 
 
 def _key(node: Node) -> Any:
     try:
-        key = (node.op, node.facts.get("no_grad", False), _frozen(node.inputs), _frozen(node.params))
+        key = (node.op, node.no_grad, _frozen(node.inputs), _frozen(node.params))
         hash(key)
     except TypeError:
         return None

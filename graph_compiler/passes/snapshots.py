@@ -21,14 +21,11 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     rewriter = Rewriter(graph)
     for node in graph.nodes:
         made = rewriter.rewritten(node)
-        snapshot = made.facts.get("key") == "clone" and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
+        snapshot = made.key == "clone" and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
         if snapshot and not aliases.is_written(made.inputs[0]):
-            rewriter.replace(made.outputs, (_original(made.inputs[0]),))
+            source = rewriter.maker(made.inputs[0])
+            original = source.inputs[0] if source is not None and source.key == "detach" else made.inputs[0]
+            rewriter.replace(made.outputs, (original,))
         else:
             rewriter.append(made)
     return rewriter.finish()
-
-
-def _original(value: Value) -> Value:
-    node = value.node
-    return node.inputs[0] if node is not None and node.facts.get("key") == "detach" else value

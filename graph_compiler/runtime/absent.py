@@ -42,6 +42,10 @@ class Absent:
         """Raises ``InvalidFile``."""
         raise InvalidFile(f"it holds {text!r:.80}, an object of {self.name}: {self._problem}")
 
+    def row_key(self, op: str) -> str:
+        """Raises ``InvalidFile``."""
+        raise InvalidFile(f"it holds {op!r:.80}, a call of {self.name}: {self._problem}")
+
     @contextmanager
     def unrecorded(self) -> Iterator[None]:
         """Nothing is recorded."""

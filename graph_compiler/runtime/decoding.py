@@ -57,7 +57,7 @@ def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any)
 
 def _graph_of(body: Any, number: int, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> IRGraph:
     constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
-    graph = Decoder(body, frontend.files.read, constants).graph()
+    graph = Decoder(body, frontend.files.read, constants, frontend.files.row_key).graph()
     validate(graph, {name: arrays[f"parameters/{name}"] for name in graph.parameters}, frontend, backend)
     return graph
 

@@ -112,6 +112,9 @@ class SavedCalls(Protocol):
     def read(self, text: str) -> Any:
         """The object of a text; ``InvalidFile`` for any other text."""
 
+    def row_key(self, op: str) -> str:
+        """The bare name of a call, by which it has its row."""
+
     def check(self, graph: Graph) -> None:
         """``InvalidFile`` where a node calls what cannot be recorded."""
 

@@ -110,7 +110,7 @@ def _is_bound(row: Any, inputs: list[Value]) -> bool:
 def _check_results(graph: IRGraph) -> None:
     """What a recorded call gives is where its source takes names from."""
     for node in graph.nodes:
-        if "result" in node.facts and not set(node.outputs) <= set(values_in(node.facts["result"])):
+        if not set(node.outputs) <= set(values_in(node.result)):
             raise InvalidFile(f"the result of {node.op:.80} is none of the values that it makes")
 
 

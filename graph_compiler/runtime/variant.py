@@ -89,7 +89,7 @@ class Variant:
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self._watches = bool(self._written) and self.watch is not None
         self.is_random = "key" in self.graph.notes
-        self._draws = any(node.facts.get("random") for node in self.graph.nodes)  # from a generator that the framework holds
+        self._draws = any(node.is_random for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
         does_more = (self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers)
         self._only_computes = not any(does_more)

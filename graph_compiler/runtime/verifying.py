@@ -179,8 +179,9 @@ class Verification:
             for value, actual, expected, written in pairs:
                 types = Types(it=value.dtype)
                 if difference({"the type": types, "it": actual}, {"the type": types, "it": expected}, self.tolerance, self.numbers):
-                    assert value.node is not None
-                    return f"the first call that differs is {value.node.origin}{written}"
+                    call = self.recording.graph.maker(value)
+                    assert call is not None
+                    return f"the first call that differs is {call.origin}{written}"
         except Exception as problem:  # the message about the mismatch matters more than where it is
             return f"the call where it begins could not be found ({type(problem).__name__}: {problem})"
         return "every call agrees by itself: what differs is the form, an effect, or a value taken over from the recording"
@@ -214,7 +215,8 @@ class Verification:
         key = [target.next_key()] if self.variant.is_random else []
         arrays = load(program)(*(held[name] for name in program.arguments), *self._matched(leaves), *key)
         for (old, new), array in zip(wanted, arrays):
-            ops = dict.fromkeys(node.op for node in graph.nodes if new.node is not None and node.origin == new.node.origin)
+            maker = graph.maker(new)
+            ops = dict.fromkeys(node.op for node in graph.nodes if maker is not None and node.origin == maker.origin)
             yield old, target.to_numpy(array), recorded[old], f", written as {', '.join(ops)}"
 
     def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
@@ -229,9 +231,8 @@ class Verification:
             seen = next((arrays for name, arrays in calls if name == node.op), None)
             if seen is None:
                 return
-            for value in node.outputs:
-                if value.index < len(seen):
-                    yield value, recorded[value], self.reference.to_numpy(seen[value.index]), ", as it was recorded"
+            for value, array in zip(node.outputs, seen):
+                yield value, recorded[value], self.reference.to_numpy(array), ", as it was recorded"
 
 
 def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any) -> Verified:

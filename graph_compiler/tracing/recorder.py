@@ -1,16 +1,18 @@
 """Writes a recorded graph: which array is which value, which calls were made, what was assumed.
 
 Knows no framework. A value stands for one array *object* of the user's program; a node may write to values
-(``facts["writes"]``) and its outputs may view other values (``facts["views"]``: output index -> value).
+(``record.writes``) and its outputs may view other values (``record.views``: output index -> value).
 """
 
 from __future__ import annotations
 
 import weakref
+from dataclasses import replace
 from typing import Any
 
 from ..ir.graph import Graph, Guard
 from ..ir.node import Node, Origin, Value
+from ..ir.record import CallRecord
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply, negate
 from ..trees import iterate_structure
@@ -77,29 +79,41 @@ class Recorder:
         return self.keep(array, value)
 
     # ------------------------------------------------------------------------------ calls
+    def new_values(self, made: list[tuple[str, Any, ArraySpec]]) -> tuple[Value, ...]:
+        """Values for the new arrays (name, array, spec) that a call made; :meth:`add_call` takes them."""
+        return tuple(self.track(array, Value(name, spec)) for name, array, spec in made)
+
     def add_call(
         self,
         op: str,
         inputs: tuple[Any, ...],
         params: dict[str, Any],
         origin: Origin,
-        outputs: list[tuple[str, Any, ArraySpec]],
-        facts: dict[str, Any],
+        outputs: tuple[Value, ...],
+        record: CallRecord,
     ) -> Node:
-        """A new node; ``outputs`` are (name, array, spec) of the new arrays that the call made."""
-        node = Node(op, inputs, params, origin, facts)
-        node.outputs = tuple(Value(name, spec, node, i) for i, (name, _, spec) in enumerate(outputs))
-        for value, (_, array, _) in zip(node.outputs, outputs):
-            self.track(array, value)
-        written: tuple[Value, ...] = facts.get("writes", ())
-        if facts.get("random") or any(value in self.varying for value in node.uses) or _reads_sizes(node):
-            self.varying.update(node.outputs)
-            self.varying.update(self.base_of(value) for value in written)
-            self.varying.update(written)
-        if facts.get("random") or any(self.is_random(value) for value in node.uses):
-            self._random.update((*node.outputs, *written), (self.base_of(value) for value in written))
+        """A new node, which makes ``outputs``."""
+        node = Node(op, inputs, params, origin, outputs, record)
+        if node.is_random or any(value in self.varying for value in node.uses) or _reads_sizes(node):
+            self.varying.update(outputs)
+            self.varying.update(self.base_of(value) for value in node.writes)
+            self.varying.update(node.writes)
+        if node.is_random or any(self.is_random(value) for value in node.uses):
+            self._random.update((*outputs, *node.writes), (self.base_of(value) for value in node.writes))
+        for index, viewed in node.views.items():
+            self.set_base(outputs[index], viewed)
         self.graph.nodes.append(node)
         return node
+
+    def add_value(self, op: str, inputs: tuple[Any, ...], origin: Origin, made: tuple[str, Any, ArraySpec], record: CallRecord) -> Value:
+        """The one array (name, array, spec) that a new node makes, and that its call returned."""
+        (value,) = self.new_values([made])
+        self.add_call(op, inputs, {}, origin, (value,), replace(record, result=value))
+        return value
+
+    def maker(self, value: Value) -> Node | None:
+        """The call that made a value; None for an input, a parameter and a constant."""
+        return self.graph.maker(value)
 
     def set_base(self, view: Value, base: Value) -> None:
         """``view`` shares memory with ``base``."""

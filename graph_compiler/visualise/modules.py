@@ -106,11 +106,12 @@ def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...
     """What each module gives to operations outside of it, or as a result of the graph."""
     found: dict[str, dict[Value, None]] = {"": dict.fromkeys(values_in(graph.outputs))}
     of = dict(zip(graph.nodes, modules))
+    made_in = {value: path for node, path in of.items() for value in node.outputs}
     uses = [(path, node.uses) for node, path in of.items()] + [("", tuple(values_in(graph.outputs)))]
     for user, values in uses:
         inside = set(_prefixes(user))
         for value in values:
-            for path in _prefixes(of[value.node]) if value.node is not None else ():
+            for path in _prefixes(made_in[value]) if value in made_in else ():
                 if path not in inside:
                     found.setdefault(path, {})[value] = None
     return {path: _shown(values) for path, values in found.items()}

@@ -17,7 +17,8 @@ from ....trees import map_structure
 from ...raiser import Raiser
 from ..dtypes import dtype_name, is_key
 from ..equations import Reader
-from ..names import is_primitive
+from ..names import is_primitive, row_key
+from ..programs import jax_record
 from . import functions, primitives
 from .table import JaxBuilder, rows
 
@@ -34,7 +35,7 @@ class _JaxRaiser(Raiser):
         return JaxBuilder(graph)
 
     def key(self, node: Node) -> str:
-        return node.op.rpartition(".")[2]
+        return row_key(node.op)
 
     def row(self, node: Node) -> Callable[..., Any] | None:
         return rows.get(self.key(node) if is_primitive(node.op) else node.op)
@@ -57,16 +58,17 @@ class _JaxRaiser(Raiser):
 
     def _opened(self, node: Node) -> Any:
         """The call's own program, equation by equation."""
-        if "body" not in node.facts:
+        program = jax_record(node)
+        if program.body is None:
             raise UnsupportedOperation("its row does not take these arguments, and there is no program to open")
         nodes: list[Node] = []
-        operands = [_formal(item) for item in node.facts["operands"]]
-        for formal, item in zip(operands, node.facts["operands"]):
+        operands = [_formal(item) for item in program.operands]
+        for formal, item in zip(operands, program.operands):
             self.held[formal] = (
                 self.mapped(item) if isinstance(item, Value) else self.b.array(item.item() if hasattr(item, "item") else item, formal.dtype)
             )
         reader = Reader(nodes, self._constant, as_words=True)
-        results = reader.read(node.facts["body"], list(operands))
+        results = reader.read(program.body, list(operands))
         origin, problems = self.b.origin, len(self.problems)
         for inner in nodes:
             self._node(inner)

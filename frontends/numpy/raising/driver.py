@@ -25,6 +25,11 @@ def raise_graph(graph: Graph) -> Graph:
 class _NumpyRaiser(Raiser):
     framework = "numpy"
 
+    def __init__(self, recorded: Graph) -> None:
+        super().__init__(recorded)
+        records = ((node, node.record) for node in recorded.nodes)
+        self.weak = {value for node, record in records if record is not None and record.weak for value in node.outputs}
+
     def builder(self, graph: Graph) -> NumpyBuilder:
         return NumpyBuilder(graph)
 
@@ -40,7 +45,7 @@ class _NumpyRaiser(Raiser):
         result = self._by_row(node)
         made = self.result.nodes[before:]
         expect_elements(self.b, made, CONDITIONS)
-        expect_no_error(self.b, made, dict(node.facts.get("errstate", ())))
+        expect_no_error(self.b, made, dict(node.record.errstate if node.record is not None else ()))
         return result
 
     def _by_row(self, node: Node) -> Any:
@@ -51,7 +56,7 @@ class _NumpyRaiser(Raiser):
         if row is None:
             raise UnsupportedOperation("no row says what it is in other frameworks")
         args, kwargs = self.arguments(node)
-        self.b.weak = frozenset(self.read(value) for value in node.uses if value.node is not None and value.node.facts.get("weak"))
+        self.b.weak = frozenset(self.read(value) for value in node.uses if value in self.weak)
         where = kwargs.get("where", True)
         if where is not True and getattr(row, "elementwise", False):
             return self._where(node, row(self.b, *args, **{key: item for key, item in kwargs.items() if key != "where"}), where)
@@ -69,7 +74,7 @@ class _NumpyRaiser(Raiser):
         key = row_key(node.op)
         if key in WRITTEN and (not node.outputs or key == "__setitem__") and "out" not in node.params:
             return {node.inputs[0]: WRITTEN[key](self.b, *self._of_writer(node)[0], **self._of_writer(node)[1])}
-        return dict(zip(node.facts["writes"], iterate_structure((result,))))
+        return dict(zip(node.writes, iterate_structure((result,))))
 
     def _of_writer(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
         return self.arguments(node)

@@ -40,7 +40,7 @@ class NumpyBuilder(RaisingBuilder):
 
     def refuse_outside(self, index: Value, size: Any) -> None:
         """An index beyond the end is an error that the user's code may handle. The place of an extremum is none."""
-        made = index.node
+        made = self.maker(index)
         if made is None or made.op not in ("argmax", "argmin") or made.inputs[0].shape != (size,):
             self.expect(self.logical_and(self.greater_equal(index, -size), self.less(index, size)), True)
 

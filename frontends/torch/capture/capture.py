@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -65,7 +66,7 @@ from .passed_back import PassedBack
 from .structure import STRUCTURE, size_of
 from .unseen import Unseen
 from .vmapped import Vmapped
-from .wide import facts_of_width
+from .wide import becomes_wide
 
 
 def unrecorded() -> AbstractContextManager[None]:
@@ -240,7 +241,7 @@ class Capture(TorchFunctionMode):
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
         """Sizes went into code that cannot be seen: from here on they are what they are."""
         graph = self.recorder.graph
-        depending_on_data = (value for node in graph.nodes if node.facts["key"] in kinds.DATA_SIZED for value in node.outputs)
+        depending_on_data = (value for node in graph.nodes if node.key in kinds.DATA_SIZED for value in node.outputs)
         for value in (*graph.inputs, *depending_on_data):
             numbers.decide_sizes(self, value, origin)
         numbers.decide_read(self, [(node.inputs, node.params) for node in graph.nodes[self.count_decided :]])
@@ -317,22 +318,24 @@ class Capture(TorchFunctionMode):
         self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool
     ) -> None:
         origin = self.locator.locate(name, 4)
-        facts: dict[str, Any] = {"key": key, **({"itself": True} if made and operands and made[0] is operands[0] else {})}
-        if key.startswith("as_strided") and not fills_memory(operands[0]):
-            facts["strided"] = True
+        strided = key.startswith("as_strided") and not fills_memory(operands[0])
         self.rules.refuse_writes(written, origin)
         if written:
             hold_to_needs(self, written)
-            facts["writes"] = tuple(dict.fromkeys(written))
-        facts.update(self.history.facts_of((inputs, params), written))
-        if drew or key in kinds.RANDOM:
-            facts["random"] = True
-        facts.update(self._quietly(facts_of_width, self, key, [*made, *(operands[:1] if written else ())], operands))
+        record = self.history.record_of(key, (inputs, params), written)
+        wide = self._quietly(becomes_wide, self, key, [*made, *(operands[:1] if written else ())], operands)
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
-        outputs = [(wish, tensor, spec_of(tensor)) for wish, tensor in zip(wished_names(key, result, made), made)]
-        node = self.recorder.add_call(name, inputs, params, origin, outputs, facts)
-        facts["result"] = map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result)
-        self._note_views(made, memory, node.outputs, facts)
+        outputs = self.recorder.new_values([(wish, tensor, spec_of(tensor)) for wish, tensor in zip(wished_names(key, result, made), made)])
+        record = replace(
+            record,
+            result=map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result),
+            views={index: memory[place] for index, place in enumerate(map(storage, made)) if place in memory},
+            random=bool(drew or key in kinds.RANDOM),
+            strided=strided,
+            itself=bool(made and operands and made[0] is operands[0]),
+            wide=wide,
+        )
+        node = self.recorder.add_call(name, inputs, params, origin, outputs, record)
         self.history.follow(node, written)
         self.layouts.follow(node, key, made, operands)
         for tensor, value in zip(made, node.outputs):
@@ -361,12 +364,12 @@ class Capture(TorchFunctionMode):
         seen = value.spec.shape[axis]
         if not self.recorder.varies(value) or self.is_weight(value):
             return seen
-        size = size_of(value, axis)
+        size = size_of(self.recorder.maker(value), value, axis)
         return seen if size in self.fixed else size
 
     def is_weight(self, value: Value) -> bool:
         """Whether the value is a parameter or a constant, whose sizes are fixed."""
-        return value.node is None and value not in self.recorder.graph.inputs
+        return self.recorder.maker(value) is None and value not in self.recorder.graph.inputs
 
     def decide(self, size: Size, key: bool = False, text: bool = False) -> Any:
         """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where there is a next attempt."""
@@ -391,10 +394,3 @@ class Capture(TorchFunctionMode):
 
     def _known(self, tensor: torch.Tensor, operands: list[torch.Tensor]) -> bool:
         return any(tensor is operand for operand in operands) or self.recorder.find(tensor) is not None
-
-    def _note_views(self, made: list[torch.Tensor], memory: dict[int, Value], outputs: tuple[Value, ...], facts: dict[str, Any]) -> None:
-        for index, (tensor, value) in enumerate(zip(made, outputs)):
-            viewed = memory.get(storage(tensor))
-            if viewed is not None:
-                facts.setdefault("views", {})[index] = viewed
-                self.recorder.set_base(value, viewed)

@@ -68,7 +68,7 @@ class Derivative:
 
     def is_known(self) -> bool:
         """Whether its numbers are those of its formula and of the call."""
-        return self.call is not None and self.name in _PLAIN and (self.whole or self.call.facts["key"] == "__getitem__")
+        return self.call is not None and self.name in _PLAIN and (self.whole or self.call.key == "__getitem__")
 
     def given(self) -> list[Any]:
         """What the call was given, one by one."""

@@ -8,6 +8,7 @@ import torch
 
 from ....errors import TracingError
 from ....ir.node import Value
+from ....ir.record import CallRecord
 from ....ops.dtypes import is_inexact
 from ..basics.tensors import spec_of
 from ..memory.memory import is_shared
@@ -73,7 +74,7 @@ def _follow_hooks(capture: Capture, tensor: torch.Tensor, hooks: list[Any]) -> N
 def _alias(capture: Capture, tensor: torch.Tensor) -> Value:
     """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor."""
     seen = capture.memory.same(tensor)
-    if seen is None or (seen.node is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
+    if seen is None or (capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
         capture.by_kernel.ask(capture.unseen.maker_of(tensor))
         if not capture.for_torch:
             inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())
@@ -82,11 +83,9 @@ def _alias(capture: Capture, tensor: torch.Tensor) -> Value:
             f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording could not see it; "
             "make it with a function of torch"
         )
-    facts: dict[str, Any] = {"key": "detach", "views": {0: seen}}
-    node = capture.recorder.add_call("torch.Tensor.detach", (seen,), {}, capture.here(), [("alias", tensor, spec_of(tensor))], facts)
-    facts["result"] = node.outputs[0]
-    capture.recorder.set_base(node.outputs[0], seen)
-    value = capture.recorder.keep(tensor, node.outputs[0])
+    record = CallRecord("detach", views={0: seen})
+    made = capture.recorder.add_value("torch.Tensor.detach", (seen,), capture.here(), ("alias", tensor, spec_of(tensor)), record)
+    value = capture.recorder.keep(tensor, made)
     capture.memory.has_subclasses |= type(tensor) not in _WITHOUT_HISTORY
     comes_back = capture.memory.has_subclasses and type(tensor) is torch.Tensor
     if (comes_back or type(tensor) not in _WITHOUT_HISTORY) and is_inexact(

@@ -47,8 +47,8 @@ class PassedBack:
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call that passes gradients back, with numbers for sizes. Where arrays meet, which axes are summed depends on which have length 1."""
         self.capture._quietly(self._look)
-        made_by = {value.node for value in self._values.values() if value.node is not None}
-        meeting = [node for node in made_by if sum(value.ndim > 0 for value in set(node.uses)) > 1]
+        made_by = set(map(self.capture.recorder.maker, self._values.values()))
+        meeting = [node for node in made_by if node is not None and sum(value.ndim > 0 for value in set(node.uses)) > 1]
         hold_lengths(self.capture, [shape_of(self.capture, value) for node in meeting for value in (*node.uses, *node.outputs)])
         before = self._passing, self._batched
         self._passing, self._batched = True, torch._C._functorch.peek_interpreter_stack() is not None
@@ -90,12 +90,13 @@ class PassedBack:
     def _call(self, node: Any) -> tuple[Node | None, bool]:
         """The recorded call that a node of torch's graph belongs to, and whether it is the whole of it."""
         made = self._values.get((node._sequence_nr(), 0))
-        if made is None or made.node is None:
+        call = None if made is None else self.capture.recorder.maker(made)
+        if call is None:
             return self._calls.get(node._sequence_nr(), (None, False))
         inner = [edge for edge, number in node.next_functions if edge is not None and self._value(edge, number) is None]
         for edge in inner:
-            self._calls[edge._sequence_nr()] = made.node, False
-        return made.node, not inner
+            self._calls[edge._sequence_nr()] = call, False
+        return call, not inner
 
     def _value(self, node: Any, number: int) -> Value | None:
         leaf = getattr(node, "variable", None)  # of torch's node for a leaf

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ....ir.node import Value
+from ....ir.node import Node, Value
 from ....sizes import Size, Symbol, apply, hint_of
 
 # bare name -> behind how many arguments the sizes of the result stand, one by one or as a tuple
 _MADE = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0, "new_zeros": 1, "new_ones": 1, "new_empty": 1, "new_full": 1}
 
 
-def size_of(value: Value, axis: int) -> Any:
-    """One size of an array: as the call says it that made the array, so that nothing need be read or assumed, otherwise a symbol."""
-    node, rank = value.node, value.ndim
-    if node is not None and node.facts["key"] == "unsqueeze" and node.params.get("dim", node.inputs[-1]) in (axis, axis - rank):
+def size_of(node: Node | None, value: Value, axis: int) -> Any:
+    """One size of an array: as the call ``node`` says it that made the array, so that nothing need be read or assumed, otherwise a symbol."""
+    rank = value.ndim
+    if node is not None and node.key == "unsqueeze" and node.params.get("dim", node.inputs[-1]) in (axis, axis - rank):
         return 1
-    before = None if node is None else _MADE.get(node.facts["key"])
+    before = None if node is None else _MADE.get(node.key)
     if node is not None and before is not None:
         given = node.inputs[before:]
         sizes = given[0] if given and isinstance(given[0], (tuple, list)) else given

@@ -22,18 +22,18 @@ _IN_PARTS = frozenset(
 )
 
 
-def facts_of_width(capture: Capture, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> dict[str, bool]:
-    """For the node of a call that made or filled these: ``wide`` where such elements come up in it, and the graph is for another framework.
+def becomes_wide(capture: Capture, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> bool:
+    """Whether such elements come up in a call that made or filled these, and the graph is for another framework.
 
     They come up neither where infinities are cast, which each framework does in its way (T5 casts ``log(0)``, and takes something else),
     nor where an operand had some.
     """
     if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
-        return {}
+        return False
     if not any(is_wide(tensor) for tensor in filled if not tensor._is_view()):
-        return {}
+        return False
     others = [item for item in operands if all(item is not one for one in filled)]
-    return {} if any(_is_endless(item) or is_wide(item) for item in others) else {"wide": True}
+    return not any(_is_endless(item) or is_wide(item) for item in others)
 
 
 def is_wide(tensor: torch.Tensor) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....ir.node import Node, Value, values_in
+from ....ir.record import CallRecord
 from ....ops.dtypes import is_inexact
 from ..basics import kinds
 
@@ -38,21 +39,18 @@ class History:
         """These may have gradients, where they are of a type that can."""
         self._differentiable.update(value for value in values if is_inexact(value.dtype))
 
-    def facts_of(self, inputs: Any, written: list[Value]) -> dict[str, Any]:
+    def record_of(self, key: str, inputs: Any, written: list[Value]) -> CallRecord:
         """What is to be noted of a call that is made now."""
-        facts: dict[str, Any] = {}
         enabled = self.enabled
-        if any(self._is_aside(value, enabled) for value in written):
-            facts["aside"] = True
-        if not enabled and any(value in self._differentiable for value in values_in(inputs)):
-            facts["no_grad"] = True
-        return facts
+        aside = any(self._is_aside(value, enabled) for value in written)
+        no_grad = not enabled and any(value in self._differentiable for value in values_in(inputs))
+        return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad)
 
     def follow(self, node: Node, written: list[Value]) -> None:
         """What a call has made of values with gradients has them too; a view that is taken without gradients says that it requires them."""
-        key = node.facts["key"]
+        key = node.key
         if key not in kinds.CUT and any(value in self._differentiable for value in node.uses):
-            self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.facts.get("views", ())]))
+            self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
         if key == "requires_grad_":
             self.add(*written)
         if node.params.get("requires_grad") is True:  # of a call that creates

@@ -19,6 +19,7 @@ from torch.utils.hooks import BackwardHook
 
 from ....errors import TracingError
 from ....ir.node import Node, Value
+from ....ir.record import CallRecord
 from ....tracing.roots import reach
 from ....tracing.world import World
 from ....trees import iterate_structure
@@ -75,7 +76,7 @@ class Rules:
 
     def hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], handle: Any) -> None:
         """``tensor.register_hook(function)``. On a tensor of the user's it does not stay."""
-        if self.capture.value(tensor).node is None:
+        if self.capture.recorder.maker(self.capture.value(tensor)) is None:
             self._handles.append(handle)
         if not self.translate(tensor, (tensor,), function):
             self.refuse([tensor], (), "a hook of a tensor")
@@ -220,14 +221,9 @@ class Rules:
 
     def _once(self, slope: Value) -> Value:
         """The slope, with no derivative: it depends on the result, whose own rule would have to be followed."""
-        facts: dict[str, Any] = {"key": "refuse_gradient"}
         message = _message("the derivative of a rule of yours (torch.autograd.Function)")
-        tensor = torch.empty(0)
-        node = self.capture.recorder.add_call(
-            REFUSE_GRADIENT, (slope, [slope], message), {}, self.capture.here(), [("slope", tensor, slope.spec)], facts
-        )
-        facts["result"] = node.outputs[0]
-        return node.outputs[0]
+        inputs, made = (slope, [slope], message), ("slope", torch.empty(0), slope.spec)
+        return self.capture.recorder.add_value(REFUSE_GRADIENT, inputs, self.capture.here(), made, CallRecord("refuse_gradient"))
 
     def refuse(self, results: Any, sources: Sequence[torch.Tensor], what: str, values: Sequence[Value] = ()) -> None:
         """To take a gradient of any of the results, with respect to the ``sources`` and ``values`` too, is an error from here on."""
@@ -247,18 +243,15 @@ class Rules:
     def _detach(self, tensor: torch.Tensor) -> None:
         """A result that the function has marked as not differentiable."""
         value = self.capture.value(tensor)
-        node = self.capture.recorder.add_call(
-            "torch.Tensor.detach", (value,), {}, self.capture.here(), [(value.name, tensor, value.spec)], {"key": "detach"}
-        )
-        node.facts["result"] = node.outputs[0]
+        made = (value.name, tensor, value.spec)
+        self.capture.recorder.add_value("torch.Tensor.detach", (value,), self.capture.here(), made, CallRecord("detach"))
 
     def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
         """From here on the tensor stands for the value with the rule."""
         capture = self.capture
-        facts: dict[str, Any] = {"key": key}
         is_view = capture.recorder.base_of(value) is not value
-        node: Node = capture.recorder.add_call(name, (value, *more), {}, capture.here(), [(value.name, tensor, value.spec)], facts)
-        facts["result"] = made = node.outputs[0]
+        result = (value.name, tensor, value.spec)
+        made: Value = capture.recorder.add_value(name, (value, *more), capture.here(), result, CallRecord(key))
         capture.history.add(made)
         if is_view:
             self._untouchable.update((made, capture.recorder.base_of(value)))
@@ -310,20 +303,15 @@ def _multiplies(nodes: Sequence[Node], linear: set[Value], slopes: Sequence[Valu
     """Whether every slope comes from the ``linear`` values by multiplications with what does not, element by element."""
     for node in nodes:
         held = any(value in linear for value in node.uses)
-        if (
-            node.facts.get("random")
-            or any(value not in linear for value in node.facts.get("writes", ()))
-            or held
-            and not _keeps_linear(node, linear)
-        ):
+        if node.is_random or any(value not in linear for value in node.writes) or held and not _keeps_linear(node, linear):
             return False
-        if held or node.facts["key"] == "zeros_like":
+        if held or node.key == "zeros_like":
             linear.update(node.outputs)
     return all(slope in linear for slope in slopes)
 
 
 def _keeps_linear(node: Node, linear: set[Value]) -> bool:
-    key, inputs = node.facts["key"], node.inputs
+    key, inputs = node.key, node.inputs
     of = [isinstance(item, Value) and item in linear for item in inputs]
     shapes = {item.spec.shape for item, is_linear in zip(inputs, of) if is_linear} | {value.spec.shape for value in node.outputs}
     if node.params or len(shapes) > 1 or not inputs:

@@ -53,7 +53,8 @@ def _fill(out: torch.Tensor, computed: torch.Tensor) -> None:
 def _is_own(capture: Capture, tensor: torch.Tensor) -> bool:
     value = capture.value(tensor)
     sizes = (capture.size(value, axis) for axis in range(value.ndim))
-    return value.node is not None and capture.recorder.base_of(value) is value and any(type(size) is int and size == 0 for size in sizes)
+    is_made = capture.recorder.maker(value) is not None and capture.recorder.base_of(value) is value
+    return is_made and any(type(size) is int and size == 0 for size in sizes)
 
 
 def _tensors(out: Any) -> list[torch.Tensor]:

@@ -11,6 +11,7 @@ import torch
 from ....errors import TracingError
 from ....ir.graph import Graph
 from ....ir.node import Value
+from ....ir.record import CallRecord
 from ....tracing.conjunction import Fact
 from ...taking import views_among
 from ..basics.tensors import spec_of
@@ -103,11 +104,8 @@ class KeptViews:
 
 
 def _call(capture: Capture, name: str, inputs: tuple[Any, ...], tensor: torch.Tensor) -> Value:
-    facts: dict[str, Any] = {"key": name, "views": {0: inputs[0]}}
-    node = capture.recorder.add_call(f"torch.Tensor.{name}", inputs, {}, capture.here(), [("view", tensor, spec_of(tensor))], facts)
-    facts["result"] = node.outputs[0]
-    capture.recorder.set_base(node.outputs[0], inputs[0])
-    return node.outputs[0]
+    record = CallRecord(name, views={0: inputs[0]})
+    return capture.recorder.add_value(f"torch.Tensor.{name}", inputs, capture.here(), ("view", tensor, spec_of(tensor)), record)
 
 
 def _is_view(tensor: torch.Tensor, owner: torch.Tensor) -> bool:

@@ -62,7 +62,7 @@ class Layouts:
 
     def follow(self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]) -> None:
         """The layouts of what a call of ``operands`` made; and what it relies on, where it is refused for other layouts."""
-        views, is_fresh = node.facts.get("views", {}), key in _ROW_MAJOR
+        views, is_fresh = node.views, key in _ROW_MAJOR
         follows = not is_fresh and not self._follows_inputs.isdisjoint(node.uses)
         is_other = not is_fresh and not self._other.isdisjoint(node.uses)
         in_order = all(map(_is_in_order, operands))
@@ -84,7 +84,7 @@ class Layouts:
         if not aliases.written:
             return
         for place, node in enumerate(graph.nodes):
-            key = node.facts["key"]
+            key = node.key
             is_operand = not self._operands.isdisjoint(node.outputs)
             is_either = key in kinds.BY_STRIDES and node.outputs and (key == "contiguous" or joins_axes(node))
             if is_either and (is_operand and _is_written_later(graph, place, aliases) or _is_shown(graph, place, aliases)):
@@ -96,7 +96,7 @@ class Layouts:
         assert capture is not None
         if value in self._follows_inputs:
             capture.note_fact("layout")
-        if value not in self._other or node.facts["key"] in VIEWS_ONLY:  # what is a view here is one at every size, or refused
+        if value not in self._other or node.key in VIEWS_ONLY:  # what is a view here is one at every size, or refused
             return
         if in_torch_too or not capture.for_torch:
             capture.fix_all_sizes(node.origin)
@@ -128,14 +128,14 @@ def joins_axes(node: Node) -> bool:
 def _is_written_later(graph: Graph, place: int, aliases: Aliases) -> bool:
     """Whether memory of the call's source or of its result is written to later."""
     node = graph.nodes[place]
-    written = {aliases.base_of(value) for later in graph.nodes[place + 1 :] for value in later.facts.get("writes", ())}
+    written = {aliases.base_of(value) for later in graph.nodes[place + 1 :] for value in later.writes}
     return not written.isdisjoint({aliases.base_of(node.uses[0]), *node.outputs})
 
 
 def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
     """Whether the call made a copy that is written to later: a graph leaves such writes out where nobody looks at the copy, and at other sizes it is a view."""
     made = set(graph.nodes[place].outputs)
-    return any(aliases.base_of(value) in made for later in graph.nodes[place + 1 :] for value in later.facts.get("writes", ()))
+    return any(aliases.base_of(value) in made for later in graph.nodes[place + 1 :] for value in later.writes)
 
 
 def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
@@ -143,14 +143,14 @@ def _is_shown(graph: Graph, place: int, aliases: Aliases) -> bool:
     node = graph.nodes[place]
     source, made = aliases.base_of(node.uses[0]), set(node.outputs)
     written: set[bool] = set()  # through the result, or not
-    if source.node is None:
+    if graph.maker(source) is None:
         return _is_written_later(graph, place, aliases)
     for later in graph.nodes[place + 1 :]:
         sides = _sides(later.uses, made, source, aliases)
         if any((not side) in written for side in sides):
             return True
-        written |= _sides(later.facts.get("writes", ()), made, source, aliases)
-        made.update(later.outputs[index] for index, viewed in later.facts.get("views", {}).items() if viewed in made)
+        written |= _sides(later.writes, made, source, aliases)
+        made.update(later.outputs[index] for index, viewed in later.views.items() if viewed in made)
     outputs = [item for item in graph.outputs if isinstance(item, Value)]
     return any((not side) in written for side in _sides(outputs, made, source, aliases))
 

@@ -21,7 +21,7 @@ REFUSED = frozenset({"resize_", "resize_as_", "set_", "resize_as_sparse_"})
 def reshape_in_place(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     """``x.t_()`` as ``x = x.t()``: other views of the same memory stay what they are."""
     tensor = args[0]
-    if _was_there(capture.value(tensor)):
+    if _was_there(capture, capture.value(tensor)):
         raise TracingError(
             f"{capture.here()}: {capture.call} changes the shape of an array that was not made by this function, which a graph cannot do; "
             f"use the call without the underscore and its result"
@@ -35,11 +35,11 @@ def reshape_in_place(capture: Capture, function: Any, args: Any, kwargs: Any) ->
     return tensor
 
 
-def _was_there(value: Value) -> bool:
+def _was_there(capture: Capture, value: Value) -> bool:
     """Whether the tensor was there before the function ran: ``x.contiguous()`` may be ``x`` itself."""
-    while value.node is not None and value.node.facts.get("itself"):
-        value = value.node.uses[0]
-    return value.node is None
+    while (node := capture.recorder.maker(value)) is not None and node.record is not None and node.record.itself:
+        value = node.uses[0]
+    return node is None
 
 
 def refuse(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:

@@ -20,7 +20,7 @@ def stride(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     capture.depends_on("layout", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
         return function(*args, **kwargs)
-    if not capture.for_torch and value.node is not None and not args[0].is_contiguous():
+    if not capture.for_torch and capture.recorder.maker(value) is not None and not args[0].is_contiguous():
         capture.fix_all_sizes()
         return function(*args, **kwargs)
     all_steps = tuple(symbolic(Size.of(Symbol(value, axis, step, "stride")), capture.decide) for axis, step in enumerate(steps))

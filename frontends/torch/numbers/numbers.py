@@ -7,6 +7,7 @@ comparison its outcome, of a whole number that it is this one, of a float that a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -53,11 +54,10 @@ def read_numbers(capture: Capture, tensor: torch.Tensor, name: str) -> Any:
     if name == "tolist":  # its length is that of the list
         decide_sizes(capture, value)
     made = [(f"{value.name}_{name}", _Read(), ArraySpec((), DTYPES[type(leaf)])) for leaf in leaves]
-    facts = {"key": name, **capture.history.facts_of((value,), [])}
-    node = capture.recorder.add_call(f"torch.Tensor.{name}", (value,), {}, capture.here(), made, facts)
-    values = iter(node.outputs)
-    facts["result"] = map_structure(lambda leaf: next(values), seen)
-    places = iter(node.outputs)
+    outputs = capture.recorder.new_values(made)
+    values, places = iter(outputs), iter(outputs)
+    record = replace(capture.history.record_of(name, (value,), []), result=map_structure(lambda leaf: next(values), seen))
+    capture.recorder.add_call(f"torch.Tensor.{name}", (value,), {}, capture.here(), outputs, record)
     return map_structure(lambda leaf: symbolic(Size.of(Symbol(next(places), 0, leaf, "number")), capture.decide), seen)
 
 

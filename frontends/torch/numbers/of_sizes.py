@@ -23,7 +23,7 @@ class _Unknown(Exception):
 
 def numbers_of_sizes(capture: Capture, value: Value) -> Any:
     """The number, or the list of numbers, that an array of int64 holds, as the user's code may hold them; None where more than sizes decides."""
-    reader = _Reader()
+    reader = _Reader(capture.recorder.maker)
     try:
         found = reader.of(value) if capture.reading.symbolic else None
     except _Unknown:
@@ -38,14 +38,15 @@ def numbers_of_sizes(capture: Capture, value: Value) -> Any:
 
 def _is_written(capture: Capture, values: set[Value]) -> bool:
     """Whether a call has written to one of them: the elements are no longer those that were computed."""
-    written = {one for node in capture.recorder.graph.nodes for one in node.facts.get("writes", ())}
+    written = {one for node in capture.recorder.graph.nodes for one in node.writes}
     return any(one in written or capture.recorder.base_of(one) in written for one in values)
 
 
 class _Reader:
     """Goes through the calls that a number was computed by; ``assumed`` is what has to hold of sizes for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, maker: Callable[[Value], Node | None]) -> None:
+        self.maker = maker
         self.visited: set[Value] = set()
         self.assumed: list[Size] = []
 
@@ -53,10 +54,11 @@ class _Reader:
         """A number, an expression, or a list of them."""
         if type(item) is int or isinstance(item, Size) and item.type is int:
             return item
-        if not isinstance(item, Value) or item.node is None or item.spec.dtype != "int64" or len(item.node.outputs) != 1:
+        node = self.maker(item) if isinstance(item, Value) else None
+        if node is None or item.spec.dtype != "int64" or len(node.outputs) != 1:
             raise _Unknown
         self.visited.add(item)
-        return _COMPUTED.get(item.node.facts["key"], _unknown)(item.node, self)
+        return _COMPUTED.get(node.key, _unknown)(node, self)
 
     def one(self, item: Any) -> Any:
         """A number or an expression."""

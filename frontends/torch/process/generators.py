@@ -19,6 +19,8 @@ from typing import Any
 import torch
 
 from ....errors import TracingError
+from ....ir.node import Node
+from ....ir.record import CallRecord
 from ....ops.registry import ArraySpec
 from ....passes import GeneratorState
 from ....tracing import active
@@ -175,7 +177,7 @@ class Generators:
 
     def is_made(self, item: Any) -> bool:
         """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where the graph does not run in torch."""
-        if not is_generator(item) or (value := self.capture.recorder.find(item)) is None or value.node is None:
+        if not is_generator(item) or (value := self.capture.recorder.find(item)) is None or self.capture.recorder.maker(value) is None:
             return False
         if not self.capture.for_torch:
             name = self.capture.recorder.graph.name
@@ -185,13 +187,13 @@ class Generators:
         return True
 
     # ------------------------------------------------------------------------------ as nodes
-    def _node(self, name: str, inputs: tuple[Any, ...], outputs: list[Any], facts: dict[str, Any]) -> Any:
-        origin = self.capture.locator.locate(name, 4)
-        return self.capture.recorder.add_call(name, inputs, {}, origin, outputs, {"key": name.rpartition(".")[2], "random": True, **facts})
+    def _node(self, name: str, inputs: tuple[Any, ...], *made: tuple[str, Any, ArraySpec]) -> Node:
+        origin, outputs = self.capture.locator.locate(name, 4), self.capture.recorder.new_values(list(made))
+        record = CallRecord(name.rpartition(".")[2], result=outputs[0] if outputs else None, random=True)
+        return self.capture.recorder.add_call(name, inputs, {}, origin, outputs, record)
 
     def _record_new(self, followed: _Followed) -> None:
-        node = self._node("torch.Generator", (), [("generator", followed.generator, SPEC)], {})
-        node.facts["result"] = node.outputs[0]
+        node = self._node("torch.Generator", (), ("generator", followed.generator, SPEC))
         self.capture.recorder.keep(followed.generator, node.outputs[0])
 
     def _record_seed(self, followed: _Followed, state: bytes) -> None:
@@ -202,9 +204,9 @@ class Generators:
             self._refuse("was given a state that cannot be told from its seed" if fresh.state() != state else "was seeded by seed()")
         followed.put_mark()
         if followed.generator is torch.default_generator:
-            self._node("torch.manual_seed", (seed,), [], {})
+            self._node("torch.manual_seed", (seed,))
         else:
-            self._node("torch.Generator.manual_seed", (self._named(followed.generator), seed), [], {})
+            self._node("torch.Generator.manual_seed", (self._named(followed.generator), seed))
 
     def _record_return(self, followed: _Followed, state: bytes) -> None:
         """The state of an earlier moment was put back: it is kept at that moment, and put back here."""
@@ -218,14 +220,13 @@ class Generators:
         names = ("torch.Generator.get_state", "torch.Generator.set_state") if own else ("torch.get_rng_state", "torch.set_rng_state")
         which = (self._named(followed.generator),) if own else ()
         graph = self.capture.recorder.graph
-        node = self._node(names[0], which, [("state", whole, ArraySpec(tuple(whole.shape), "uint8"))], {})
-        node.facts["result"] = node.outputs[0]
+        node = self._node(names[0], which, ("state", whole, ArraySpec(tuple(whole.shape), "uint8")))
         self._alive = [*getattr(self, "_alive", []), whole]
         graph.nodes.remove(node)
         graph.nodes.insert(index, node)
         for other in self._followed.values():
             other.points = [(known, at + (at >= index)) for known, at in other.points]
-        self._node(names[1], (*which, node.outputs[0]), [], {})
+        self._node(names[1], (*which, node.outputs[0]))
 
     def _named(self, generator: torch.Generator) -> Any:
         return self.capture.recorder.find(generator) or generator

@@ -54,7 +54,7 @@ class _TorchRaiser(Raiser):
 
     def arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
         args, kwargs = with_fixed_numbers(self.b, pure_key(row_key(node.op)), *super().arguments(node))
-        if node.facts.get("no_grad"):
+        if node.no_grad:
             args, kwargs = map_structure(self._without_gradient, (args, kwargs))
         return args, kwargs
 
@@ -76,7 +76,7 @@ class _TorchRaiser(Raiser):
         return own and rows.get(f"{own}.{key}") or rows.get(key)
 
     def call(self, node: Node) -> Any:
-        if node.facts.get("strided"):
+        if node.record is not None and node.record.strided:
             raise UnsupportedOperation(
                 "it reads memory of a tensor that is a view or not contiguous, which only torch has; call contiguous() before it"
             )
@@ -89,7 +89,7 @@ class _TorchRaiser(Raiser):
         key, before = pure_key(row_key(node.op)), len(self.result.nodes)
         result = open_call(self.b, node, args, kwargs) if row is None else self._by_row(key, row, args, kwargs)
         made = self.result.nodes[before:]
-        if node.facts.get("no_grad"):
+        if node.no_grad:
             self.cut_off.update(value for each in made for value in each.outputs)
         assume_demands(self.b, made)
         expect_elements(self.b, made, CONDITIONS)
@@ -114,7 +114,7 @@ class _TorchRaiser(Raiser):
         if key == "requires_grad_":  # elements and gradients of the memory stay
             return {}
         if key not in WRITTEN:
-            return dict(zip(node.facts["writes"], _fresh(node, result)))
+            return dict(zip(node.writes, _fresh(node, result)))
         new_values: dict[int | str, Any] = WRITTEN[key](self.b, *self.arguments(node))  # position or keyword of an argument
         return {node.inputs[where] if isinstance(where, int) else node.params[where]: new for where, new in new_values.items()}
 

@@ -47,7 +47,8 @@ def _repeated_whole(b: TorchBuilder, node: Node) -> Any:
 
 def _divisor(b: TorchBuilder, node: Node) -> Any:
     divisor = node.inputs[1]
-    is_array = isinstance(divisor, Value) and not (divisor.node and divisor.node.op == "full")
+    node = b.maker(divisor)
+    is_array = isinstance(divisor, Value) and not (node is not None and node.op == "full")
     return b.not_equal(divisor, 0) if is_array and not is_inexact(divisor.dtype) and divisor.dtype != "bool" else None
 
 

@@ -101,7 +101,7 @@ def note_bounds(b: TorchBuilder, key: str, made: Iterable[Node]) -> None:
     """The graph holds only where the inputs that the operations ``made`` of one call pick by lie inside."""
     for node in made:
         for indices, size, besides in PICKING.get(node.op, _nothing)(node):
-            if (given := _as_given(indices, b.graph.inputs)) is not None:
+            if (given := _as_given(b, indices)) is not None:
                 first = -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
                 b.bound(given, first, size, besides)
 
@@ -110,12 +110,13 @@ def _nothing(node: Node) -> Picked:
     return iter(())
 
 
-def _as_given(value: Any, inputs: list[Value]) -> Value | None:
+def _as_given(b: TorchBuilder, value: Any) -> Value | None:
     """The input whose elements these are, all of them and nothing else."""
-    while isinstance(value, Value) and value not in inputs:
-        if value.node is None or not (value.node.op in _SAME_ELEMENTS or _widens(value.node)):
+    while isinstance(value, Value) and value not in b.graph.inputs:
+        node = b.maker(value)
+        if node is None or not (node.op in _SAME_ELEMENTS or _widens(node)):
             return None
-        value = value.node.inputs[0]
+        value = node.inputs[0]
     return value if isinstance(value, Value) and "int" in value.dtype else None
 
 

@@ -33,7 +33,7 @@ def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = N
 @rows.row("jax.numpy.take_along_axis")
 def take_along_axis(b: JaxBuilder, arr: Any, indices: Any, axis: Any = -1, *, mode: Any = None) -> Any:
     """jax.numpy.take_along_axis of places that a search along an axis of this size has found; others may lie outside, and are filled."""
-    if not isinstance(axis, int) or mode is not None or arr.ndim != indices.ndim or not _found(indices, arr.shape[axis]):
+    if not isinstance(axis, int) or mode is not None or arr.ndim != indices.ndim or not _found(b, indices, arr.shape[axis]):
         raise NotImplementedError
     return b.take_along_axis(arr, indices, axis=axis % arr.ndim)
 
@@ -42,10 +42,10 @@ _SEARCHES = ("argmax", "argmin", "argsort")
 _SAME_NUMBERS = ("astype", "broadcast_to", "flip", "getitem", "permute_dims", "reshape")
 
 
-def _found(indices: Value, size: Any) -> bool:
-    node = indices.node
+def _found(b: JaxBuilder, indices: Value, size: Any) -> bool:
+    node = b.maker(indices)
     while node is not None and node.op in _SAME_NUMBERS:
-        node = node.inputs[0].node
+        node = b.maker(node.inputs[0])
     if node is None or node.op not in _SEARCHES:
         return False
     axis = node.params["axis"]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .....ir import Value
+from .....ir import Node, Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact, is_integer
 from ....bits import bits_of
 from ..table import JaxBuilder, rows
@@ -29,18 +29,21 @@ _BINARY = {
 
 def together(b: JaxBuilder, *operands: Any) -> list[Any]:
     """Operands of one shape, without the broadcasting that the operation does by itself."""
-    return [_narrow(item, [other for other in operands if other is not item]) for item in operands]
+    return [_narrow(b, item, [other for other in operands if other is not item]) for item in operands]
 
 
-def _narrow(item: Any, others: list[Any]) -> Any:
-    if not isinstance(item, Value) or item.node is None or item.node.op != "broadcast_to":
+def _narrow(b: JaxBuilder, item: Any, others: list[Any]) -> Any:
+    node = _broadcast(b, item)
+    if node is None:
         return item
-    wide = any(isinstance(other, Value) and other.shape == item.shape and _is_own(other) for other in others)
-    return item.node.inputs[0] if wide else item
+    wide = any(isinstance(other, Value) and other.shape == item.shape and _broadcast(b, other) is None for other in others)
+    return node.inputs[0] if wide else item
 
 
-def _is_own(other: Value) -> bool:
-    return other.node is None or other.node.op != "broadcast_to"
+def _broadcast(b: JaxBuilder, item: Any) -> Node | None:
+    """The node that broadcast an array, if one did."""
+    node = b.maker(item)
+    return node if node is not None and node.op == "broadcast_to" else None
 
 
 def _unary(name: str) -> Callable[..., Any]:
@@ -210,7 +213,7 @@ def shift_right_logical(b: JaxBuilder, x: Any, y: Any) -> Any:
 @rows.row("clamp_p")
 def clamp(b: JaxBuilder, low: Any, x: Any, high: Any) -> Any:
     """``low`` and ``high`` are numbers, 0-d arrays or of the shape of ``x``; at a bound no gradient flows."""
-    x, low, high = b.as_result(x), known_number(low), known_number(high)
+    x, low, high = b.as_result(x), known_number(b, low), known_number(b, high)
     if not is_floating(x.dtype):
         return b.clip(x, low, high)
     if not isinstance(low, Value) and not isinstance(high, Value) and low <= high:
@@ -267,7 +270,7 @@ def bitcast_convert_type(b: JaxBuilder, x: Any, *, new_dtype: Any) -> Any:
 @rows.row("polygamma_p")
 def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
     """Of a degree known beforehand; at the poles 0, -1, -2, ... what JAX gives, where torch's reflection rounds to large numbers."""
-    degree = known_number(n)
+    degree = known_number(b, n)
     if isinstance(degree, Value):
         raise NotImplementedError("polygamma of a degree that is known only at run time")
     pole = b.logical_and(b.less_equal(x, 0), b.equal(x, b.floor(x)))
@@ -289,13 +292,11 @@ def reduce_precision(b: JaxBuilder, x: Any, *, exponent_bits: int, mantissa_bits
     return b.astype(b.astype(x, dtype=bits), dtype=x.dtype)
 
 
-def known_number(x: Any) -> Any:
+def known_number(b: JaxBuilder, x: Any) -> Any:
     """The number that an array was filled with, where that is known; otherwise the array."""
-    while isinstance(x, Value) and x.node is not None and x.node.op in ("broadcast_to", "reshape", "stop_gradient"):
-        x = x.node.inputs[0]
-    if isinstance(x, Value) and x.node is not None and x.node.op == "full":
-        return x.node.params["fill_value"]
-    return x
+    while (node := b.maker(x)) is not None and node.op in ("broadcast_to", "reshape", "stop_gradient"):
+        x = node.inputs[0]
+    return node.params["fill_value"] if node is not None and node.op == "full" else x
 
 
 @rows.row("population_count_p")

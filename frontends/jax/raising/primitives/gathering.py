@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from .....ir import Value
@@ -67,10 +68,10 @@ class Places:
         start = self.starts.get(axis)
         if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.gone:
             return None
-        number = known_start(start)
+        number = known_start(self.b, start)
         if isinstance(number, int) and (known := self._known(number, axis)) is not None:
             return known
-        raw = as_given(start, self.x.shape[axis]) if self.as_given and self.sizes[axis] == 1 else None
+        raw = as_given(self.b, start, self.x.shape[axis]) if self.as_given and self.sizes[axis] == 1 else None
         if raw is not None:
             return raw
         b, last = self.b, self.x.shape[axis] - self.sizes[axis]
@@ -103,51 +104,57 @@ def pick_last(b: JaxBuilder, indices: Value, place: int) -> Value:
     return found
 
 
-def known_start(start: Any) -> Any:
+def known_start(b: JaxBuilder, start: Any) -> Any:
     """The number that all starts are, where that is known."""
-    while isinstance(start, Value) and start.node is not None and start.node.op in _SAME_NUMBER:
-        start = start.node.inputs[0]
-    return filled_with(start)
+    return filled_with(b, _behind(b, start, _SAME_NUMBER))
 
 
-def filled_with(x: Any) -> Any:
+def _behind(b: JaxBuilder, item: Any, ops: Container[str]) -> Any:
+    """What an array was made of by these operations, one after the other, each of its first operand."""
+    while (node := b.maker(item)) is not None and node.op in ops:
+        item = node.inputs[0]
+    return item
+
+
+def filled_with(b: JaxBuilder, x: Any) -> Any:
     """The number that an array was filled with, or None."""
-    node = x.node if isinstance(x, Value) else None
+    node = b.maker(x)
     return node.params["fill_value"] if node is not None and node.op == "full" else None
 
 
-def as_given(start: Value, size: Any) -> Value | None:
+def as_given(b: JaxBuilder, start: Value, size: Any) -> Value | None:
     """The index that a user gave, where JAX has made negative ones count from the end: every target does that, and checks it, by itself."""
-    start = _source(start)
-    if start.node is None or start.node.op != "where":
+    chosen = b.maker(_source(b, start))
+    if chosen is None or chosen.op != "where":
         return None
-    condition, shifted, index = start.node.inputs
-    if not all(isinstance(part, Value) and part.node is not None for part in (condition, shifted)):
+    index = chosen.inputs[2]
+    condition, shifted = map(b.maker, chosen.inputs[:2])
+    if condition is None or shifted is None:
         return None
-    compares = condition.node.op == "less" and condition.node.inputs[0] is index and condition.node.inputs[1] == 0
-    adds = shifted.node.op == "add" and shifted.node.inputs[0] is index and _number(shifted.node.inputs[1]) == size
+    compares = condition.op == "less" and condition.inputs[0] is index and condition.inputs[1] == 0
+    adds = shifted.op == "add" and shifted.inputs[0] is index and _number(b, shifted.inputs[1]) == size
     return index if compares and adds else None
 
 
-def _source(value: Value) -> Value:
+def _source(b: JaxBuilder, value: Value) -> Value:
     """The array before a last axis of size 1 was added and taken away again."""
-    node = value.node
+    node = b.maker(value)
     if node is not None and node.op == "getitem" and isinstance(node.inputs[0], Value) and node.params["key"][-1] == 0:
-        inner = node.inputs[0]
+        inner = b.maker(node.inputs[0])
         if (
-            inner.shape[-1] == 1
-            and inner.node is not None
-            and inner.node.op in ("reshape", "broadcast_to")
-            and inner.node.inputs[0].shape == value.shape
+            node.inputs[0].shape[-1] == 1
+            and inner is not None
+            and inner.op in ("reshape", "broadcast_to")
+            and inner.inputs[0].shape == value.shape
         ):
-            return inner.node.inputs[0]
+            source: Value = inner.inputs[0]
+            return source
     return value
 
 
-def _number(item: Any) -> Any:
-    while isinstance(item, Value) and item.node is not None and item.node.op in ("astype", "broadcast_to"):
-        item = item.node.inputs[0]
-    number = filled_with(item)
+def _number(b: JaxBuilder, item: Any) -> Any:
+    item = _behind(b, item, ("astype", "broadcast_to"))
+    number = filled_with(b, item)
     return item if number is None else number
 
 

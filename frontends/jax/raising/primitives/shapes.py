@@ -15,7 +15,7 @@ from .elementwise import known_number
 def broadcast_in_dim(b: JaxBuilder, x: Any, *, shape: Any, broadcast_dimensions: Any, **_: Any) -> Any:
     """Axis ``i`` of ``x`` becomes axis ``broadcast_dimensions[i]``."""
     shape, places = tuple(shape), tupled(broadcast_dimensions)
-    number = known_number(x)
+    number = known_number(b, x)
     if not isinstance(number, Value) and x.ndim == 0:
         return b.full(shape=shape, fill_value=number, dtype=x.dtype)
     if places != tuple(range(len(shape) - len(places), len(shape))):
@@ -100,7 +100,7 @@ def tile(b: JaxBuilder, x: Any, *, reps: Any) -> Any:
 @rows.row("pad_p")
 def pad(b: JaxBuilder, x: Any, value: Any, *, padding_config: Any) -> Any:
     """(before, after, between) of each axis, negative ones cut; the value may be an array."""
-    x, value = b.as_result(x), known_number(value)
+    x, value = b.as_result(x), known_number(b, value)
     if all(between == 0 for _, _, between in padding_config) and not isinstance(value, Value):
         return b.pad(x, padding=tuple((low, high) for low, high, _ in padding_config), value=value)
     x = spaced(b, x, value, tuple(int(between) for _, _, between in padding_config))

@@ -25,7 +25,7 @@ def _item(start: Any, stop: Any, step: Any, size: Any) -> Any:
 
 def starts_inside(b: JaxBuilder, x: Value, starts: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
     """Where slices of these sizes begin: JAX moves them inside. 0 where the slice is the whole axis."""
-    return [_start(b, known_number(start), have, size) for start, have, size in zip(starts, x.shape, sizes)]
+    return [_start(b, known_number(b, start), have, size) for start, have, size in zip(starts, x.shape, sizes)]
 
 
 def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:

@@ -1,0 +1,64 @@
+"""What JAX knows of a recorded call beyond its name and arguments: the primitive, or the program of a public call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+from jax.extend.core import ClosedJaxpr, Primitive
+
+from ...ir.node import Node
+from .dtypes import is_key
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """What JAX knows of a recorded call.
+
+    For a primitive it is the primitive, or one with parameters that cannot be written. For a public call it is the program (``body``) that
+    JAX traced it to, with the ``operands`` of that.
+    """
+
+    primitive: Primitive | Whole | None = None
+    body: ClosedJaxpr | None = None
+    operands: tuple[Any, ...] = ()
+
+    def mapped(self, function: Callable[[Any], Any]) -> Program:
+        """The same with ``function`` applied to the operands."""
+        return replace(self, operands=function(self.operands))
+
+
+def jax_record(node: Node) -> Program:
+    """What JAX knows of a recorded call; nothing where the call was read from a file."""
+    extra = None if node.record is None else node.record.extra
+    return extra if isinstance(extra, Program) else _UNKNOWN
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """A primitive with its parameters, where these cannot be written."""
+
+    primitive: Any
+    params: dict[str, Any]
+
+    def __call__(self, *operands: Any) -> Any:
+        return self.primitive.bind(*operands, **self.params)
+
+
+@dataclass(frozen=True, eq=False)
+class OnWords(Whole):
+    """A primitive of ``jax.random`` that takes and gives the words of keys."""
+
+    keys: tuple[bool, ...]
+
+    def __call__(self, *operands: Any) -> Any:
+        given = (jax.random.wrap_key_data(item) if words else item for item, words in zip(operands, self.keys))
+        found = super().__call__(*given)
+        return jax.random.key_data(found) if is_key(found) else found
+
+
+_UNKNOWN = Program()
+
+__all__ = ["OnWords", "Program", "Whole", "jax_record"]
