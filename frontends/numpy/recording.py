@@ -11,7 +11,9 @@ import numpy as np
 
 from ...errors import TracingError
 from ...ir.aliases import Aliases
+from ...ir.debug_info import DebugInfo
 from ...ir.graph import Effect, Graph
+from ...ir.state import GraphState
 from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
 from ...tracing.alone import alone
 from ...tracing.code_names import names_read
@@ -124,7 +126,7 @@ def _attempt(
                 result = _run(function, *call, capture, weights, leaves, code)
             graph, found = _finish(capture, result, tree, containers, weights)
             _note_sharing(capture, graph, inputs.made, count, views)
-            graph.notes["call_numbers"] = {value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES}
+            graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES})
         finally:
             weights.restore()
             capture.forget_arrays()
@@ -179,20 +181,20 @@ def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weigh
 def _finish(capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights) -> tuple[Graph, list[Place]]:
     graph = capture.recorder.graph
     updates, state = containers.updates(), weights.kept.recorded(containers)
-    if updates or state.replaced:
-        graph.notes["updates"] = tuple(updates)
-        result = (result, tuple(containers.new))
-    if state.places:
-        graph.notes["state"] = state
+    changes = bool(updates or state.replaced)
+    result = (result, tuple(containers.new)) if changes else result
     arrays, found = weights.changed(containers.holds)
     graph.effects += [Effect("buffer", name, now._value) for name, now in arrays.items()]
     leaves, output_tree = flatten(result, lambda item: is_traced(item) or is_symbolic(item) or isinstance(item, (np.ndarray, np.generic)))
     refuse_escapes(graph.name, output_tree, tree, lambda item: is_traced(item) or is_symbolic(item))
     graph.outputs = [_output(capture, leaf) for leaf in leaves]
-    if "updates" in graph.notes:
-        first: dict[int, int] = {}
-        graph.notes["same_outputs"] = [first.setdefault(id(leaf), place) for place, leaf in enumerate(leaves)]
-        graph.notes["scalar_outputs"] = [place for place, leaf in enumerate(leaves) if _is_scalar(capture, leaf)]
+    first: dict[int, int] = {}
+    graph.state = GraphState(
+        places=state if state.places else None,
+        updates=tuple(updates) if changes else None,
+        same_outputs=tuple(first.setdefault(id(leaf), place) for place, leaf in enumerate(leaves)),
+        scalar_outputs=tuple(place for place, leaf in enumerate(leaves) if _is_scalar(capture, leaf)),
+    )
     graph.input_tree, graph.output_tree = tree, output_tree
     return graph, found
 
@@ -214,9 +216,9 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
     same = [NO_ARRAY if item is None else given.index(id(item)) for item in inputs]
     graph.notes["same_inputs"] = same
     if len(graph.inputs) > count:
-        graph.notes["call_inputs"] = count
+        graph.call_inputs = count
     aliases = Aliases(graph)
-    graph.notes["matmul_precision"] = "highest"  # numpy has no other
+    graph.demand(matmul_precision="highest")  # numpy has no other
     graph.notes["written_inputs"] = places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
     apart = sorted({*same} - {NO_ARRAY})
     held = [value for value in graph.parameters.values() if value in aliases.written]

@@ -9,14 +9,18 @@ them; in a *canonical* graph ``op`` is a word of the vocabulary, inputs are arra
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..sizes import Size, Symbol
 from ..trees import Leaf, Tree, iterate_structure
+from .debug_info import DebugInfo
+from .demands import TargetDemands
 from .elements import same_elements
 from .node import Node, Origin, Value, values_in
+from .randomness import Randomness
+from .state import GraphState
 
 if TYPE_CHECKING:
     import networkx
@@ -65,6 +69,11 @@ class Graph:
     ``inputs`` are the array leaves of the arguments, in order of ``input_tree``; ``parameters`` are arrays by name
     that belong to the user's model; ``constants`` pairs other captured values with their arrays. ``outputs`` are the
     leaves of the result, values or sizes, in order of ``output_tree``.
+
+    ``call_inputs`` is how many of the inputs are arguments, where the others stand in places outside of them (None: all are); ``number_outputs`` are the
+    places of outputs that are numbers in the original, of which arrays are computed. Written by frontends and the raiser, read by the runtime.
+    ``shared_memory`` are captured values of which another captured value, that is written to, has the memory: written by the torch frontend, read by
+    :class:`~graph_compiler.ir.aliases.Aliases`.
     """
 
     name: str
@@ -78,6 +87,13 @@ class Graph:
     output_tree: Tree = Leaf()
     guards: list[Guard] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
+    call_inputs: int | None = None
+    number_outputs: tuple[int, ...] = ()
+    shared_memory: tuple[Value, ...] = ()
+    state: GraphState = field(default_factory=GraphState)
+    randomness: Randomness = field(default_factory=Randomness)
+    demands: TargetDemands = field(default_factory=TargetDemands)
+    debug: DebugInfo = field(default_factory=DebugInfo)
     notes: dict[str, Any] = field(default_factory=dict)
 
     def derive(self, **changes: Any) -> Graph:
@@ -87,6 +103,20 @@ class Graph:
             for name, value in vars(self).items()
         }
         return Graph(**{**fields, **changes})
+
+    @property
+    def inputs_of_call(self) -> list[Value]:
+        """The inputs that are arguments."""
+        return self.inputs[: self.call_inputs]
+
+    @property
+    def inputs_in_places(self) -> list[Value]:
+        """The inputs that stand in places outside of the arguments, and the key of random numbers where there are some."""
+        return [] if self.call_inputs is None else self.inputs[self.call_inputs :]
+
+    def demand(self, **demands: Any) -> None:
+        """Sets fields of :class:`TargetDemands`."""
+        self.demands = replace(self.demands, **demands)
 
     def roots(self) -> Iterator[Value]:
         """The values that must be computed: outputs, guards and effects."""

@@ -52,4 +52,11 @@ def _description(graph: Graph) -> tuple[Any, ...]:
         graph.input_tree,
         graph.output_tree,
         graph.notes,
+        graph.call_inputs,
+        graph.number_outputs,
+        graph.state,
+        graph.randomness.recorded_from,
+        graph.demands,
+        map_structure(plain, graph.shared_memory),
+        {numbers[value]: number for value, number in graph.debug.numbers.items()},
     )

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import zip_longest
 from typing import Any
 
 from ..errors import InvalidFile
 from ..ops.registry import ArraySpec
 from ..sizes import FUNCTIONS, Apply, Size, Symbol
+from .demands import TargetDemands
 from .graph import Effect, Graph, Guard
 from .node import Node, Origin, Value
+from .randomness import Randomness
 from .trees_as_json import tree_from_json, tree_to_json
 
 Spell = Callable[[Any], "str | None"]
@@ -33,13 +35,9 @@ _NOTES = (
     "extra_keywords",
     "input_attributes",
     "input_facts",
-    "matmul_precision",
-    "numbers",
     "same_inputs",
     "written_inputs",
-    "source_only",
 )  # data that the matching of calls needs
-_LOCAL = frozenset({"call_numbers", "key", "keys", "raised"})  # said elsewhere in the file, or of use only beside the original
 _KINDS = ("size", "stride", "item", "number")
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
 
@@ -51,11 +49,12 @@ class Encoder:
         self.graph, self.spell = graph, spell
         self.numbers: dict[Value, int] = {}
         self.values: list[Value] = []
-        self.key: Value | None = graph.notes.get("key")
+        self.key = graph.randomness.key
 
     def graph_json(self) -> dict[str, Any]:
         """The whole graph."""
         graph = self.graph
+        _refuse_unsaved(graph)
         for value in (*graph.sources(), *([self.key] if self.key else []), *(v for node in graph.nodes for v in node.outputs)):
             self.number(value)
         body = {
@@ -71,17 +70,16 @@ class Encoder:
             "guards": [[self.item(g.condition), self.item(g.expected), self._origin(g.origin), g.rounding] for g in graph.guards],
             "effects": [[e.kind, e.target, self.number(e.value)] for e in graph.effects],
             "key": self.number(self.key) if self.key else None,
-            "notes": {name: self.item(note) for name, note in self._notes()},
+            "number_outputs": list(graph.number_outputs),
+            "demands": self._demands(),
+            "notes": {name: self.item(note) for name, note in graph.notes.items()},
         }
         body["values"] = [[named(value.name), value.dtype, [self.item(dim) for dim in value.shape]] for value in self.values]
         return body
 
-    def _notes(self) -> Iterator[tuple[str, Any]]:
-        for name, note in self.graph.notes.items():
-            if name in _NOTES:
-                yield name, note
-            elif name not in _LOCAL and note:
-                raise InvalidFile(f"{self.graph.name} cannot be saved: a file has no place for its {name.replace('_', ' ')}")
+    def _demands(self) -> list[Any]:
+        demands = self.graph.demands
+        return [demands.matmul_precision, _line(demands.source_only), _line(demands.wide)]
 
     def number(self, value: Value) -> int:
         """The value's place in the table."""
@@ -163,7 +161,9 @@ class Decoder:
         graph.constants = {matching(KEY, name): (self.value(number), self.arrays[name]) for name, number in data["constants"].items()}
         graph.notes.update((_one_of(name, _NOTES), self.item(note)) for name, note in data["notes"].items())
         if data["key"] is not None:
-            graph.notes["key"] = self.value(data["key"])
+            graph.randomness = Randomness(self.value(data["key"]))
+        graph.number_outputs = tuple(map(_place, data["number_outputs"]))
+        graph.demands = _demands(*data["demands"])
         graph.nodes = [self._node(*node) for node in data["nodes"]]
         graph.outputs = self.item(data["outputs"])
         graph.guards = [
@@ -280,6 +280,31 @@ def matching(pattern: re.Pattern[str], text: Any) -> str:
     if not isinstance(text, str) or not pattern.fullmatch(text):
         raise InvalidFile(f"{text!r:.80} is no legal name here")
     return text
+
+
+def _place(item: Any) -> int:
+    if type(item) is not int or item < 0:
+        raise InvalidFile(f"{item!r:.80} is no place of an output")
+    return item
+
+
+def _demands(precision: Any, source_only: Any, wide: Any) -> TargetDemands:
+    precision = None if precision is None else _one_of(precision, ("highest", "high", "default"))
+    return TargetDemands(precision, matching(LINE, source_only), matching(LINE, wide))
+
+
+def _refuse_unsaved(graph: Graph) -> None:
+    """``InvalidFile`` for what refers to objects of this process."""
+    unsaved = {
+        "state": graph.state.places,
+        "updates": graph.state.updates,
+        "call inputs": graph.call_inputs,
+        "random state": graph.randomness.recorded_from,
+        "shared memory": graph.shared_memory,
+    }
+    for name, item in unsaved.items():
+        if item:
+            raise InvalidFile(f"{graph.name} cannot be saved: a file has no place for its {name}")
 
 
 def _one_of(item: Any, known: tuple[str, ...]) -> str:

@@ -13,7 +13,7 @@ from .variant import Recorded, Variant
 
 def recorded_inputs(recorded: Recorded) -> list[Value]:
     """The inputs that are arguments; what is kept from call to call is read where it is."""
-    return recorded.graph.inputs[: recorded.graph.notes.get("call_inputs")]
+    return recorded.graph.inputs_of_call
 
 
 def fresh_leaves(recorded: Recorded, checking: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
@@ -22,7 +22,7 @@ def fresh_leaves(recorded: Recorded, checking: Any, sizes: Mapping[int, int], se
     What was one array is one, and all have the facts that were asked for.
     """
     notes, ranges = recorded.graph.notes, iter(recorded.ranges)
-    numbers, same, facts = notes.get("call_numbers", {}), notes.get("same_inputs", ()), notes.get("input_facts", {})
+    numbers, same, facts = recorded.graph.debug.numbers, notes.get("same_inputs", ()), notes.get("input_facts", {})
     leaves: list[Any] = []
     for i, value in enumerate(recorded_inputs(recorded)):
         if value in numbers:

@@ -96,7 +96,7 @@ class _Matcher:
         assert isinstance(tree, Branch)
         positional, keywords = tree.children
         self._call(positional, keywords)
-        if state := self.graph.notes.get("state"):
+        if state := self.graph.state.places:
             self.convert = "held"
             for index, child in enumerate(state.tree.children):
                 self._tree(child, f"state[{index}]")

@@ -211,13 +211,13 @@ class Pipeline:
         native.register_classes(_classes(output_tree))
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
         program = write(graph.derive(output_tree=output_tree), dialect, _header(self, recorded.graph, graph, recorded.counts))
-        if not self.same_framework and (held := graph.notes.get("state")):
+        if not self.same_framework and (held := graph.state.places):
             self._note_places(held.kept())
         constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
         parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self.native_weights(recorded, graph)
         surroundings = surroundings.followed_by(parameters) if getattr(parameters, "is_counted", False) else surroundings
         store = recorded.weights.rebind if as_recorded else parameters.leave
-        leaving = None if as_recorded or "state" not in graph.notes else Leaving(graph, self.frontend.keeping, native, self._copied)
+        leaving = None if as_recorded or graph.state.places is None else Leaving(graph, self.frontend.keeping, native, self._copied)
         saved = getattr(self.frontend.checking, "saved", None)  # of a framework whose arrays can be written to
         return Variant(
             graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store, leaving,
@@ -268,9 +268,8 @@ class Pipeline:
         graph = _checked(prune(graph)[0])
         if not self.options.include_generators:
             graph = _checked(bake_generators(graph, self.frontend.checking.COPY)[0])
-            if "random_state" in graph.notes:
-                state = graph.notes["random_state"]
-                graph = graph.derive(notes={name: note for name, note in graph.notes.items() if name != "random_state"})
+            if (state := graph.randomness.recorded_from) is not None:
+                graph = graph.derive(randomness=replace(graph.randomness, recorded_from=None))
                 graph = _checked(repeat_draws(graph, state, self.frontend.checking.RANDOM_STATE)[0])
         if self.options.array_caching or not self.options.include_generators:
             graph = _checked(cache_constants(graph, self._evaluate)[0])

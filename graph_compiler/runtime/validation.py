@@ -45,10 +45,12 @@ def _check_trees(graph: IRGraph) -> None:
     tree = graph.input_tree
     if not isinstance(tree, Branch) or tree.type is not tuple or [getattr(child, "type", None) for child in tree.children] != [tuple, dict]:
         raise InvalidFile("the arguments are not of the right form")
-    keyed = "key" in graph.notes
-    if count_leaves(tree) != len(graph.inputs) - keyed or (keyed and graph.inputs[-1] is not graph.notes["key"]):
+    key = graph.randomness.key
+    if count_leaves(tree) != len(graph.inputs) - (key is not None) or (key is not None and graph.inputs[-1] is not key):
         raise InvalidFile("the graph has other inputs than its call has arrays")
     if type(graph.outputs) is not list or count_leaves(graph.output_tree) != len(graph.outputs):
+        raise InvalidFile("the graph has other outputs than its result has leaves")
+    if any(place >= len(graph.outputs) for place in graph.number_outputs):
         raise InvalidFile("the graph has other outputs than its result has leaves")
     if any(isinstance(leaf, (str, bytes, complex)) or leaf is None for leaf in iterate_structure(graph.outputs)):
         raise InvalidFile("the graph returns what is no array")
@@ -67,10 +69,6 @@ def _check_notes(graph: IRGraph) -> None:
     extra = graph.notes.get("extra_keywords", ())
     if not isinstance(extra, tuple) or not all(isinstance(name, str) for name in extra):
         raise InvalidFile("extra_keywords are no names")
-    if graph.notes.get("matmul_precision") not in (None, "highest", "high", "default"):
-        raise InvalidFile("matmul_precision is none that there is")
-    if not isinstance(graph.notes.get("source_only", ""), str):
-        raise InvalidFile("source_only is no text")
     if len(graph.notes.get("same_inputs", ())) > count:
         raise InvalidFile("there are fewer inputs")
     for fact, expected in graph.notes.get("input_facts", {}).items():

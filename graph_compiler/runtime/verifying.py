@@ -148,7 +148,7 @@ class Verification:
         plain = not (variant.graph.effects or variant.program.checks)
         result, effects, checks = (outcome, (), ()) if plain else outcome
         result = variant.as_numbers(result)
-        result = result[0] if variant.graph.notes.get("updates") is not None else result
+        result = result[0] if variant.graph.state.updates is not None else result
         for guard, value in zip(variant.program.checks, checks):
             guard.require(target.elements(value))
         same = [i if first == NO_ARRAY else first for i, first in enumerate(variant.graph.notes.get("same_inputs") or range(len(mine)))]
@@ -206,7 +206,7 @@ class Verification:
         """Recorded calls against what they became, both on the same inputs."""
         recorded = self._recorded_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
-        raised: dict[Value, Value] = graph.notes.get("raised", {})
+        raised = graph.debug.raised
         made = {value for node in graph.nodes for value in node.outputs}
         wanted = [(old, raised[old]) for old in recorded if raised.get(old) in made]
         program = write(_returning(graph, [new for _, new in wanted]), self.pipeline.target.dialect, "Intermediate results.")

@@ -111,7 +111,7 @@ class Description:
     def _inputs(self) -> None:
         given = len(list(paths(self.graph.input_tree)))
         for number, value in enumerate(self.graph.inputs):
-            is_key = "key" in self.graph.notes and value is self.graph.inputs[-1]
+            is_key = value is self.graph.randomness.key
             kind = "input" if number < given else "key" if is_key else "state"
             self._item((value,), kind, value.name, kind, "", ("", 0), 0, ())
 

@@ -30,8 +30,8 @@ def note_aliases(capture: Capture) -> None:
             "gradient, or they stand in one list); keep one array, and take the others of it inside the function"
         )
     problem = f"{problem}, and was recorded for torch; record it for the other framework from the start, or take views of one of them inside the function"
-    graph.notes["source_only"] = problem
-    graph.notes["shared_memory"] = tuple(value for tensor in shared if (value := capture.recorder.find(tensor)) is not None)
+    graph.demand(source_only=problem)
+    graph.shared_memory = tuple(value for tensor in shared if (value := capture.recorder.find(tensor)) is not None)
 
 
 def note_sharing(capture: Capture, graph: Graph) -> None:
@@ -41,7 +41,7 @@ def note_sharing(capture: Capture, graph: Graph) -> None:
         given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)
     ]
     if capture.count_call_inputs != len(graph.inputs):
-        graph.notes["call_inputs"] = capture.count_call_inputs
+        graph.call_inputs = capture.count_call_inputs
     aliases = Aliases(graph)
     places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
     graph.notes["written_inputs"] = places
@@ -69,10 +69,8 @@ def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
     raise AssertionError("no two of them share memory")
 
 
-def note_same(graph: Graph) -> None:
-    """Which outputs are one object, where the user's objects are left to hold them: equal arrays of another framework may be one, and are still two."""
-    if "updates" in graph.notes:
-        first: dict[Any, int] = {}
-        graph.notes["same_outputs"] = [
-            first.setdefault(item, place) if isinstance(item, Value) else place for place, item in enumerate(graph.outputs)
-        ]
+def same_outputs(graph: Graph) -> tuple[int, ...]:
+    """Of each output the first that is the same object, for the user's objects that are left to hold them: equal arrays of another framework may be one, and are
+    still two."""
+    first: dict[Any, int] = {}
+    return tuple(first.setdefault(item, place) if isinstance(item, Value) else place for place, item in enumerate(graph.outputs))
