@@ -6,6 +6,7 @@ import logging
 from dataclasses import replace
 from typing import Any
 
+from ..assumptions import IndexBounds
 from ..ir import Builder, Graph, Guard, Value
 from ..ir.node import values_in
 from ..ops.dtypes import INTEGERS
@@ -98,9 +99,9 @@ class RaisingBuilder(Builder):
 
     def bound(self, given: Value, low: Any, high: Any, besides: int | None = None) -> None:
         """The graph holds only where the elements of an input lie in ``[low, high)`` or are ``besides``; not looked at while a target traces the function."""
-        bounds = self.graph.notes.setdefault("bounds", [])
-        if (row := (given, low, high, besides)) not in bounds and all(source in self.graph.inputs for source in values_in((low, high))):
-            bounds.append(row)
+        inputs = self.graph.inputs
+        if all(source in inputs for source in values_in((low, high))):
+            self.graph.assume(IndexBounds(inputs.index(given), low, high, besides))
 
     def expect(self, condition: Value, expected: bool) -> None:
         """The graph holds only where ``condition``, a 0-d array of bool, is ``expected``: it is looked at after each call."""

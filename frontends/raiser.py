@@ -7,14 +7,16 @@ canonical value that each object holds at the moment: a write through a view bec
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from ..errors import GraphCompilerError, UnsupportedOperation
 from ..ir.aliases import Aliases
 from ..ir.debug_info import DebugInfo
-from ..ir.graph import Effect, Graph, Guard
-from ..ir.node import Node, Value
+from ..ir.graph import Effect, Graph
+from ..ir.node import Node, Origin, Value
 from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, hint_of, product, substitute
@@ -25,13 +27,6 @@ from .steps import Step
 from .views import write_through
 
 _KNOWN = frozenset({*DTYPES, "generator"})
-_KEPT_NOTES = (
-    "extra_keywords",
-    "input_facts",
-    "input_attributes",
-    "same_inputs",
-    "written_inputs",
-)
 
 
 class Raiser:
@@ -99,24 +94,36 @@ class Raiser:
         _refuse_kept_views(graph)
         result.call_inputs, result.state, result.debug = graph.call_inputs, graph.state, DebugInfo(raised=self.raised)
         result.demand(matmul_precision=graph.demands.matmul_precision)
-        result.notes.update((name, graph.notes[name]) for name in _KEPT_NOTES if name in graph.notes)
         for effect in graph.effects:
             result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
         result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
         if numbers := tuple(place for place, leaf in enumerate(result.outputs) if is_read(leaf)):
             result.number_outputs = numbers
             result.outputs = [number_of(self.b, leaf) if is_read(leaf) else leaf for leaf in result.outputs]
-        assumed = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
-        for guard in graph.guards:  # in canonical sizes many of them are the same, or hold always
-            condition = self.mapped(guard.condition)
-            if is_read(condition):
-                self.b.origin, condition = guard.origin, number_of(self.b, condition)
-            if condition is not True and not (isinstance(condition, Size) and condition in assumed):
-                rounding = rounding_of(condition) if isinstance(condition, Value) else 0.0
-                result.guards.append(Guard(condition, guard.expected, guard.origin, rounding))
-                assumed.add(condition)
+        self._assume()
         for value in self.written:
             self._effect(value)
+
+    def _assume(self) -> None:
+        """What the recording relies on, in canonical sizes, of which many are the same, or hold always."""
+        graph, result = self.recorded, self.result
+        assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
+        for guard in graph.guards:
+            mapped = guard.mapped(functools.partial(self._condition, guard.origin))
+            if mapped is not None and not (isinstance(mapped.condition, Size) and mapped.condition in assumed):
+                rounding = rounding_of(mapped.condition) if isinstance(mapped.condition, Value) else 0.0
+                result.guards.append(replace(mapped, rounding=rounding))
+                assumed.add(mapped.condition)
+        for assumption in graph.assumptions:
+            if (about := assumption.mapped(self.mapped)) is not None:
+                result.assume(about)
+
+    def _condition(self, origin: Origin, item: Any) -> Any:
+        """A condition in canonical values; one on numbers that were read becomes an array."""
+        condition = self.mapped(item)
+        if is_read(condition):
+            self.b.origin, condition = origin, number_of(self.b, condition)
+        return condition
 
     def _effect(self, value: Value) -> None:
         """What was written to memory that the graph does not own is given back beside the outputs."""

@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from ...assumptions import DisjointMemory, SameArray
+from ...assumptions.input_fact import assume_fact
+from ...assumptions.overlap import overlap
+from ...assumptions.same_array import NO_ARRAY
 from ...errors import TracingError
 from ...ir.aliases import Aliases
 from ...ir.debug_info import DebugInfo
@@ -22,7 +26,6 @@ from ...tracing.growing import StandIns
 from ...tracing.holders import slotted
 from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.iterators import refuse_outside
-from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place, together
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
@@ -213,20 +216,21 @@ def _output(capture: Capture, leaf: Any) -> Any:
 def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int, views: KeptViews) -> None:
     """Which inputs, the first ``count`` of them arguments, are one object, and which are written to: these may share memory with no other array."""
     given = [id(item) for item in inputs]
-    same = [NO_ARRAY if item is None else given.index(id(item)) for item in inputs]
-    graph.notes["same_inputs"] = same
+    same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))
+    graph.assume(same)
     if len(graph.inputs) > count:
         graph.call_inputs = count
     aliases = Aliases(graph)
     graph.demand(matmul_precision="highest")  # numpy has no other
-    graph.notes["written_inputs"] = places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
-    apart = sorted({*same} - {NO_ARRAY})
+    apart, written_inputs = same.apart(), tuple(same.firsts[index] for index, value in enumerate(graph.inputs) if value in aliases.written)
+    if written_inputs:
+        graph.assume(DisjointMemory(tuple(apart), written_inputs))
     held = [value for value in graph.parameters.values() if value in aliases.written]
     arrays = [
         *(getattr(inputs[index], "_seen", None) for index in apart),
         *(capture.recorder.kept(value)._seen for value in graph.parameters.values()),
     ]
-    written = [apart.index(same[index]) for index in places]
+    written = [apart.index(index) for index in written_inputs]
     written += [len(apart) + index for index, value in enumerate(graph.parameters.values()) if value in held]
     if overlap(arrays, written):
         views.ask([capture.recorder.kept(value)._seen for value in graph.parameters.values()])
@@ -235,7 +239,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
             "which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
         )
     if any(aliases.is_written(value) for value in capture.by_strides):  # such a write reaches the argument, or a copy of it
-        graph.notes["input_facts"] = {"is_contiguous": [bool(item is None or item._seen.flags.c_contiguous) for item in inputs]}
+        assume_fact(graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs])
 
 
 def _surroundings(objects: Sequence[Any], asked: _Asked, graph: Graph, weights: Weights, containers: Containers) -> Surroundings:

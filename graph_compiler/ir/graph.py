@@ -10,43 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import GuardFailed
 from ..sizes import Size, Symbol
 from ..trees import Leaf, Tree, iterate_structure
+from .assumption import Assumption
 from .debug_info import DebugInfo
 from .demands import TargetDemands
-from .elements import same_elements
-from .node import Node, Origin, Value, values_in
+from .guard import Guard
+from .node import Node, Value, values_in
 from .randomness import Randomness
 from .state import GraphState
 
 if TYPE_CHECKING:
     import networkx
 
+A = TypeVar("A")
 _ELEMENTS = frozenset({"fill_value", "value"})  # parameters that are elements of an array
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A condition that must hold for the graph to be right.
-
-    ``condition`` is a truth value over sizes, or a value whose elements must be ``expected``, floats but for ``rounding`` times themselves:
-    another framework rounds otherwise.
-    """
-
-    condition: Size | Value
-    expected: Any
-    origin: Origin
-    rounding: float = 0.0
-
-    def require(self, seen: Any) -> None:
-        """``GuardFailed`` where the elements ``seen`` are not those of the recording."""
-        if not same_elements(seen, self.expected, self.rounding):
-            raise GuardFailed(
-                f"elements handed to Python were {self.expected!r} while recording and are {seen!r} now, read by {self.origin}"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +50,9 @@ class Graph:
     that belong to the user's model; ``constants`` pairs other captured values with their arrays. ``outputs`` are the
     leaves of the result, values or sizes, in order of ``output_tree``.
 
+    ``guards`` are the conditions on sizes and elements that the program itself computes; ``assumptions`` what it relies on of its arguments besides, in
+    the kinds of ``graph_compiler.assumptions``: noted by frontends, raising and the pipeline, kept by passes, checked when a call is matched.
+
     ``call_inputs`` is how many of the inputs are arguments, where the others stand in places outside of them (None: all are); ``number_outputs`` are the
     places of outputs that are numbers in the original, of which arrays are computed. Written by frontends and the raiser, read by the runtime.
     ``shared_memory`` are captured values of which another captured value, that is written to, has the memory: written by the torch frontend, read by
@@ -87,6 +70,7 @@ class Graph:
     output_tree: Tree = Leaf()
     guards: list[Guard] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
+    assumptions: tuple[Assumption, ...] = ()
     call_inputs: int | None = None
     number_outputs: tuple[int, ...] = ()
     shared_memory: tuple[Value, ...] = ()
@@ -94,7 +78,6 @@ class Graph:
     randomness: Randomness = field(default_factory=Randomness)
     demands: TargetDemands = field(default_factory=TargetDemands)
     debug: DebugInfo = field(default_factory=DebugInfo)
-    notes: dict[str, Any] = field(default_factory=dict)
 
     def derive(self, **changes: Any) -> Graph:
         """A copy with its own lists and dicts and the given changes; values and nodes are shared."""
@@ -113,6 +96,19 @@ class Graph:
     def inputs_in_places(self) -> list[Value]:
         """The inputs that stand in places outside of the arguments, and the key of random numbers where there are some."""
         return [] if self.call_inputs is None else self.inputs[self.call_inputs :]
+
+    def assume(self, assumption: Assumption) -> None:
+        """From here on the graph is right only where this holds."""
+        if assumption not in self.assumptions:
+            self.assumptions = (*self.assumptions, assumption)
+
+    def assumed(self, kind: type[A]) -> list[A]:
+        """The assumptions of one kind."""
+        return [assumption for assumption in self.assumptions if isinstance(assumption, kind)]
+
+    def all_assumptions(self) -> tuple[Assumption, ...]:
+        """The guards, and the assumptions on arguments."""
+        return (*self.guards, *self.assumptions)
 
     def demand(self, **demands: Any) -> None:
         """Sets fields of :class:`TargetDemands`."""
@@ -207,3 +203,6 @@ def _node_attributes(node: Node) -> dict[str, Any]:
 def _connect(drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: dict[Value, int]) -> None:
     for value in values_in(arguments):
         drawn.add_edge(place[value], number, value=value.name, output=value.index)
+
+
+__all__ = ["Effect", "Graph", "Guard"]

@@ -51,7 +51,7 @@ def _description(graph: Graph) -> tuple[Any, ...]:
         map_structure(plain, graph.outputs),
         graph.input_tree,
         graph.output_tree,
-        graph.notes,
+        [assumption.mapped(plain) for assumption in graph.assumptions],
         graph.call_inputs,
         graph.number_outputs,
         graph.state,

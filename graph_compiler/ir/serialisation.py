@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any
 
 from ..errors import InvalidFile
 from ..ops.registry import ArraySpec
 from ..sizes import FUNCTIONS, Apply, Size, Symbol
+from .assumption import Assumption
 from .demands import TargetDemands
 from .graph import Effect, Graph, Guard
 from .node import Node, Origin, Value
@@ -30,14 +31,6 @@ KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
 _MOST_TERMS, _MOST_FACTORS = 1000, 64  # of one size
 _FACTS = ("key", "writes", "views", "result", "no_grad", "aside", "random", "strided", "weak")
-_NOTES = (
-    "bounds",
-    "extra_keywords",
-    "input_attributes",
-    "input_facts",
-    "same_inputs",
-    "written_inputs",
-)  # data that the matching of calls needs
 _KINDS = ("size", "stride", "item", "number")
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
 
@@ -67,12 +60,11 @@ class Encoder:
             "nodes": [self._node(node) for node in graph.nodes],
             "outputs": self.item(graph.outputs),
             "output_tree": tree_to_json(graph.output_tree, self.item),
-            "guards": [[self.item(g.condition), self.item(g.expected), self._origin(g.origin), g.rounding] for g in graph.guards],
+            "assumptions": [[assumption.kind, assumption.to_json(self)] for assumption in graph.all_assumptions()],
             "effects": [[e.kind, e.target, self.number(e.value)] for e in graph.effects],
             "key": self.number(self.key) if self.key else None,
             "number_outputs": list(graph.number_outputs),
             "demands": self._demands(),
-            "notes": {name: self.item(note) for name, note in graph.notes.items()},
         }
         body["values"] = [[named(value.name), value.dtype, [self.item(dim) for dim in value.shape]] for value in self.values]
         return body
@@ -91,9 +83,10 @@ class Encoder:
     def _node(self, node: Node) -> list[Any]:
         facts = {name: self.item(node.facts[name]) for name in _FACTS if name in node.facts}
         outputs = [self.number(value) for value in node.outputs]
-        return [node.op, self.item(tuple(node.inputs)), self.item(dict(node.params)), self._origin(node.origin), facts, outputs]
+        return [node.op, self.item(tuple(node.inputs)), self.item(dict(node.params)), self.origin(node.origin), facts, outputs]
 
-    def _origin(self, origin: Origin) -> list[Any]:
+    def origin(self, origin: Origin) -> list[Any]:
+        """Where something comes from."""
         return [_line(origin.file), origin.line, _line(origin.module), _line(origin.call)]
 
     def item(self, item: Any) -> Any:
@@ -143,10 +136,12 @@ def _line(text: str) -> str:
 
 
 class Decoder:
-    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants."""
+    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants, ``kinds`` the
+    classes of assumptions by name."""
 
-    def __init__(self, data: dict[str, Any], read: Read, arrays: dict[str, Any]) -> None:
-        self.data, self.read, self.arrays = data, read, arrays
+    def __init__(self, data: dict[str, Any], read: Read, arrays: dict[str, Any], kinds: Mapping[str, type[Assumption]]) -> None:
+        self.data, self.read, self.arrays, self.kinds = data, read, arrays, kinds
+        self.inputs: list[Value] = []
         self.values = [Value(matching(KEY, name), ArraySpec((), matching(NAME, dtype))) for name, dtype, _ in data["values"]]
         for value, (_, dtype, shape) in zip(self.values, data["values"]):
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
@@ -155,21 +150,19 @@ class Decoder:
         """The whole graph, not yet verified."""
         data = self.data
         graph = Graph(matching(KEY, data["name"]), matching(NAME, data["dialect"]))
-        graph.inputs = [self.value(number) for number in data["inputs"]]
+        graph.inputs = self.inputs = [self.value(number) for number in data["inputs"]]
         graph.input_tree, graph.output_tree = tree_from_json(data["input_tree"], self.item), tree_from_json(data["output_tree"], self.item)
         graph.parameters = {matching(KEY, name): self.value(number) for name, number in data["parameters"].items()}
         graph.constants = {matching(KEY, name): (self.value(number), self.arrays[name]) for name, number in data["constants"].items()}
-        graph.notes.update((_one_of(name, _NOTES), self.item(note)) for name, note in data["notes"].items())
         if data["key"] is not None:
             graph.randomness = Randomness(self.value(data["key"]))
         graph.number_outputs = tuple(map(_place, data["number_outputs"]))
         graph.demands = _demands(*data["demands"])
         graph.nodes = [self._node(*node) for node in data["nodes"]]
         graph.outputs = self.item(data["outputs"])
-        graph.guards = [
-            Guard(self.item(condition), self.item(expected), self._origin(origin), *map(float, rounding))
-            for condition, expected, origin, *rounding in data["guards"]
-        ]
+        assumptions = [self.kinds[_one_of(kind, tuple(self.kinds))].from_json(about, self) for kind, about in data["assumptions"]]
+        graph.guards = [assumption for assumption in assumptions if isinstance(assumption, Guard)]
+        graph.assumptions = tuple(assumption for assumption in assumptions if not isinstance(assumption, Guard))
         graph.effects = [
             Effect(_one_of(kind, ("argument", "buffer", "constant")), target, self.value(number))
             for kind, target, number in data["effects"]
@@ -193,13 +186,14 @@ class Decoder:
         inputs, params = self.item(inputs), self.item(params)
         if type(op) is not str or not isinstance(inputs, tuple) or not isinstance(params, dict):
             raise InvalidFile("a node is not of the right form")
-        node = Node(op, inputs, {matching(NAME, name): item for name, item in params.items()}, self._origin(origin), known)
+        node = Node(op, inputs, {matching(NAME, name): item for name, item in params.items()}, self.origin(origin), known)
         node.outputs = tuple(self.value(number) for number in outputs)
         for index, value in enumerate(node.outputs):
             value.node, value.index = node, index
         return node
 
-    def _origin(self, data: Any) -> Origin:
+    def origin(self, data: Any) -> Origin:
+        """Where something comes from."""
         file, line, module, call = data
         if type(line) is not int:
             raise InvalidFile(f"{line!r} is no line number")

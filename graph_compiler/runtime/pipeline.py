@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, ClassVar
 
+from ..assumptions import KeywordOrder
 from ..codegen import WIDTH, load, write
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir import verify
@@ -136,10 +137,12 @@ class Pipeline:
                 )
             )
         self._note_places(recording.places)
-        recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
         self._opened = recording.opened
         stage.name = "simplifying"
-        graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
+        graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
+        if len(extra := _extra_keywords(self.function, kwargs)) > 1:
+            graph.assume(KeywordOrder(extra))
+        graph = self.simplified(graph)
         count = len(recording.graph.nodes)
         counts = f"{count} call{'' if count == 1 else 's'} recorded, {len(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)

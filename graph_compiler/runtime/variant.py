@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..assumptions.same_array import first_of_each
 from ..codegen import Program, load
 from ..errors import CallMismatch, GuardFailed
 from ..ir.aliases import Aliases
@@ -60,9 +61,7 @@ class Variant:
     why: str = "first call"
     compile_options: dict[str, Any] | None = None
     recording: Recorded | None = None
-    saved: Callable[[Any], Callable[[], None]] | None = (
-        None  # what puts back an array that the flat function writes to, in a framework where it does
-    )
+    saved: Callable[[Any], Callable[[], None]] | None = None  # gives what puts back an array that the flat function writes to
     store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
     leaving: Leaving | None = None  # of state in the user's objects, which hold arrays of another framework
     is_own: Callable[[Any], bool] | None = None  # tells arrays of the source framework; None of a graph that was loaded
@@ -337,7 +336,7 @@ class Variant:
         try:
             self.target.write_back(array, value)
         except GuardFailed:
-            is_alone = list(self.graph.notes.get("same_inputs", ())).count(index) < 2
+            is_alone = first_of_each(self.graph).count(index) < 2
             if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
                 raise
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ....assumptions.input_fact import assume_fact
 from ....ir import Graph, Origin, Value
 from ....ir.aliases import Aliases
 from ....ir.randomness import Randomness
@@ -310,8 +311,7 @@ class Capture(TorchFunctionMode):
     def note_fact(self, fact: str, count: int | None = None) -> None:
         """As :meth:`depends_on`, of the first ``count`` inputs, or of all."""
         facts = [self.gradients.fact(given, fact) for given in self.input_tensors[:count]]
-        known = self.recorder.graph.notes.setdefault("input_facts", {})
-        known[fact] = max(known.get(fact, []), facts, key=len)
+        assume_fact(self.recorder.graph, fact, facts)
 
     def _add_node(
         self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool

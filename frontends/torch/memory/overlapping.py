@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ....assumptions.overlap import overlap
 from ....errors import TracingError
-from ....tracing.overlap import overlap
 from ....trees import iterate_structure
 from ..basics.names import is_in_place
 from ..basics.tensors import storage

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....assumptions import DisjointMemory, SameArray
+from ....assumptions.overlap import overlap
+from ....assumptions.same_array import NO_ARRAY
 from ....errors import TracingError
 from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ir.node import Value
-from ....tracing.overlap import NO_ARRAY, overlap
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -37,18 +39,17 @@ def note_aliases(capture: Capture) -> None:
 def note_sharing(capture: Capture, graph: Graph) -> None:
     """Which inputs are one object, and which are written to: these may share memory with no other."""
     given = [id(tensor) for tensor in capture.input_tensors]
-    graph.notes["same_inputs"] = [
-        given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)
-    ]
+    same = SameArray(tuple(given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)))
+    graph.assume(same)
     if capture.count_call_inputs != len(graph.inputs):
         graph.call_inputs = capture.count_call_inputs
     aliases = Aliases(graph)
-    places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
-    graph.notes["written_inputs"] = places
+    apart, places = same.apart(), [index for index, value in enumerate(graph.inputs) if value in aliases.written]
+    if places:
+        graph.assume(DisjointMemory(tuple(apart), tuple(same.firsts[index] for index in places)))
     capture.layouts.rely_on_copies(graph)
-    apart = sorted({first for first in graph.notes["same_inputs"] if first != NO_ARRAY})
     tensors = [tensor for index in apart if (tensor := capture.input_tensors[index]) is not None]
-    written = [apart.index(graph.notes["same_inputs"][index]) for index in places]
+    written = [apart.index(same.firsts[index]) for index in places]
     if overlap(tensors, written):
         raise TracingError(f"{graph.name} writes to {_words([graph.inputs[index].name for index in apart], tensors, written)}")
 
