@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
+from ..assumptions import IndexBounds
 from ..ir import Builder, Graph, Guard, Value
 from ..ir.node import values_in
 from ..ops.dtypes import INTEGERS
@@ -33,6 +35,7 @@ class RaisingBuilder(Builder):
         super().__init__(graph)
         self.reads_numbers = False  # whether the function reads numbers from arrays
         self.fixed: set[Size] = set()  # those that are what they were while recording
+        self.last_key = -1  # number of the last key that was derived from that of the graph
         self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -96,9 +99,9 @@ class RaisingBuilder(Builder):
 
     def bound(self, given: Value, low: Any, high: Any, besides: int | None = None) -> None:
         """The graph holds only where the elements of an input lie in ``[low, high)`` or are ``besides``; not looked at while a target traces the function."""
-        bounds = self.graph.notes.setdefault("bounds", [])
-        if (row := (given, low, high, besides)) not in bounds and all(source in self.graph.inputs for source in values_in((low, high))):
-            bounds.append(row)
+        inputs = self.graph.inputs
+        if all(source in inputs for source in values_in((low, high))):
+            self.graph.assume(IndexBounds(inputs.index(given), low, high, besides))
 
     def expect(self, condition: Value, expected: bool) -> None:
         """The graph holds only where ``condition``, a 0-d array of bool, is ``expected``: it is looked at after each call."""
@@ -113,22 +116,23 @@ class RaisingBuilder(Builder):
     def next_key(self) -> Any:
         """A new key for random numbers: of the generator that the call names, by default of the one input ``key`` of the graph."""
         key, index = self.stream(self.generator)
-        if key is self.graph.notes.get("key"):
-            self.graph.notes["keys"] = index
+        if key is self.graph.randomness.key:
+            self.last_key = index
         else:
             self.streams[self.generator] = (key, index + 1)
         return self.random_fold_in(key, index=index)
 
     def _input_key(self) -> Value:
-        key: Value | None = self.graph.notes.get("key")
+        key = self.graph.randomness.key
         if key is None:
-            key = self.graph.notes["key"] = Value("key", ArraySpec((2,), "uint32"))
+            key = Value("key", ArraySpec((2,), "uint32"))
+            self.graph.randomness = replace(self.graph.randomness, key=key)
             self.graph.inputs.append(key)
         return key
 
     def stream(self, generator: Any) -> tuple[Value, int]:
         """Where a generator is: the key it derives others from, and the number of the next."""
-        return self.streams.get(generator) or (self._input_key(), self.graph.notes.get("keys", -1) + 1)
+        return self.streams.get(generator) or (self._input_key(), self.last_key + 1)
 
     def seed(self, generator: Any, seed: int) -> None:
         """From here on a generator (None: the default one) draws what ``seed`` leads to, of which a log line tells: other numbers than the source's."""

@@ -7,13 +7,16 @@ canonical value that each object holds at the moment: a write through a view bec
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..errors import GraphCompilerError, UnsupportedOperation
 from ..ir.aliases import Aliases
-from ..ir.graph import Effect, Graph, Guard
-from ..ir.node import Node, Value
+from ..ir.debug_info import DebugInfo
+from ..ir.graph import Effect, Graph
+from ..ir.node import Node, Origin, Value
 from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, hint_of, product, substitute
@@ -25,19 +28,6 @@ from .steps import Step
 from .views import write_through
 
 _KNOWN = frozenset({*DTYPES, "generator"})
-_KEPT_NOTES = (
-    "updates",
-    "state",
-    "call_inputs",
-    "extra_keywords",
-    "input_facts",
-    "input_attributes",
-    "same_inputs",
-    "same_outputs",
-    "scalar_outputs",
-    "written_inputs",
-    "matmul_precision",
-)
 
 
 class Raiser:
@@ -82,7 +72,7 @@ class Raiser:
     def run(self) -> Graph:
         """The canonical graph; ``UnsupportedOperation`` lists every call that cannot be translated."""
         graph, b = self.recorded, self.b
-        if reason := graph.notes.get("source_only"):
+        if reason := graph.demands.source_only:
             raise UnsupportedOperation(reason)
         for value in graph.inputs:
             self.held[value] = b.input(value.name, value.spec)
@@ -101,41 +91,52 @@ class Raiser:
         """One call after the other."""
         for node in nodes:
             self.b.origin = node.origin
-            if node.record is not None and node.record.wide:
-                self.result.notes.setdefault("wide", str(node.origin))
+            if node.record is not None and node.record.wide and not self.result.demands.wide:
+                self.result.demand(wide=str(node.origin))
             self._node(node)
 
     def _finish(self) -> None:
         graph, result = self.recorded, self.result
         _refuse_kept_views(graph)
-        result.notes["raised"] = self.raised
-        result.notes.update((name, graph.notes[name]) for name in _KEPT_NOTES if name in graph.notes)
+        result.call_inputs, result.state, result.debug = graph.call_inputs, graph.state, DebugInfo(raised=self.raised)
+        result.demand(matmul_precision=graph.demands.matmul_precision)
         for effect in graph.effects:
             result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
         result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
         if numbers := tuple(place for place, leaf in enumerate(result.outputs) if is_read(leaf)):
-            result.notes["numbers"] = numbers
+            result.number_outputs = numbers
             result.outputs = [number_of(self.b, leaf) if is_read(leaf) else leaf for leaf in result.outputs]
-        assumed = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
-        for guard in graph.guards:  # in canonical sizes many of them are the same, or hold always
-            condition = self.mapped(guard.condition)
-            if is_read(condition):
-                self.b.origin, condition = guard.origin, number_of(self.b, condition)
-            if condition is not True and not (isinstance(condition, Size) and condition in assumed):
-                rounding = rounding_of(self.b, condition) if isinstance(condition, Value) else 0.0
-                result.guards.append(Guard(condition, guard.expected, guard.origin, rounding))
-                assumed.add(condition)
+        self._assume()
         for value in self.written:
             self._effect(value)
+
+    def _assume(self) -> None:
+        """What the recording relies on, in canonical sizes, of which many are the same, or hold always."""
+        graph, result = self.recorded, self.result
+        assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
+        for guard in graph.guards:
+            mapped = guard.mapped(functools.partial(self._condition, guard.origin))
+            if mapped is not None and not (isinstance(mapped.condition, Size) and mapped.condition in assumed):
+                rounding = rounding_of(self.b, mapped.condition) if isinstance(mapped.condition, Value) else 0.0
+                result.guards.append(replace(mapped, rounding=rounding))
+                assumed.add(mapped.condition)
+        for assumption in graph.assumptions:
+            if (about := assumption.mapped(self.mapped)) is not None:
+                result.assume(about)
+
+    def _condition(self, origin: Origin, item: Any) -> Any:
+        """A condition in canonical values; one on numbers that were read becomes an array."""
+        condition = self.mapped(item)
+        if is_read(condition):
+            self.b.origin, condition = origin, number_of(self.b, condition)
+        return condition
 
     def _effect(self, value: Value) -> None:
         """What was written to memory that the graph does not own is given back beside the outputs."""
         graph = self.recorded
-        if value in graph.inputs[: graph.notes.get("call_inputs")]:
+        if value in graph.inputs_of_call:
             self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
-        elif value in graph.inputs and not graph.notes.get(
-            "places_returned"
-        ):  # a graph that was recorded for another framework returns them
+        elif value in graph.inputs and not graph.state.returns_written:  # a graph that was recorded for another framework returns them
             self.result.effects.append(Effect("place", graph.inputs.index(value), self.read(value)))
         rebound = {effect.target for effect in graph.effects if effect.kind == "buffer"}  # its new array counts, not what the old one holds
         for name, parameter in graph.parameters.items():
@@ -303,13 +304,13 @@ def _report(name: str, problems: list[str]) -> str:
 
 def _refuse_kept_views(graph: Graph) -> None:
     """``UnsupportedOperation`` where a call leaves a view of what is kept and written to: as an array of its own it would no longer show these writes."""
-    if "updates" not in graph.notes and not graph.effects:
+    if graph.state.updates is None and not graph.effects:
         return
     aliases = Aliases(graph)
-    kept = {*graph.inputs[graph.notes.get("call_inputs", len(graph.inputs)) :], *graph.parameters.values()} & aliases.written
+    kept = {*graph.inputs_in_places, *graph.parameters.values()} & aliases.written
     results = (
         count_leaves(graph.output_tree.children[0])
-        if "updates" in graph.notes and isinstance(graph.output_tree, Branch)
+        if graph.state.updates is not None and isinstance(graph.output_tree, Branch)
         else len(graph.outputs)
     )
     left = [*graph.outputs[results:], *(effect.value for effect in graph.effects)]

@@ -7,7 +7,7 @@ from itertools import accumulate
 from operator import mul
 from typing import Any, NamedTuple
 
-from ..tracing.overlap import lie_together
+from ..assumptions.overlap import lie_together
 
 
 class Taking(NamedTuple):

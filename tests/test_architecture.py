@@ -24,6 +24,7 @@ RANKS = {
     "trees": 0,
     "ops": 1,
     "ir": 2,
+    "assumptions": 3,
     "tracing": 3,
     "passes": 3,
     "frontends": 4,

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import graph_compiler
+from graph_compiler.assumptions import InputAttribute
 from graph_compiler.frontends.torch.state.training import TrainingReads, reads_unseen
 
 
@@ -89,5 +90,5 @@ def test_attributes_that_the_recording_asks_for_itself_do_not_matter() -> None:
         return weight * 1
 
     graph = graph_compiler.compile(step, args=(torch.ones(3),))
-    assert "input_attributes" not in graph.variants[0].graph.notes
+    assert not graph.variants[0].graph.assumed(InputAttribute)
     assert not any("attribute" in fact.what for fact in graph.variants[0].surroundings._facts)

@@ -19,14 +19,14 @@ class JaxDialect(CanonicalDialect):
 
     def check(self, graph: Graph) -> None:
         """Whole numbers of more than 32 bits were seen, which JAX has only where it is told to."""
-        if "wide" in graph.notes and not jax.config.jax_enable_x64:
+        if graph.demands.wide and not jax.config.jax_enable_x64:
             raise UnsupportedOperation(
-                f"{graph.notes['wide']} gives whole numbers of more than 32 bits, which JAX has only where jax_enable_x64 is set: they would wrap around"
+                f"{graph.demands.wide} gives whole numbers of more than 32 bits, which JAX has only where jax_enable_x64 is set: they would wrap around"
             )
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """The precision of the source, where it is noted and there are products."""
-        precision = graph.notes.get("matmul_precision")
+        precision = graph.demands.matmul_precision
         if precision is None or not any(SECTIONS[get(node.op).section] for node in graph.nodes):
             return ()
         return (f"@jax.default_matmul_precision({precision!r})".replace("'", '"'),)

@@ -12,6 +12,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...assumptions import SameArray
+from ...assumptions.input_fact import assume_fact
+from ...assumptions.same_array import NO_ARRAY
 from ...errors import TracingError
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
@@ -25,7 +28,6 @@ from ...tracing.escapes import refuse_escapes
 from ...tracing.given import GivenArguments
 from ...tracing.host_random import DRAWS
 from ...tracing.iterators import refuse_outside
-from ...tracing.overlap import NO_ARRAY
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..asked_types import asked_in
 from ..fleeting import refusals
@@ -255,9 +257,9 @@ class _Attempt:
         left = {name: self._output(value) for name, value in zip(self.changed, arrays)}
         graph.effects = [Effect("buffer", name, value) for name, value in left.items() if value is not graph.parameters[name]]
         graph.input_tree, graph.output_tree = self.tree, output_tree
-        graph.notes["same_inputs"] = [NO_ARRAY] * len(self.leaves)  # arrays that never change may be one or two
+        graph.assume(SameArray((NO_ARRAY,) * len(self.leaves)))  # arrays that never change may be one or two
         if self.for_jax and any(getattr(leaf, "weak_type", False) for leaf in self.leaves):
-            graph.notes["input_facts"] = {"weak_type": [bool(getattr(leaf, "weak_type", False)) for leaf in self.leaves]}
+            assume_fact(graph, "weak_type", [bool(getattr(leaf, "weak_type", False)) for leaf in self.leaves])
         self.recorder.forget_arrays()
         return Recording(graph, self.weights, self._unchanged())
 

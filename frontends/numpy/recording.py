@@ -9,9 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from ...assumptions import DisjointMemory, SameArray
+from ...assumptions.input_fact import assume_fact
+from ...assumptions.overlap import overlap
+from ...assumptions.same_array import NO_ARRAY
 from ...errors import TracingError
 from ...ir.aliases import Aliases
+from ...ir.debug_info import DebugInfo
 from ...ir.graph import Effect, Graph
+from ...ir.state import GraphState
 from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
 from ...tracing.alone import alone
 from ...tracing.code_names import names_read
@@ -20,7 +26,6 @@ from ...tracing.growing import StandIns
 from ...tracing.holders import slotted
 from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.iterators import refuse_outside
-from ...tracing.overlap import NO_ARRAY, overlap
 from ...tracing.places import Place, together
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
@@ -124,7 +129,7 @@ def _attempt(
                 result = _run(function, *call, capture, weights, leaves, code)
             graph, found = _finish(capture, result, tree, containers, weights)
             _note_sharing(capture, graph, inputs.made, count, views)
-            graph.notes["call_numbers"] = {value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES}
+            graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES})
         finally:
             weights.restore()
             capture.forget_arrays()
@@ -179,20 +184,20 @@ def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weigh
 def _finish(capture: Capture, result: Any, tree: Tree, containers: Containers, weights: Weights) -> tuple[Graph, list[Place]]:
     graph = capture.recorder.graph
     updates, state = containers.updates(), weights.kept.recorded(containers)
-    if updates or state.replaced:
-        graph.notes["updates"] = tuple(updates)
-        result = (result, tuple(containers.new))
-    if state.places:
-        graph.notes["state"] = state
+    changes = bool(updates or state.replaced)
+    result = (result, tuple(containers.new)) if changes else result
     arrays, found = weights.changed(containers.holds)
     graph.effects += [Effect("buffer", name, now._value) for name, now in arrays.items()]
     leaves, output_tree = flatten(result, lambda item: is_traced(item) or is_symbolic(item) or isinstance(item, (np.ndarray, np.generic)))
     refuse_escapes(graph.name, output_tree, tree, lambda item: is_traced(item) or is_symbolic(item))
     graph.outputs = [_output(capture, leaf) for leaf in leaves]
-    if "updates" in graph.notes:
-        first: dict[int, int] = {}
-        graph.notes["same_outputs"] = [first.setdefault(id(leaf), place) for place, leaf in enumerate(leaves)]
-        graph.notes["scalar_outputs"] = [place for place, leaf in enumerate(leaves) if _is_scalar(capture, leaf)]
+    first: dict[int, int] = {}
+    graph.state = GraphState(
+        places=state if state.places else None,
+        updates=tuple(updates) if changes else None,
+        same_outputs=tuple(first.setdefault(id(leaf), place) for place, leaf in enumerate(leaves)),
+        scalar_outputs=tuple(place for place, leaf in enumerate(leaves) if _is_scalar(capture, leaf)),
+    )
     graph.input_tree, graph.output_tree = tree, output_tree
     return graph, found
 
@@ -211,20 +216,21 @@ def _output(capture: Capture, leaf: Any) -> Any:
 def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int, views: KeptViews) -> None:
     """Which inputs, the first ``count`` of them arguments, are one object, and which are written to: these may share memory with no other array."""
     given = [id(item) for item in inputs]
-    same = [NO_ARRAY if item is None else given.index(id(item)) for item in inputs]
-    graph.notes["same_inputs"] = same
+    same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))
+    graph.assume(same)
     if len(graph.inputs) > count:
-        graph.notes["call_inputs"] = count
+        graph.call_inputs = count
     aliases = Aliases(graph)
-    graph.notes["matmul_precision"] = "highest"  # numpy has no other
-    graph.notes["written_inputs"] = places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
-    apart = sorted({*same} - {NO_ARRAY})
+    graph.demand(matmul_precision="highest")  # numpy has no other
+    apart, written_inputs = same.apart(), tuple(same.firsts[index] for index, value in enumerate(graph.inputs) if value in aliases.written)
+    if written_inputs:
+        graph.assume(DisjointMemory(tuple(apart), written_inputs))
     held = [value for value in graph.parameters.values() if value in aliases.written]
     arrays = [
         *(getattr(inputs[index], "_seen", None) for index in apart),
         *(capture.recorder.kept(value)._seen for value in graph.parameters.values()),
     ]
-    written = [apart.index(same[index]) for index in places]
+    written = [apart.index(index) for index in written_inputs]
     written += [len(apart) + index for index, value in enumerate(graph.parameters.values()) if value in held]
     if overlap(arrays, written):
         views.ask([capture.recorder.kept(value)._seen for value in graph.parameters.values()])
@@ -233,7 +239,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
             "which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
         )
     if any(aliases.is_written(value) for value in capture.by_strides):  # such a write reaches the argument, or a copy of it
-        graph.notes["input_facts"] = {"is_contiguous": [bool(item is None or item._seen.flags.c_contiguous) for item in inputs]}
+        assume_fact(graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs])
 
 
 def _surroundings(objects: Sequence[Any], asked: _Asked, graph: Graph, weights: Weights, containers: Containers) -> Surroundings:

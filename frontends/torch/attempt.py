@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ...ir.debug_info import DebugInfo
 from ...tracing import Recorder, Recording, Request, Surroundings, active
 from ...tracing.alone import alone
 from ...tracing.attributes import refuse_attributed
@@ -194,8 +195,8 @@ def attempt(request: Request, learned: Learned) -> Attempt:
             hold_to_parameters(capture, spaces)
             found = state.finish(capture, containers)
             graph = capture.finish(result, tree, containers, state)
-            graph.notes["matmul_precision"] = _PRECISIONS[torch.get_float32_matmul_precision()]
-            graph.notes["call_numbers"] = {value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES}
+            graph.demand(matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()])
+            graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES})
             left = {place: place.saved() for place in found}
         finally:
             keys.forget()

@@ -95,7 +95,7 @@ def differs_outside(
 
 def _is_pure(graph: Graph) -> bool:
     written = Aliases(graph).written
-    is_state = graph.effects or graph.notes.keys() & {"updates", "state"} or any(value in written for value in graph.sources())
+    is_state = graph.effects or not graph.state.is_empty or any(value in written for value in graph.sources())
     return not is_state and not any(node.is_random for node in graph.nodes)
 
 

@@ -20,7 +20,7 @@ class Aliases:
             for index, viewed in node.views.items():
                 self._base[node.outputs[index]] = self.base_of(viewed)
             self.written.update(self.base_of(value) for value in node.writes)
-        self.touched = self.written.union(graph.notes.get("shared_memory", ()))
+        self.touched = self.written.union(graph.shared_memory)
 
     def base_of(self, value: Value) -> Value:
         """The owner of the value's memory."""

@@ -9,41 +9,25 @@ them; in a *canonical* graph ``op`` is a word of the vocabulary, inputs are arra
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import GuardFailed
 from ..sizes import Size, Symbol
 from ..trees import Leaf, Tree, iterate_structure
-from .elements import same_elements
+from .assumption import Assumption
+from .debug_info import DebugInfo
+from .demands import TargetDemands
+from .guard import Guard
 from .makers import Makers
-from .node import Node, Origin, Value, values_in
+from .node import Node, Value, values_in
+from .randomness import Randomness
+from .state import GraphState
 
 if TYPE_CHECKING:
     import networkx
 
+A = TypeVar("A")
 _ELEMENTS = frozenset({"fill_value", "value"})  # parameters that are elements of an array
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A condition that must hold for the graph to be right.
-
-    ``condition`` is a truth value over sizes, or a value whose elements must be ``expected``, floats but for ``rounding`` times themselves:
-    another framework rounds otherwise.
-    """
-
-    condition: Size | Value
-    expected: Any
-    origin: Origin
-    rounding: float = 0.0
-
-    def require(self, seen: Any) -> None:
-        """``GuardFailed`` where the elements ``seen`` are not those of the recording."""
-        if not same_elements(seen, self.expected, self.rounding):
-            raise GuardFailed(
-                f"elements handed to Python were {self.expected!r} while recording and are {seen!r} now, read by {self.origin}"
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +50,14 @@ class Graph:
     ``inputs`` are the array leaves of the arguments, in order of ``input_tree``; ``parameters`` are arrays by name
     that belong to the user's model; ``constants`` pairs other captured values with their arrays. ``outputs`` are the
     leaves of the result, values or sizes, in order of ``output_tree``.
+
+    ``guards`` are the conditions on sizes and elements that the program itself computes; ``assumptions`` what it relies on of its arguments besides, in
+    the kinds of ``graph_compiler.assumptions``: noted by frontends, raising and the pipeline, kept by passes, checked when a call is matched.
+
+    ``call_inputs`` is how many of the inputs are arguments, where the others stand in places outside of them (None: all are); ``number_outputs`` are the
+    places of outputs that are numbers in the original, of which arrays are computed. Written by frontends and the raiser, read by the runtime.
+    ``shared_memory`` are captured values of which another captured value, that is written to, has the memory: written by the torch frontend, read by
+    :class:`~graph_compiler.ir.aliases.Aliases`.
     """
 
     name: str
@@ -79,7 +71,14 @@ class Graph:
     output_tree: Tree = Leaf()
     guards: list[Guard] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
-    notes: dict[str, Any] = field(default_factory=dict)
+    assumptions: tuple[Assumption, ...] = ()
+    call_inputs: int | None = None
+    number_outputs: tuple[int, ...] = ()
+    shared_memory: tuple[Value, ...] = ()
+    state: GraphState = field(default_factory=GraphState)
+    randomness: Randomness = field(default_factory=Randomness)
+    demands: TargetDemands = field(default_factory=TargetDemands)
+    debug: DebugInfo = field(default_factory=DebugInfo)
     _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
 
     def derive(self, **changes: Any) -> Graph:
@@ -94,6 +93,33 @@ class Graph:
     def maker(self, value: Value) -> Node | None:
         """The node that makes a value; None for an input, a parameter, a constant, and what is not in this graph."""
         return self._makers.of(value, self.nodes)
+
+    @property
+    def inputs_of_call(self) -> list[Value]:
+        """The inputs that are arguments."""
+        return self.inputs[: self.call_inputs]
+
+    @property
+    def inputs_in_places(self) -> list[Value]:
+        """The inputs that stand in places outside of the arguments, and the key of random numbers where there are some."""
+        return [] if self.call_inputs is None else self.inputs[self.call_inputs :]
+
+    def assume(self, assumption: Assumption) -> None:
+        """From here on the graph is right only where this holds."""
+        if assumption not in self.assumptions:
+            self.assumptions = (*self.assumptions, assumption)
+
+    def assumed(self, kind: type[A]) -> list[A]:
+        """The assumptions of one kind."""
+        return [assumption for assumption in self.assumptions if isinstance(assumption, kind)]
+
+    def all_assumptions(self) -> tuple[Assumption, ...]:
+        """The guards, and the assumptions on arguments."""
+        return (*self.guards, *self.assumptions)
+
+    def demand(self, **demands: Any) -> None:
+        """Sets fields of :class:`TargetDemands`."""
+        self.demands = replace(self.demands, **demands)
 
     def roots(self) -> Iterator[Value]:
         """The values that must be computed: outputs, guards and effects."""
@@ -185,3 +211,6 @@ def _connect(drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: d
     for value in values_in(arguments):
         maker, output = place[value]
         drawn.add_edge(maker, number, value=value.name, output=output)
+
+
+__all__ = ["Effect", "Graph", "Guard"]

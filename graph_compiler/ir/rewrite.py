@@ -78,9 +78,7 @@ class Rewriter:
         if len(self.nodes) == len(self.graph.nodes) and not self._instead and not changes:
             return self.graph, False
         graph = self.graph
-        guards = [
-            Guard(condition, g.expected, g.origin, g.rounding) for g in graph.guards if (condition := self._mapped(g.condition)) is not True
-        ]
+        guards = [mapped for guard in graph.guards if (mapped := guard.mapped(self._mapped)) is not None]
         effects = [Effect(e.kind, e.target, self._mapped(e.value)) for e in graph.effects]
         outputs = [self._mapped(leaf) for leaf in graph.outputs]
         return graph.derive(

@@ -51,5 +51,12 @@ def _description(graph: Graph) -> tuple[Any, ...]:
         map_structure(plain, graph.outputs),
         graph.input_tree,
         graph.output_tree,
-        graph.notes,
+        [assumption.mapped(plain) for assumption in graph.assumptions],
+        graph.call_inputs,
+        graph.number_outputs,
+        graph.state,
+        graph.randomness.recorded_from,
+        graph.demands,
+        map_structure(plain, graph.shared_memory),
+        {numbers[value]: number for value, number in graph.debug.numbers.items()},
     )

@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from itertools import zip_longest
 from typing import Any
 
 from ..errors import InvalidFile
 from ..ops.registry import ArraySpec
 from ..sizes import FUNCTIONS, Apply, Size, Symbol
+from .assumption import Assumption
+from .demands import TargetDemands
 from .graph import Effect, Graph, Guard
 from .node import Node, Origin, Value
+from .randomness import Randomness
 from .record import CallRecord
 from .trees_as_json import tree_from_json, tree_to_json
 
@@ -30,18 +33,6 @@ _MOST = 1 << 48
 _MOST_TERMS, _MOST_FACTORS = 1000, 64  # of one size
 _FLAGS = ("no_grad", "aside", "random", "strided", "weak")  # of a recorded call
 _RECORDED = ("result", "writes", "views", *_FLAGS)
-_NOTES = (
-    "bounds",
-    "extra_keywords",
-    "input_attributes",
-    "input_facts",
-    "matmul_precision",
-    "numbers",
-    "same_inputs",
-    "written_inputs",
-    "source_only",
-)  # data that the matching of calls needs
-_LOCAL = frozenset({"call_numbers", "key", "keys", "raised"})  # said elsewhere in the file, or of use only beside the original
 _KINDS = ("size", "stride", "item", "number")
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
 
@@ -53,11 +44,12 @@ class Encoder:
         self.graph, self.spell = graph, spell
         self.numbers: dict[Value, int] = {}
         self.values: list[Value] = []
-        self.key: Value | None = graph.notes.get("key")
+        self.key = graph.randomness.key
 
     def graph_json(self) -> dict[str, Any]:
         """The whole graph."""
         graph = self.graph
+        _refuse_unsaved(graph)
         for value in (*graph.sources(), *([self.key] if self.key else []), *(v for node in graph.nodes for v in node.outputs)):
             self.number(value)
         body = {
@@ -70,20 +62,18 @@ class Encoder:
             "nodes": [self._node(node) for node in graph.nodes],
             "outputs": self.item(graph.outputs),
             "output_tree": tree_to_json(graph.output_tree, self.item),
-            "guards": [[self.item(g.condition), self.item(g.expected), self._origin(g.origin), g.rounding] for g in graph.guards],
+            "assumptions": [[assumption.kind, assumption.to_json(self)] for assumption in graph.all_assumptions()],
             "effects": [[e.kind, e.target, self.number(e.value)] for e in graph.effects],
             "key": self.number(self.key) if self.key else None,
-            "notes": {name: self.item(note) for name, note in self._notes()},
+            "number_outputs": list(graph.number_outputs),
+            "demands": self._demands(),
         }
         body["values"] = [[named(value.name), value.dtype, [self.item(dim) for dim in value.shape]] for value in self.values]
         return body
 
-    def _notes(self) -> Iterator[tuple[str, Any]]:
-        for name, note in self.graph.notes.items():
-            if name in _NOTES:
-                yield name, note
-            elif name not in _LOCAL and note:
-                raise InvalidFile(f"{self.graph.name} cannot be saved: a file has no place for its {name.replace('_', ' ')}")
+    def _demands(self) -> list[Any]:
+        demands = self.graph.demands
+        return [demands.matmul_precision, _line(demands.source_only), _line(demands.wide)]
 
     def number(self, value: Value) -> int:
         """The value's place in the table."""
@@ -98,7 +88,7 @@ class Encoder:
             node.op,
             self.item(tuple(node.inputs)),
             self.item(dict(node.params)),
-            self._origin(node.origin),
+            self.origin(node.origin),
             self._record(node),
             outputs,
         ]
@@ -110,7 +100,8 @@ class Encoder:
         given = {name: getattr(node.record, name) for name in _RECORDED}
         return {name: self.item(item) for name, item in given.items() if item is not None and item is not False and item not in ((), {})}
 
-    def _origin(self, origin: Origin) -> list[Any]:
+    def origin(self, origin: Origin) -> list[Any]:
+        """Where something comes from."""
         return [_line(origin.file), origin.line, _line(origin.module), _line(origin.call)]
 
     def item(self, item: Any) -> Any:
@@ -160,13 +151,19 @@ def _line(text: str) -> str:
 
 
 class Decoder:
-    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants.
+    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants, ``kinds`` the
+    classes of assumptions by name, and ``key_of`` gives the bare name of a recorded call."""
 
-    ``key_of`` gives the bare name of a recorded call.
-    """
-
-    def __init__(self, data: dict[str, Any], read: Read, arrays: dict[str, Any], key_of: Callable[[str], str]) -> None:
-        self.data, self.read, self.arrays, self.key_of = data, read, arrays, key_of
+    def __init__(
+        self,
+        data: dict[str, Any],
+        read: Read,
+        arrays: dict[str, Any],
+        kinds: Mapping[str, type[Assumption]],
+        key_of: Callable[[str], str],
+    ) -> None:
+        self.data, self.read, self.arrays, self.kinds, self.key_of = data, read, arrays, kinds, key_of
+        self.inputs: list[Value] = []
         self.values = [Value(matching(KEY, name), ArraySpec((), matching(NAME, dtype))) for name, dtype, _ in data["values"]]
         for value, (_, dtype, shape) in zip(self.values, data["values"]):
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
@@ -175,19 +172,19 @@ class Decoder:
         """The whole graph, not yet verified."""
         data = self.data
         graph = Graph(matching(KEY, data["name"]), matching(NAME, data["dialect"]))
-        graph.inputs = [self.value(number) for number in data["inputs"]]
+        graph.inputs = self.inputs = [self.value(number) for number in data["inputs"]]
         graph.input_tree, graph.output_tree = tree_from_json(data["input_tree"], self.item), tree_from_json(data["output_tree"], self.item)
         graph.parameters = {matching(KEY, name): self.value(number) for name, number in data["parameters"].items()}
         graph.constants = {matching(KEY, name): (self.value(number), self.arrays[name]) for name, number in data["constants"].items()}
-        graph.notes.update((_one_of(name, _NOTES), self.item(note)) for name, note in data["notes"].items())
         if data["key"] is not None:
-            graph.notes["key"] = self.value(data["key"])
+            graph.randomness = Randomness(self.value(data["key"]))
+        graph.number_outputs = tuple(map(_place, data["number_outputs"]))
+        graph.demands = _demands(*data["demands"])
         graph.nodes = [self._node(*node) for node in data["nodes"]]
         graph.outputs = self.item(data["outputs"])
-        graph.guards = [
-            Guard(self.item(condition), self.item(expected), self._origin(origin), *map(float, rounding))
-            for condition, expected, origin, *rounding in data["guards"]
-        ]
+        assumptions = [self.kinds[_one_of(kind, tuple(self.kinds))].from_json(about, self) for kind, about in data["assumptions"]]
+        graph.guards = [assumption for assumption in assumptions if isinstance(assumption, Guard)]
+        graph.assumptions = tuple(assumption for assumption in assumptions if not isinstance(assumption, Guard))
         graph.effects = [
             Effect(_one_of(kind, ("argument", "buffer", "constant")), target, self.value(number))
             for kind, target, number in data["effects"]
@@ -212,7 +209,7 @@ class Decoder:
             raise InvalidFile("a node is not of the right form")
         made = tuple(self.value(number) for number in outputs)
         params = {matching(NAME, name): item for name, item in params.items()}
-        return Node(op, inputs, params, self._origin(origin), made, self._record(op, record, len(made)))
+        return Node(op, inputs, params, self.origin(origin), made, self._record(op, record, len(made)))
 
     def _record(self, op: str, data: Any, count: int) -> CallRecord | None:
         if (data is None) != (self.data["dialect"] == "canonical"):
@@ -230,7 +227,8 @@ class Decoder:
             raise InvalidFile(f"a property of {op:.80} is no truth value")
         return CallRecord(self.key_of(op), **known)
 
-    def _origin(self, data: Any) -> Origin:
+    def origin(self, data: Any) -> Origin:
+        """Where something comes from."""
         file, line, module, call = data
         if type(line) is not int:
             raise InvalidFile(f"{line!r} is no line number")
@@ -311,6 +309,31 @@ def matching(pattern: re.Pattern[str], text: Any) -> str:
     if not isinstance(text, str) or not pattern.fullmatch(text):
         raise InvalidFile(f"{text!r:.80} is no legal name here")
     return text
+
+
+def _place(item: Any) -> int:
+    if type(item) is not int or item < 0:
+        raise InvalidFile(f"{item!r:.80} is no place of an output")
+    return item
+
+
+def _demands(precision: Any, source_only: Any, wide: Any) -> TargetDemands:
+    precision = None if precision is None else _one_of(precision, ("highest", "high", "default"))
+    return TargetDemands(precision, matching(LINE, source_only), matching(LINE, wide))
+
+
+def _refuse_unsaved(graph: Graph) -> None:
+    """``InvalidFile`` for what refers to objects of this process."""
+    unsaved = {
+        "state": graph.state.places,
+        "updates": graph.state.updates,
+        "call inputs": graph.call_inputs,
+        "random state": graph.randomness.recorded_from,
+        "shared memory": graph.shared_memory,
+    }
+    for name, item in unsaved.items():
+        if item:
+            raise InvalidFile(f"{graph.name} cannot be saved: a file has no place for its {name}")
 
 
 def _one_of(item: Any, known: tuple[str, ...]) -> str:

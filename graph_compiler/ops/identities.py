@@ -65,14 +65,14 @@ def identity_of(name: str, inputs: tuple[Any, ...], params: dict[str, Any], make
     ``maker`` tells which node made an input; None where it comes from outside or is no array.
     """
     if name in _NEUTRAL_TRUTHS:
-        return _beside(_NEUTRAL_TRUTHS[name], *inputs, maker)
+        return _beside(_NEUTRAL_TRUTHS[name], *inputs, maker=maker)
     if name == "setitem":
         return inputs[0] if _is_written(maker(inputs[0]), inputs[1], params["key"]) else None
     unchanged = _IDENTITIES.get(name)
     return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None
 
 
-def _beside(op: str, x: Any, y: Any, maker: Callable[[Any], Made | None]) -> Any:
+def _beside(op: str, x: Any, y: Any, *, maker: Callable[[Any], Made | None]) -> Any:
     """The array of truth values that stands beside a single one made by ``op``, which any shape takes as it is."""
     for array, other in ((x, y), (y, x)):
         made = maker(other)

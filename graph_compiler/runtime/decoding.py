@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..assumptions import KINDS
 from ..errors import InvalidFile
 from ..ir.graph import Graph as IRGraph
 from ..ir.serialisation import Decoder
@@ -15,7 +16,7 @@ from .piecewise import ENCODED, FILES
 from .validation import validate
 
 FORMAT = "graph_compiler"
-VERSION = 1
+VERSION = 2
 
 
 def _json(text: bytes) -> Any:
@@ -57,7 +58,7 @@ def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any)
 
 def _graph_of(body: Any, number: int, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> IRGraph:
     constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
-    graph = Decoder(body, frontend.files.read, constants, frontend.files.row_key).graph()
+    graph = Decoder(body, frontend.files.read, constants, KINDS, frontend.files.row_key).graph()
     validate(graph, {name: arrays[f"parameters/{name}"] for name in graph.parameters}, frontend, backend)
     return graph
 

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ..ir.graph import Guard
+from ..assumptions import in_order
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
-from ..sizes import Size, Symbol, substitute
-from ..tracing.attributes import attribute_of
-from ..tracing.overlap import NO_ARRAY, fact_of, overlap
+from ..sizes import Symbol
 from ..tracing.places import Place
 from ..trees import Branch, Tree, leaves_at
-from .bounds import lies_within
 from .matching import narrows
 from .structure import OUTSIDE, s, structure_differences
 from .variant import Variant
-
-# fact of an array -> what is said where it is another one than while recording
-_FACTS = {
-    "layout": "lies in memory in another order than while recording, by which torch decided",
-    "is_contiguous": "is contiguous, or is not, other than while recording",
-    "requires_grad": "requires a gradient, or does not, other than while recording",
-    "is_leaf": "was computed from arrays that require gradients, or was not, other than while recording",
-    "is_parameter": "is a parameter of a module, or is none, other than while recording",
-    "has_grad": "has a gradient, or has none, other than while recording",
-    "storage_offset": "begins at another place of its memory than while recording",
-    "weak_type": "is of a weak type, or is not, other than while recording",
-}
 
 
 def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
@@ -51,8 +36,11 @@ def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
     yield from _state_differences(variant, held)
     leaves = leaves_at(variant.graph.input_tree, (args, kwargs))
     leaves += [leaf for _, old, item in held for leaf in leaves_at(old, item)]
-    for differences in (_leaf_differences, _guard_differences, _bound_differences, _identity_differences, _fact_differences):
-        yield from differences(variant, leaves)
+    yield from _leaf_differences(variant, leaves)
+    call = _MissedCall(variant, leaves, kwargs)
+    for assumption in in_order(variant.graph):
+        if why := assumption.broken_by(call):
+            yield why
 
 
 def outdated(variant: Variant) -> str:
@@ -102,72 +90,32 @@ def _rank(array: Any) -> int | None:
         return None
 
 
-def _reader(variant: Variant, leaves: list[Any]) -> Callable[[Symbol], Any]:
-    """What a symbol stands for in a call: a size or a step of one of its arrays, or one of its numbers."""
-    given = dict(zip(variant.graph.inputs, leaves))
+@dataclass(frozen=True)
+class _MissedCall:
+    """A call as assumptions look at it; see :class:`~graph_compiler.ir.assumption.Call`."""
 
-    def read(symbol: Symbol) -> Any:
-        leaf = given[symbol.source]
+    variant: Variant
+    leaves: Sequence[Any]
+    kwargs: Mapping[str, Any]
+
+    @property
+    def inputs(self) -> Sequence[Value]:
+        return self.variant.graph.inputs
+
+    @property
+    def undecided(self) -> tuple[type[Exception], ...]:
+        return self.variant.target.undecided
+
+    def size(self, symbol: Symbol) -> Any:
+        """A size or a step of one of its arrays, or one of its numbers."""
+        leaf = self.leaves[self.inputs.index(symbol.source)]
         if symbol.kind == "size":
             return leaf.shape[symbol.axis]
         return leaf.stride(symbol.axis) if symbol.kind == "stride" else leaf
 
-    return read
-
-
-def _guard_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
-    given, read = variant.graph.inputs[: len(leaves)], _reader(variant, leaves)  # others are numbers that a call draws
-    for guard in variant.graph.entry_guards():
-        if isinstance(guard.condition, Size) and all(symbol.source in given for symbol in guard.condition.symbols()):
-            if any(read(symbol) is None for symbol in guard.condition.symbols()):
-                yield f"{guard_text(guard)} cannot be told of sizes that are unknown yet"
-                continue
-            try:
-                holds = substitute(guard.condition, read)
-            except variant.target.undecided as problem:
-                yield f"{guard_text(guard)} cannot be told of sizes that are unknown yet ({str(problem).partition(chr(10))[0]} Say it in their constraints)"
-            else:
-                if not holds:
-                    yield f"{guard_text(guard)} does not hold"
-
-
-def _bound_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
-    arrays, read = dict(zip(variant.graph.inputs, map(variant.target.convert, leaves))), _reader(variant, leaves)
-    for given, *bounds in variant.graph.notes.get("bounds", ()):
-        low, high, besides = (substitute(item, read) for item in bounds)
-        elements = variant.target.on_host(arrays[given])
-        if elements is not None and not lies_within(elements, low, high, besides):
-            yield f"the indices {given.name} do not lie in [{low}, {high})"
-
-
-def _identity_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
-    inputs = variant.graph.inputs
-    recorded = variant.graph.notes.get("same_inputs") or list(range(len(inputs)))
-    arrays = [index for index, first in enumerate(recorded[: len(leaves)]) if first != NO_ARRAY]
-    for index, other in itertools.combinations(arrays, 2):
-        if (is_one := leaves[index] is leaves[other]) != (recorded[index] == recorded[other]):
-            yield f"{inputs[index].name} and {inputs[other].name} are {'one array' if is_one else 'two arrays'} and were {'two' if is_one else 'one'} while recording"
-    apart = [index for index in arrays if recorded[index] == index]
-    written = [apart.index(recorded[index]) for index in variant.graph.notes.get("written_inputs", ())]
-    if written and overlap([leaves[index] for index in apart], written):
-        yield "an array that is written to shares memory with another one, or its elements with each other"
-
-
-def _fact_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
-    for fact, expected in variant.graph.notes.get("input_facts", {}).items():
-        for value, leaf, wanted in zip(variant.graph.inputs, leaves, expected):
-            if fact_of(leaf, fact) != wanted:
-                yield f"{value.name} {_FACTS[fact]}"
-    for index, attribute, held in variant.graph.notes.get("input_attributes", ()):
-        if index < len(leaves) and (now := attribute_of(leaves[index], attribute)) != held:  # the others stand in places
-            yield f"{variant.graph.inputs[index].name} has {now or 'no'} .{attribute} and was recorded with {held or 'none'}"
-
-
-def guard_text(guard: Guard) -> str:
-    """A guard as a sentence."""
-    if isinstance(guard.condition, Value):
-        return f"the elements of {guard.condition.name} are {guard.expected!r}, read by {guard.origin}"
-    return f"{guard.condition!r}, assumed by {guard.origin}"
+    def on_host(self, number: int) -> Any:
+        target = self.variant.target
+        return target.on_host(target.convert(self.leaves[number]))
 
 
 def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (), beyond: str = "") -> str:
@@ -179,6 +127,6 @@ def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (),
         lines.append(f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}")
         counts = {"operation": len(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
         lines.append(f"  {', '.join(f'{count} {what}{s(count)}' for what, count in counts.items())}")
-        lines += [f"  holds while: {guard_text(guard)}" for guard in graph.guards]
+        lines += [f"  holds while: {guard}" for guard in graph.guards]
     lines += [*(f"refused: {why}" for why in refused), *([beyond] if beyond else [])]
     return "\n".join(lines)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..assumptions import InputFact
+from ..assumptions.same_array import first_of_each
 from ..ir.node import Value
-from ..tracing.overlap import NO_ARRAY
 from ..trees import call_of
 from .variant import Recorded, Variant
 
 
 def recorded_inputs(recorded: Recorded) -> list[Value]:
     """The inputs that are arguments; what is kept from call to call is read where it is."""
-    return recorded.graph.inputs[: recorded.graph.notes.get("call_inputs")]
+    return recorded.graph.inputs_of_call
 
 
 def fresh_leaves(recorded: Recorded, checking: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
@@ -21,18 +22,17 @@ def fresh_leaves(recorded: Recorded, checking: Any, sizes: Mapping[int, int], se
 
     What was one array is one, and all have the facts that were asked for.
     """
-    notes, ranges = recorded.graph.notes, iter(recorded.ranges)
-    numbers, same, facts = notes.get("call_numbers", {}), notes.get("same_inputs", ()), notes.get("input_facts", {})
+    graph, ranges = recorded.graph, iter(recorded.ranges)
+    numbers, firsts, facts = graph.debug.numbers, first_of_each(graph), graph.assumed(InputFact)
     leaves: list[Any] = []
     for i, value in enumerate(recorded_inputs(recorded)):
         if value in numbers:
             leaves.append(numbers[value])
             continue
         shape = tuple(sizes.get(size, size) for size in value.spec.hints)
-        own = {fact: seen[i] for fact, seen in facts.items() if i < len(seen)}
+        own = {one.fact: one.expected[i] for one in facts if i < len(one.expected)}
         leaf = checking.with_facts(checking.fresh(shape, value.dtype, next(ranges), seed * 100 + i), own)
-        first = same[i] if i < len(same) and same[i] != NO_ARRAY else i
-        leaves.append(leaves[first] if first < i else leaf)
+        leaves.append(leaves[firsts[i]] if firsts[i] < i else leaf)
     return leaves
 
 

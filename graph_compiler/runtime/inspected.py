@@ -51,9 +51,7 @@ class Inspected:
     @property
     def guards(self) -> Sequence[str]:
         """What the first variant assumes beyond its signature, in words."""
-        from .explain import guard_text
-
-        return tuple(guard_text(guard) for guard in self._variants[0].graph.guards)
+        return tuple(str(guard) for guard in self._variants[0].graph.guards)
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """The first variant as a ``networkx.MultiDiGraph``: see :meth:`graph_compiler.ir.Graph.to_networkx`."""

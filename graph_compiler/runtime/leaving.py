@@ -37,12 +37,13 @@ class Leaving:
 
     def __init__(self, graph: Graph, keeping: Keeping, target: Target, copied: Converted) -> None:
         self._keeping, self._target, self._copied = keeping, target, copied
-        self._state: State = graph.notes["state"]
-        self._updates: Sequence[Update] = graph.notes.get("updates", ())
-        self._forms = list(_forms(graph)) if "updates" in graph.notes else []
+        assert graph.state.places is not None
+        self._state: State = graph.state.places
+        self._updates: Sequence[Update] = graph.state.updates or ()
+        self._forms = list(_forms(graph)) if graph.state.updates is not None else []
         self._written = dict(self._state.written)
         self._children = self._state.tree.children if isinstance(self._state.tree, Branch) else ()
-        self._first = graph.notes.get("call_inputs", len(graph.inputs))  # of the inputs that stand in places
+        self._first = len(graph.inputs_of_call)  # of the inputs that stand in places
 
     def convert(self, array: Any) -> Any:
         """An array that is in a place as one of the target, which takes those of all frameworks; None for what is no array."""
@@ -141,10 +142,9 @@ def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_Form]]]:
     """Of every object that a call gives for updates its structure, and the arrays and numbers in it."""
     assert isinstance(graph.output_tree, Branch)
     result, new = graph.output_tree.children
-    numbers = graph.notes.get("numbers", ())
-    is_array = [isinstance(item, Value) and place not in numbers for place, item in enumerate(graph.outputs)]
-    firsts = graph.notes.get("same_outputs", range(len(graph.outputs)))
-    scalars = graph.notes.get("scalar_outputs", ())
+    is_array = [isinstance(item, Value) and place not in graph.number_outputs for place, item in enumerate(graph.outputs)]
+    firsts = graph.state.same_outputs
+    scalars = graph.state.scalar_outputs
     forms = (
         _Form(first, item.dtype if known else None, place in scalars)
         for place, (first, known, item) in enumerate(zip(firsts, is_array, graph.outputs))

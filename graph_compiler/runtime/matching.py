@@ -6,20 +6,20 @@ The code is straight-line comparisons, specialised to the structure that was rec
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from ..assumptions import in_order
 from ..codegen.loading import load
 from ..codegen.source import Program
 from ..ir.graph import Graph
+from ..ir.node import Value
 from ..ops.dtypes import dtype_name
-from ..sizes import Size, Symbol
-from ..tracing.attributes import attribute_of
-from ..tracing.overlap import NO_ARRAY, fact_of, overlap
+from ..sizes import Symbol
 from ..trees import Branch, Growing, Item, Leaf, Setting, Static, Tree, is_container, plain_class, same_static
-from .bounds import lies_within
 from .target import Target
 
 Match = Callable[..., "tuple[Any, ...] | None"]
@@ -96,13 +96,13 @@ class _Matcher:
         assert isinstance(tree, Branch)
         positional, keywords = tree.children
         self._call(positional, keywords)
-        if state := self.graph.notes.get("state"):
+        state = self.graph.state.places
+        if state is not None and isinstance(state.tree, Branch):
             self.convert = "held"
             for index, child in enumerate(state.tree.children):
                 self._tree(child, f"state[{index}]")
-        self._guards()
-        self._bounds()
-        self._facts()
+        for assumption in in_order(self.graph):
+            self.lines += assumption.lines(self)
         return Matching(self.lines, self.names, {**self.bound, "unlike": (*_UNLIKE, *self.target.undecided)}, self.misfit)
 
     def function(self) -> Match:
@@ -124,12 +124,9 @@ class _Matcher:
         for i, name in enumerate(names):
             child = keywords.children[i] if isinstance(keywords, Branch) else Static(keywords.value[name])  # type: ignore[union-attr]
             self._tree(child, f"kwargs[{name!r}]")
-        extra = self.graph.notes.get("extra_keywords", ())
-        if len(extra) > 1:
-            self._require(f"[name for name in kwargs if name in {extra!r}] == {list(extra)!r}")
 
     def _require(self, condition: str) -> None:
-        self.lines.append(f"if not ({condition}): return {self.misfit}")
+        self.lines.append(self.require(condition))
 
     def _bind(self, prefix: str, item: Any) -> str:
         name = f"{prefix}_{len(self.bound)}"
@@ -227,71 +224,54 @@ class _Matcher:
             return f"{name}[{repr(key) if type(key) in _SPELLED else self._bind('key', key)}]"
         return f"{name}.{key}" if dataclasses.is_dataclass(cls) or str(key).isidentifier() else f"vars({name})[{key!r}]"
 
-    def _facts(self) -> None:
-        """Arrays that were one object are one object, those that were not are not; and facts that the original asked for are as they were."""
-        same = self.graph.notes.get("same_inputs") or list(range(len(self.names)))
-        for index, first in enumerate(same):
-            if first not in (index, NO_ARRAY):
-                self._require(f"given_{index} is given_{first}")
-        apart = [index for index, first in enumerate(same) if first == index]
-        if len(apart) == 2:
-            self._require(f"given_{apart[0]} is not given_{apart[1]}")
-        elif len(apart) > 2:
-            self._require(f"len({{{', '.join(f'id(given_{index})' for index in apart)}}}) == {len(apart)}")
-        for fact, expected in self.graph.notes.get("input_facts", {}).items():
-            for index in range(len(expected)):
-                self.bound["fact_of"] = fact_of
-                relation = "is" if isinstance(expected[index], bool) else "=="
-                self._require(f"fact_of(given_{index}, {fact!r}) {relation} {expected[index]}")
-        for index, attribute, held in self.graph.notes.get("input_attributes", ()):
-            self.bound["attribute_of"] = attribute_of
-            self._require(f"attribute_of(given_{index}, {attribute!r}) == {held!r}")
-        if written := self.graph.notes.get("written_inputs"):
-            self.bound["overlap"] = overlap
-            self._require(
-                f"not overlap([{', '.join(f'given_{index}' for index in apart)}], {[apart.index(same[index]) for index in written]})"
-            )
+    # ------------------------------------------------------------------------------ the names that assumptions write with
+    def given(self, number: int) -> str:
+        """See :class:`~graph_compiler.ir.assumption.Names`, as for the others."""
+        return f"given_{number}"
 
-    def _guards(self) -> None:
-        places = dict(zip(self.graph.inputs, self.names))
+    def on_host(self, number: int) -> str:
+        self.bound["on_host"] = self.target.on_host
+        return f"on_host({self.names[number]})"
 
-        def read(symbol: Symbol) -> str:
-            return places[symbol.source] if symbol.kind == "item" else f"{places[symbol.source]}.shape[{symbol.axis}]"
+    def knows(self, symbol: Symbol) -> bool:
+        return symbol.source in self._places and symbol.kind in ("size", "item")
 
-        for guard in self.graph.entry_guards():
-            if all(symbol.source in places for symbol in guard.condition.symbols()):  # type: ignore[union-attr]
-                self._require(guard.condition.text(read))  # type: ignore[union-attr]
+    def size(self, symbol: Symbol) -> str:
+        name = self._places[symbol.source]
+        return name if symbol.kind == "item" else f"{name}.shape[{symbol.axis}]"
 
-    def _bounds(self) -> None:
-        """Indices that come in lie inside of what they pick from."""
-        places = dict(zip(self.graph.inputs, self.names))
-        for given, *bounds in self.graph.notes.get("bounds", ()):
-            self.bound.update(lies_within=lies_within, on_host=self.target.on_host)
-            texts = [
-                item.text(lambda symbol: f"{places[symbol.source]}.shape[{symbol.axis}]") if isinstance(item, Size) else repr(item)
-                for item in bounds
-            ]
-            self._require(f"(elements := on_host({places[given]})) is None or lies_within(elements, {', '.join(texts)})")
+    def bind(self, **items: Any) -> None:
+        self.bound.update(items)
+
+    def require(self, condition: str) -> str:
+        return f"if not ({condition}): return {self.misfit}"
+
+    def require_of_sizes(self, condition: str, words: str) -> list[str]:
+        return [self.require(condition)]
+
+    @functools.cached_property
+    def _places(self) -> dict[Value, str]:
+        return dict(zip(self.graph.inputs, self.names))
 
 
 class _UnknownMatcher(_Matcher):
     """Guards on sizes that are unknown yet are kept for later."""
 
+    def matching(self) -> Matching:
+        self.bound["size_of"] = self.target.size_of  # type: ignore[attr-defined]
+        self.lines.append("conditions = []")
+        return super().matching()
+
     def _returned(self) -> str:
         return f"{super()._returned()}, conditions"
 
-    def _guards(self) -> None:
-        places = dict(zip(self.graph.inputs, self.names))
+    def size(self, symbol: Symbol) -> str:
+        name = self._places[symbol.source]
+        return name if symbol.kind == "item" else f"size_of({name}, {symbol.axis})"
 
-        def read(symbol: Symbol) -> str:
-            return places[symbol.source] if symbol.kind == "item" else f"size_of({places[symbol.source]}, {symbol.axis})"
-
-        self.bound["size_of"] = self.target.size_of  # type: ignore[attr-defined]
-        self.lines.append("conditions = []")
-        for guard in self.graph.entry_guards():
-            text = guard.condition.text(read)  # type: ignore[union-attr]
-            self.lines += [
-                f"condition = {text}",
-                "if condition is False: return None",
-                f"if condition is not True: conditions.append((condition, {f'{guard.condition!r}, assumed by {guard.origin}'!r}))",
-            ]
+    def require_of_sizes(self, condition: str, words: str) -> list[str]:
+        return [
+            f"condition = {condition}",
+            "if condition is False: return None",
+            f"if condition is not True: conditions.append((condition, {words!r}))",
+        ]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any, ClassVar
 
+from ..assumptions import KeywordOrder
 from ..codegen import WIDTH, Program, load, write
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir import verify
@@ -136,10 +137,12 @@ class Pipeline:
                 )
             )
         self._note_places(recording.places)
-        recording.graph.notes["extra_keywords"] = _extra_keywords(self.function, kwargs)
         self._opened = recording.opened
         stage.name = "simplifying"
-        graph = self.simplified(self._frozen(recording) if self.options.freeze else recording.graph)
+        graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
+        if len(extra := _extra_keywords(self.function, kwargs)) > 1:
+            graph.assume(KeywordOrder(extra))
+        graph = self.simplified(graph)
         count = len(recording.graph.nodes)
         counts = f"{count} call{'' if count == 1 else 's'} recorded, {len(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)
@@ -212,13 +215,13 @@ class Pipeline:
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
         header = _header(self, recorded.graph, graph, recorded.counts)
         program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect.structured)
-        if not self.same_framework and (held := graph.notes.get("state")):
+        if not self.same_framework and (held := graph.state.places):
             self._note_places(held.kept())
         constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
         parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self.native_weights(recorded, graph)
         surroundings = surroundings.followed_by(parameters) if getattr(parameters, "is_counted", False) else surroundings
         store = recorded.weights.rebind if as_recorded else parameters.leave
-        leaving = None if as_recorded or "state" not in graph.notes else Leaving(graph, self.frontend.keeping, native, self._copied)
+        leaving = None if as_recorded or graph.state.places is None else Leaving(graph, self.frontend.keeping, native, self._copied)
         saved = getattr(self.frontend.checking, "saved", None)  # of a framework whose arrays can be written to
         return Variant(
             graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store, leaving,
@@ -269,9 +272,8 @@ class Pipeline:
         graph = _checked(prune(graph)[0])
         if not self.options.include_generators:
             graph = _checked(bake_generators(graph, self.frontend.checking.COPY)[0])
-            if "random_state" in graph.notes:
-                state = graph.notes["random_state"]
-                graph = graph.derive(notes={name: note for name, note in graph.notes.items() if name != "random_state"})
+            if (state := graph.randomness.recorded_from) is not None:
+                graph = graph.derive(randomness=replace(graph.randomness, recorded_from=None))
                 graph = _checked(repeat_draws(graph, state, self.frontend.checking.RANDOM_STATE)[0])
         if self.options.array_caching or not self.options.include_generators:
             graph = _checked(cache_constants(graph, self._evaluate)[0])

@@ -29,7 +29,7 @@ def owners_of(graph: Graph, written: Written, weights: Owning | None, constants:
         *held,
         *(graph.constants[name][1] for name in captured),
         *([constants] if captured else []),
-        *_of_state(graph.notes.get("state")),
+        *_of_state(graph.state.places),
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..assumptions.same_array import first_of_each
 from ..codegen import Program, load
 from ..errors import CallMismatch, GuardFailed
 from ..ir.aliases import Aliases
@@ -60,9 +61,7 @@ class Variant:
     why: str = "first call"
     compile_options: dict[str, Any] | None = None
     recording: Recorded | None = None
-    saved: Callable[[Any], Callable[[], None]] | None = (
-        None  # what puts back an array that the flat function writes to, in a framework where it does
-    )
+    saved: Callable[[Any], Callable[[], None]] | None = None  # gives what puts back an array that the flat function writes to
     store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
     leaving: Leaving | None = None  # of state in the user's objects, which hold arrays of another framework
     is_own: Callable[[Any], bool] | None = None  # tells arrays of the source framework; None of a graph that was loaded
@@ -74,21 +73,21 @@ class Variant:
         flat = load(self.program)
         self.flat = flat
         self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options, self._static())
-        self.state: State | None = self.graph.notes.get("state")
+        self.state: State | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
         self.holds, self.match = self.surroundings.holds, self._matcher()
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
-        self._updates = self.graph.notes.get("updates")  # None where a call changes no container and no place; else () at least
+        self._updates = self.graph.state.updates  # None where a call changes no container and no place; else () at least
         self._take = self.methods.taking(self._updates or ()) if self.methods else None
         self._returns_more = bool(self.graph.effects or self.program.checks)
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
-        self._numbers = [*self.graph.notes.get("numbers", ()), *([] if self.compile_options is None else numbers_of(self.graph))]
+        self._numbers = [*self.graph.number_outputs, *([] if self.compile_options is None else numbers_of(self.graph))]
         self._written = arrays_written(self.graph)
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self._watches = bool(self._written) and self.watch is not None
-        self.is_random = "key" in self.graph.notes
+        self.is_random = self.graph.randomness.key is not None
         self._draws = any(node.is_random for node in self.graph.nodes)  # from a generator that the framework holds
         self.last_failure = ""
         does_more = (self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers)
@@ -337,7 +336,7 @@ class Variant:
         try:
             self.target.write_back(array, value)
         except GuardFailed:
-            is_alone = list(self.graph.notes.get("same_inputs", ())).count(index) < 2
+            is_alone = first_of_each(self.graph).count(index) < 2
             if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
                 raise
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..assumptions.same_array import first_of_each
 from ..codegen import load, write
 from ..errors import GuardFailed, NotTraced, VerificationFailed
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
 from ..tracing.host_random import host_state_kept, host_state_seeded
-from ..tracing.overlap import NO_ARRAY
 from ..trees import Branch, Leaf, call_of, flatten, leaves_at, unflatten
 from .comparison import Tolerance, Types, difference, single
 from .explain import outdated
@@ -148,10 +148,10 @@ class Verification:
         plain = not (variant.graph.effects or variant.program.checks)
         result, effects, checks = (outcome, (), ()) if plain else outcome
         result = variant.as_numbers(result)
-        result = result[0] if variant.graph.notes.get("updates") is not None else result
+        result = result[0] if variant.graph.state.updates is not None else result
         for guard, value in zip(variant.program.checks, checks):
             guard.require(target.elements(value))
-        same = [i if first == NO_ARRAY else first for i, first in enumerate(variant.graph.notes.get("same_inputs") or range(len(mine)))]
+        same = first_of_each(variant.graph)
         for effect, value in zip(variant.graph.effects, effects):
             if effect.kind == "argument":
                 mine = [value if first == same[effect.target] else item for item, first in zip(mine, same)]
@@ -207,7 +207,7 @@ class Verification:
         """Recorded calls against what they became, both on the same inputs."""
         recorded = self._recorded_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
-        raised: dict[Value, Value] = graph.notes.get("raised", {})
+        raised = graph.debug.raised
         made = {value for node in graph.nodes for value in node.outputs}
         wanted = [(old, raised[old]) for old in recorded if raised.get(old) in made]
         program = write(_returning(graph, [new for _, new in wanted]), self.pipeline.target.dialect, "Intermediate results.")

@@ -1,34 +1,19 @@
-"""Attributes that somebody has put on arrays, of which a recording that reads one holds for calls whose arrays have the same, and on containers."""
+"""Attributes that somebody has put on arrays and on containers."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Union
+from typing import Any
 
 from ..errors import TracingError
 from ..trees import containers
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-Spelled = Union[str, None]
 
 
 def is_plain(held: Any) -> bool:
     """Whether what an attribute holds is told apart by its text."""
     return type(held) in _PLAIN
-
-
-def attribute_of(array: Any, name: str) -> Spelled:
-    """What an attribute of an array holds, as text; None where there is no such attribute.
-
-    >>> class Array:
-    ...     pass
-    >>> array = Array()
-    >>> array.scale = 2
-    >>> attribute_of(array, "scale"), attribute_of(array, "shift")
-    ('2', None)
-    """
-    held: dict[str, Any] = getattr(array, "__dict__", {})
-    return repr(held[name]) if name in held else None
 
 
 def refuse_attributed(value: Any) -> None:

@@ -13,7 +13,6 @@ from typing import Any, Generic, TypeVar
 from ..ir.graph import Graph, Guard
 from ..ir.node import Node, Value, values_in
 from ..ops.registry import ArraySpec
-from ..runtime.explain import guard_text
 from ..runtime.variant import Variant
 from ..sizes import Size
 from ..trees import iterate_structure, paths
@@ -111,7 +110,7 @@ class Description:
     def _inputs(self) -> None:
         given = len(list(paths(self.graph.input_tree)))
         for number, value in enumerate(self.graph.inputs):
-            is_key = "key" in self.graph.notes and value is self.graph.inputs[-1]
+            is_key = value is self.graph.randomness.key
             kind = "input" if number < given else "key" if is_key else "state"
             self._item((value,), kind, value.name, kind, "", ("", 0), 0, ())
 
@@ -155,7 +154,7 @@ class Description:
     # ------------------------------------------------------------------------------ guards and state
     def _guard(self, guard: Guard) -> list[Any]:
         used = values_in((guard.condition,))
-        return [guard_text(guard).replace(guard.origin.file, short_name(guard.origin.file)) if guard.origin.file else guard_text(guard),
+        return [str(guard).replace(guard.origin.file, short_name(guard.origin.file)) if guard.origin.file else str(guard),
                 self._makers(used)]  # fmt: skip
 
     def _state(self) -> Iterator[list[Any]]:

@@ -15,8 +15,11 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ....assumptions.input_fact import assume_fact
 from ....ir import Graph, Origin, Value
 from ....ir.aliases import Aliases
+from ....ir.randomness import Randomness
+from ....ir.state import GraphState
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ....tracing import Locator, Recorder, refuse_escapes
@@ -40,7 +43,7 @@ from ..memory.kept_views import KeptViews
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
 from ..memory.overlapping import refuse_out, refuse_overlap
-from ..memory.sharing import note_aliases, note_same, note_sharing
+from ..memory.sharing import note_aliases, note_sharing, same_outputs
 from ..memory.strides import on_owner
 from ..memory.written import Written
 from ..numbers import numbers
@@ -129,21 +132,19 @@ class Capture(TorchFunctionMode):
         """The graph, given what the function returned and what it did to containers and places."""
         graph = self.recorder.graph
         updates = containers.updates(self.rewritten_state())
-        if updates or state.replaced:
-            graph.notes["updates"] = tuple(updates)
-            result = (result, tuple(containers.new))
+        changes = bool(updates or state.replaced)
+        result = (result, tuple(containers.new)) if changes else result
         if self.host_draws.bakes:
-            graph.notes["random_state"] = self.generators.state_before
-        if state.places or self.host_draws.draws:
-            graph.notes["state"] = state.recorded(self, containers)
-            graph.notes["places_returned"] = not self.for_torch  # arrays in places that are written to; torch writes to them itself
+            graph.randomness = Randomness(recorded_from=self.generators.state_before)
+        places = state.recorded(self, containers) if state.places or self.host_draws.draws else None
         made = self.generators.is_made
         leaves, output_tree = flatten(result, lambda item: isinstance(item, torch.Tensor) or is_symbolic(item) or made(item), opens)
         refuse_escapes(graph.name, output_tree, input_tree, self._is_recorded)
         graph.outputs = [expression_of(leaf) if is_symbolic(leaf) else self.value(leaf) for leaf in leaves]
         graph.input_tree, graph.output_tree = input_tree, output_tree
         note_aliases(self)  # once more: of what is only given back
-        note_same(graph)
+        # arrays in places that are written to are returned for other frameworks; torch writes to them itself
+        graph.state = GraphState(places, tuple(updates) if changes else None, same_outputs(graph), returns_written=not self.for_torch)
         note_sharing(self, graph)
         name_by_module(graph, {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules})
         return graph
@@ -311,8 +312,7 @@ class Capture(TorchFunctionMode):
     def note_fact(self, fact: str, count: int | None = None) -> None:
         """As :meth:`depends_on`, of the first ``count`` inputs, or of all."""
         facts = [self.gradients.fact(given, fact) for given in self.input_tensors[:count]]
-        known = self.recorder.graph.notes.setdefault("input_facts", {})
-        known[fact] = max(known.get(fact, []), facts, key=len)
+        assume_fact(self.recorder.graph, fact, facts)
 
     def _add_node(
         self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool

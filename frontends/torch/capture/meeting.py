@@ -61,8 +61,9 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
 def _follow_hooks(capture: Capture, tensor: torch.Tensor, hooks: list[Any]) -> None:
     """Hooks of a weight change its gradient: in torch they are called as ever, elsewhere the graph has to say what they do."""
     if capture.for_torch:
-        capture.recorder.graph.notes["source_only"] = (
-            f"{capture.recorder.graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other framework from the start"
+        graph = capture.recorder.graph
+        graph.demand(
+            source_only=f"{graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other framework from the start"
         )
         return
     with capture:

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ....assumptions.input_fact import fact_of
 from ....errors import TracingError
 from ....ir.node import Origin
 from ....tracing.conjunction import Fact
-from ....tracing.overlap import fact_of
 from ....tracing.places import Place
 from ....tracing.world import Held
 from ..state.parameters import Weights

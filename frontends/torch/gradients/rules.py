@@ -177,7 +177,7 @@ class Rules:
     def translate(self, result: torch.Tensor, args: Sequence[Any], rule: Callable[[Any], Any], zeros: Sequence[Any] = ()) -> bool:
         """Whether the rule turned out to be a multiplication, which is noted. It gives the gradients of ``args`` from that of ``result``."""
         graph, value = self.capture.recorder.graph, self.capture.recorder.find(result)
-        nodes, guards, facts = len(graph.nodes), len(graph.guards), dict(graph.notes.get("input_facts", {}))
+        nodes, guards, assumptions = len(graph.nodes), len(graph.guards), graph.assumptions
         world = World(reach([rule]))
         try:
             pairs = self._slopes(result, args, rule, zeros)
@@ -185,8 +185,7 @@ class Rules:
                 raise _Unknown
         except Exception:
             del graph.nodes[nodes:], graph.guards[guards:]
-            if "input_facts" in graph.notes:
-                graph.notes["input_facts"] = facts
+            graph.assumptions = assumptions
             return False
         finally:
             world.restore()

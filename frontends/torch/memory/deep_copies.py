@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....assumptions.overlap import overlap
 from ....errors import TracingError
-from ....tracing.overlap import overlap
 from ..basics.tensors import storage
 
 if TYPE_CHECKING:

@@ -101,10 +101,9 @@ class Layouts:
         if in_torch_too or not capture.for_torch:
             capture.fix_all_sizes(node.origin)
         else:
-            capture.recorder.graph.notes.setdefault(
-                "source_only",
-                f"{node.origin}: whether this is a view or a copy, which a write shows, depends on sizes; record the function for the other framework from the start",
-            )
+            problem = f"{node.origin}: whether this is a view or a copy, which a write shows, depends on sizes; record the function for the other framework from the start"
+            graph = capture.recorder.graph
+            graph.demand(source_only=graph.demands.source_only or problem)
 
 
 def joins_axes(node: Node) -> bool:

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from ....assumptions.overlap import lie_together
 from ....ir.node import Value
-from ....tracing.overlap import lie_together
 from ..basics.tensors import storage
 
 

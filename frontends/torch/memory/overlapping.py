@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ....assumptions.overlap import overlap
 from ....errors import TracingError
-from ....tracing.overlap import overlap
 from ....trees import iterate_structure
 from ..basics.names import is_in_place
 from ..basics.tensors import storage
@@ -71,7 +71,7 @@ def _refuse(capture: Capture, problem: str) -> None:
     """An error outside of torch, which replays its own calls; noted there, for the graph may be written for others later."""
     if not capture.for_torch:
         raise TracingError(problem)
-    capture.recorder.graph.notes["source_only"] = problem
+    capture.recorder.graph.demand(source_only=problem)
 
 
 def _written(capture: Capture, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ....assumptions import DisjointMemory, SameArray
+from ....assumptions.overlap import overlap
+from ....assumptions.same_array import NO_ARRAY
 from ....errors import TracingError
 from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ir.node import Value
-from ....tracing.overlap import NO_ARRAY, overlap
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
@@ -30,25 +32,24 @@ def note_aliases(capture: Capture) -> None:
             "gradient, or they stand in one list); keep one array, and take the others of it inside the function"
         )
     problem = f"{problem}, and was recorded for torch; record it for the other framework from the start, or take views of one of them inside the function"
-    graph.notes["source_only"] = problem
-    graph.notes["shared_memory"] = tuple(value for tensor in shared if (value := capture.recorder.find(tensor)) is not None)
+    graph.demand(source_only=problem)
+    graph.shared_memory = tuple(value for tensor in shared if (value := capture.recorder.find(tensor)) is not None)
 
 
 def note_sharing(capture: Capture, graph: Graph) -> None:
     """Which inputs are one object, and which are written to: these may share memory with no other."""
     given = [id(tensor) for tensor in capture.input_tensors]
-    graph.notes["same_inputs"] = [
-        given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)
-    ]
+    same = SameArray(tuple(given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)))
+    graph.assume(same)
     if capture.count_call_inputs != len(graph.inputs):
-        graph.notes["call_inputs"] = capture.count_call_inputs
+        graph.call_inputs = capture.count_call_inputs
     aliases = Aliases(graph)
-    places = [index for index, value in enumerate(graph.inputs) if value in aliases.written]
-    graph.notes["written_inputs"] = places
+    apart, places = same.apart(), [index for index, value in enumerate(graph.inputs) if value in aliases.written]
+    if places:
+        graph.assume(DisjointMemory(tuple(apart), tuple(same.firsts[index] for index in places)))
     capture.layouts.rely_on_copies(graph)
-    apart = sorted({first for first in graph.notes["same_inputs"] if first != NO_ARRAY})
     tensors = [tensor for index in apart if (tensor := capture.input_tensors[index]) is not None]
-    written = [apart.index(graph.notes["same_inputs"][index]) for index in places]
+    written = [apart.index(same.firsts[index]) for index in places]
     if overlap(tensors, written):
         raise TracingError(f"{graph.name} writes to {_words([graph.inputs[index].name for index in apart], tensors, written)}")
 
@@ -69,10 +70,8 @@ def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
     raise AssertionError("no two of them share memory")
 
 
-def note_same(graph: Graph) -> None:
-    """Which outputs are one object, where the user's objects are left to hold them: equal arrays of another framework may be one, and are still two."""
-    if "updates" in graph.notes:
-        first: dict[Any, int] = {}
-        graph.notes["same_outputs"] = [
-            first.setdefault(item, place) if isinstance(item, Value) else place for place, item in enumerate(graph.outputs)
-        ]
+def same_outputs(graph: Graph) -> tuple[int, ...]:
+    """Of each output the first that is the same object, for the user's objects that are left to hold them: equal arrays of another framework may be one, and are
+    still two."""
+    first: dict[Any, int] = {}
+    return tuple(first.setdefault(item, place) if isinstance(item, Value) else place for place, item in enumerate(graph.outputs))

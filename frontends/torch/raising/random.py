@@ -57,7 +57,7 @@ def get_state(b: TorchBuilder, generator: Any) -> Any:
 
 def _kept_state(b: TorchBuilder, generator: Any) -> Any:
     state = b.zeros(shape=(_STATE_BYTES,), dtype="uint8")
-    b.states[state] = b.streams.get(generator) or b.graph.notes.get("keys", -1)
+    b.states[state] = b.streams.get(generator) or b.last_key
     return state
 
 
@@ -81,7 +81,7 @@ def _put_state(b: TorchBuilder, generator: Any, state: Any) -> None:
         b.streams[generator] = stream
     else:  # it drew from the key of the graph, whose number this is
         b.streams.pop(generator, None)
-        b.graph.notes["keys"] = stream
+        b.last_key = stream
 
 
 # ---------------------------------------------------------------------------------------------- new arrays

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ....assumptions.input_attribute import InputAttribute, attribute_of
 from ....errors import TracingError
-from ....tracing.attributes import attribute_of, is_plain
+from ....tracing.attributes import is_plain
 from ....tracing.conjunction import Fact
 from ....tracing.listening import Listener
 from ..basics.captured import is_captured
@@ -25,7 +26,7 @@ class AttributeReads(Listener):
     """Inside of the block, notes which attributes of arguments and captured tensors are read: those that the arguments have in their ``__dict__``, and
     those that a tensor turns out not to have. What code of torch, numpy or the recording asks does not count.
 
-    What an argument has, or has not, becomes a note of the graph; that a captured tensor has none, one of the ``facts``. ``TracingError`` where
+    What an argument has, or has not, becomes an assumption of the graph; that a captured tensor has none, one of the ``facts``. ``TracingError`` where
     an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
     """
 
@@ -78,8 +79,7 @@ class AttributeReads(Listener):
                 "pass it as an argument of its own"
             )
         if given:
-            rows = self._capture.recorder.graph.notes.setdefault("input_attributes", [])
-            rows += [row for row in [(given[0], name, attribute_of(tensor, name))] if row not in rows]
+            self._capture.recorder.graph.assume(InputAttribute(given[0], name, attribute_of(tensor, name)))
         elif name not in vars(tensor) and is_captured(self._capture, tensor):
             self.facts.append(Fact("{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"))
 

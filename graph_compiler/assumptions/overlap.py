@@ -1,53 +1,13 @@
-"""Facts of the arrays of a call that no dtype or shape tells: whether they share memory, need a gradient, in which order their elements lie."""
+"""Which arrays share memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
 _MOST_WORK: Any = 10_000  # combinations of steps that are tried (the stubs of numpy know two numbers alone)
-NO_ARRAY = -1  # stands in the list of inputs that are one object for an input that is no array
-
-
-Fact = Union[bool, tuple[int, ...]]
-_WITHOUT_FRAMEWORK = ("is_contiguous", "is_leaf")  # what an array is of which the fact cannot be asked
-
-
-def fact_of(array: Any, fact: str) -> Fact:
-    """``requires_grad``, ``is_leaf``, ``has_grad``, ``is_contiguous``, ``is_parameter`` or ``layout`` of a tensor or numpy array; what has no such fact needs
-    no gradient and is contiguous."""
-    if fact == "layout":
-        return _layout(array)
-    if fact == "is_parameter":
-        return any(base.__name__ == "Parameter" for base in type(array).__mro__)
-    if fact == "has_grad":  # torch warns of a question for that of an array that was computed
-        return fact_of(array, "is_leaf") is True and getattr(array, "grad", None) is not None
-    if fact == "is_contiguous" and hasattr(array, "flags"):
-        return bool(array.flags.c_contiguous)
-    found = getattr(array, fact, fact in _WITHOUT_FRAMEWORK)
-    return bool(found() if callable(found) else found)
-
-
-def _layout(array: Any) -> Fact:
-    """True for row-major order; else the axes from the outermost to the innermost one in memory, and the steps where there are gaps.
-
-    >>> import numpy as np
-    >>> x = np.zeros((2, 3, 4))
-    >>> _layout(x), _layout(x.transpose(0, 2, 1)), _layout(x[..., ::2])
-    (True, (0, 2, 1), (0, 1, 2, 12, 4, 2))
-    """
-    if fact_of(array, "is_contiguous"):
-        return True
-    steps = array.stride() if hasattr(array, "stride") else tuple(step // array.itemsize for step in array.strides)
-    order = tuple(sorted((axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -steps[axis]))
-    reach = 1
-    for axis in reversed(order):
-        if steps[axis] != reach:
-            return (*order, *steps)
-        reach *= array.shape[axis]
-    return order
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:

@@ -1,0 +1,26 @@
+"""What a recording relies on of the arguments of a call: one class and one file for each kind, and the table of all kinds.
+
+A new kind is a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption` in a file of its own, a row in ``KINDS``, and a row of samples in
+``tests/assumptions``. A frontend makes one with ``graph.assume(...)`` while it records.
+"""
+
+from __future__ import annotations
+
+from ..ir.assumption import Assumption
+from ..ir.graph import Graph
+from ..ir.guard import Guard
+from .disjoint_memory import DisjointMemory as DisjointMemory
+from .index_bounds import IndexBounds as IndexBounds
+from .input_attribute import InputAttribute as InputAttribute
+from .input_fact import InputFact as InputFact
+from .keyword_order import KeywordOrder as KeywordOrder
+from .same_array import SameArray as SameArray
+
+# The order is that in which a call is checked.
+_ORDER: tuple[type[Assumption], ...] = (KeywordOrder, Guard, IndexBounds, SameArray, InputFact, InputAttribute, DisjointMemory)
+KINDS: dict[str, type[Assumption]] = {kind.kind: kind for kind in _ORDER}
+
+
+def in_order(graph: Graph) -> list[Assumption]:
+    """All that a graph assumes, in the order in which it is checked."""
+    return sorted(graph.all_assumptions(), key=lambda assumption: _ORDER.index(type(assumption)))

@@ -1,0 +1,74 @@
+"""Bounds of the elements of inputs that are indices: checked where nobody has to wait for the elements."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..errors import InvalidFile
+from ..ir.assumption import Call, Names, Reader, Replaced, Writer, input_number, row
+from ..sizes import Size, substitute
+
+
+@dataclass(frozen=True, slots=True)
+class IndexBounds:
+    """The elements of input ``number`` lie in ``[low, high)``, or are ``besides``. The bounds are ints or sizes of inputs.
+
+    Targets clamp an index that lies outside, or give NaN, where the source framework raises. Noted by raising rows.
+    """
+
+    kind: ClassVar[str] = "index_bounds"
+    number: int
+    low: Any
+    high: Any
+    besides: int | None = None
+
+    def lines(self, names: Names) -> list[str]:
+        """One call of :func:`lies_within`."""
+        names.bind(lies_within=lies_within)
+        texts = [item.text(names.size) if isinstance(item, Size) else repr(item) for item in (self.low, self.high, self.besides)]
+        return [names.require(f"(elements := {names.on_host(self.number)}) is None or lies_within(elements, {', '.join(texts)})")]
+
+    def broken_by(self, call: Call) -> str | None:
+        """The bounds in this call."""
+        low, high = (substitute(item, call.size) if isinstance(item, Size) else item for item in (self.low, self.high))
+        elements = call.on_host(self.number)
+        if elements is None or lies_within(elements, low, high, self.besides):
+            return None
+        return f"the indices {call.inputs[self.number].name} do not lie in [{low}, {high})"
+
+    def mapped(self, replaced: Replaced) -> IndexBounds:
+        """With bounds in other sizes."""
+        return dataclasses.replace(self, low=replaced(self.low), high=replaced(self.high))
+
+    def to_json(self, write: Writer) -> Any:
+        """All four."""
+        return [self.number, write.item(self.low), write.item(self.high), self.besides]
+
+    @classmethod
+    def from_json(cls, data: Any, read: Reader) -> IndexBounds:
+        """Sizes must be those of inputs."""
+        number, low, high, besides = row(data, 4)
+        low, high = read.item(low), read.item(high)
+        if not all(type(item) is int or isinstance(item, Size) for item in (low, high)) or type(besides) not in (int, type(None)):
+            raise InvalidFile("bounds of indices are no sizes")
+        symbols = [symbol for item in (low, high) if isinstance(item, Size) for symbol in item.symbols()]
+        if not all(symbol.source in read.inputs and symbol.kind == "size" for symbol in symbols):
+            raise InvalidFile("bounds of indices are those of no inputs")
+        return cls(input_number(number, read), low, high, besides)
+
+
+def lies_within(elements: Any, low: int, high: int, besides: int | None = None) -> bool:
+    """Whether all elements of a numpy array lie in ``[low, high)`` or are ``besides``.
+
+    >>> import numpy
+    >>> lies_within(numpy.array([0, 3]), 0, 4), lies_within(numpy.array([-1, 3]), 0, 4), lies_within(numpy.array([-1, 3]), 0, 4, besides=-1)
+    (True, False, True)
+    """
+    if besides is not None:
+        elements = elements[elements != besides]
+    return elements.size == 0 or bool(elements.min() >= low and elements.max() < high)
+
+
+__all__ = ["IndexBounds", "lies_within"]

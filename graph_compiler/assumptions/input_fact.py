@@ -1,0 +1,125 @@
+"""Facts of the arrays of a call that no data type or shape tells: whether they need a gradient, in which order their elements lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Union
+
+from ..errors import InvalidFile
+from ..ir.assumption import Call, Names, Reader, Replaced, Writer, row
+from ..ir.graph import Graph
+
+Fact = Union[bool, tuple[int, ...]]
+_WITHOUT_FRAMEWORK = ("is_contiguous", "is_leaf")  # what an array is of which the fact cannot be asked
+
+# fact of an array -> what is said where it is another one than while recording
+_WORDS = {
+    "layout": "lies in memory in another order than while recording, by which torch decided",
+    "is_contiguous": "is contiguous, or is not, other than while recording",
+    "requires_grad": "requires a gradient, or does not, other than while recording",
+    "is_leaf": "was computed from arrays that require gradients, or was not, other than while recording",
+    "is_parameter": "is a parameter of a module, or is none, other than while recording",
+    "has_grad": "has a gradient, or has none, other than while recording",
+    "storage_offset": "begins at another place of its memory than while recording",
+    "weak_type": "is of a weak type, or is not, other than while recording",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class InputFact:
+    """Of the first inputs, one after the other, the ``fact`` is as ``expected``: yes or no, or an order of axes (see :func:`fact_of`).
+
+    Noted by frontends where a function asks for the fact, or where its result depends on it.
+    """
+
+    kind: ClassVar[str] = "input_fact"
+    fact: str
+    expected: tuple[Fact, ...]
+
+    def lines(self, names: Names) -> list[str]:
+        """A comparison for each input."""
+        names.bind(fact_of=fact_of)
+        return [
+            names.require(f"fact_of({names.given(number)}, {self.fact!r}) {'is' if isinstance(wanted, bool) else '=='} {wanted}")
+            for number, wanted in enumerate(self.expected)
+        ]
+
+    def broken_by(self, call: Call) -> str | None:
+        """The first input of which it is another one."""
+        for value, leaf, wanted in zip(call.inputs, call.leaves, self.expected):
+            if fact_of(leaf, self.fact) != wanted:
+                return f"{value.name} {_WORDS[self.fact]}"
+        return None
+
+    def mapped(self, replaced: Replaced) -> InputFact:
+        """Itself: a program of the same inputs."""
+        return self
+
+    def to_json(self, write: Writer) -> Any:
+        """The name and what was seen, orders of axes as lists."""
+        return [self.fact, [list(wanted) if isinstance(wanted, tuple) else wanted for wanted in self.expected]]
+
+    @classmethod
+    def from_json(cls, data: Any, read: Reader) -> InputFact:
+        """One of the facts that there are, of inputs that there are."""
+        fact, expected = row(data, 2)
+        if type(fact) is not str or fact not in _WORDS or type(expected) is not list or len(expected) > len(read.inputs):
+            raise InvalidFile(f"{fact!r:.80} is no fact of inputs")
+        return cls(fact, tuple(map(_read_fact, expected)))
+
+
+def _read_fact(item: Any) -> Fact:
+    if type(item) is bool:
+        return item
+    if type(item) is not list or not all(type(number) is int for number in item):
+        raise InvalidFile(f"{item!r:.80} is no fact of an input")
+    return tuple(item)
+
+
+def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
+    """From here on the graph holds only where the fact is so of its first inputs; of two such statements the one about more inputs stays."""
+    known = next((one for one in graph.assumed(InputFact) if one.fact == fact), None)
+    if known is None:
+        graph.assume(InputFact(fact, tuple(expected)))
+    elif len(expected) > len(known.expected):
+        wider = InputFact(fact, tuple(expected))
+        graph.assumptions = tuple(wider if one is known else one for one in graph.assumptions)
+
+
+def fact_of(array: Any, fact: str) -> Fact:
+    """``requires_grad``, ``is_leaf``, ``has_grad``, ``is_contiguous``, ``is_parameter`` or ``layout`` of a tensor or numpy array; what has no such fact needs
+    no gradient and is contiguous."""
+    if fact == "layout":
+        return _layout(array)
+    if fact == "is_parameter":
+        return any(base.__name__ == "Parameter" for base in type(array).__mro__)
+    if fact == "has_grad":  # torch warns of a question for that of an array that was computed
+        return fact_of(array, "is_leaf") is True and getattr(array, "grad", None) is not None
+    if fact == "is_contiguous" and hasattr(array, "flags"):
+        return bool(array.flags.c_contiguous)
+    found = getattr(array, fact, fact in _WITHOUT_FRAMEWORK)
+    return bool(found() if callable(found) else found)
+
+
+def _layout(array: Any) -> Fact:
+    """True for row-major order; else the axes from the outermost to the innermost one in memory, and the steps where there are gaps.
+
+    >>> import numpy as np
+    >>> x = np.zeros((2, 3, 4))
+    >>> _layout(x), _layout(x.transpose(0, 2, 1)), _layout(x[..., ::2])
+    (True, (0, 2, 1), (0, 1, 2, 12, 4, 2))
+    """
+    if fact_of(array, "is_contiguous"):
+        return True
+    steps = array.stride() if hasattr(array, "stride") else tuple(step // array.itemsize for step in array.strides)
+    order = tuple(sorted((axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -steps[axis]))
+    reach = 1
+    for axis in reversed(order):
+        if steps[axis] != reach:
+            return (*order, *steps)
+        reach *= array.shape[axis]
+    return order
+
+
+__all__ = ["Fact", "InputFact", "assume_fact", "fact_of"]
