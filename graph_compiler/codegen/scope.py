@@ -6,6 +6,7 @@ function, or as the body of a Python statement. What a region captures is read t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,11 +14,12 @@ from typing import Any
 
 from ..ir.block import Region
 from ..ir.node import Node, Origin, Value, values_in
-from ..naming import Namespace
+from ..naming import Namespace, legal
 from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
+from .lines import broken
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
@@ -33,6 +35,36 @@ class Shared:
     structured: Mapping[str, Callable[[Any, Node], None]]
     names: Namespace
     globals: dict[str, Any] = field(default_factory=dict)
+    reserved: tuple[str, ...] = ()  # names that no function of the module may use for something else
+    definitions: Definitions = field(default_factory=lambda: Definitions())
+
+
+_OWN_NAME = "_the_name_of_this_definition_"
+
+
+@dataclass
+class Definitions:
+    """Functions and classes of the module that operations call, inner ones first: text -> name; the same text is one definition."""
+
+    named: dict[str, str] = field(default_factory=dict)
+    taken: dict[str, None] = field(default_factory=dict)
+    open: list[Namespace] = field(default_factory=list)  # of the functions that are being written
+
+    def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
+        """The name of a definition whose text has ``_OWN_NAME`` in its place."""
+        if text not in self.named:
+            free = (f"{legal(wanted)}{number}" for number in ("", *(f"_{count}" for count in itertools.count(1))))
+            everywhere = (names, *self.open)
+            name = next(name for name in free if not any(f"{name}{suffix}" in space for suffix in ("", *suffixes) for space in everywhere))
+            self.taken.update(dict.fromkeys(f"{name}{suffix}" for suffix in ("", *suffixes)))
+            for space in everywhere:
+                space.reserve(*self.taken)
+            self.named[text] = name
+        return self.named[text]
+
+    def texts(self) -> list[str]:
+        """All of them, each before those that use it."""
+        return [text.replace(_OWN_NAME, name) for text, name in self.named.items()]
 
 
 class Scope:
@@ -41,7 +73,8 @@ class Scope:
     def __init__(
         self, shared: Shared, nodes: Sequence[Node], roots: Iterable[Value], outer: Scope | None = None, region: Region | None = None
     ) -> None:
-        self.shared, self.dialect, self.names = shared, shared.dialect, shared.names
+        self.shared, self.dialect = shared, shared.dialect
+        self.names = shared.names if outer is None else outer.names
         self.nodes, self.outer, self.region = nodes, outer, region
         self.text: dict[Value, str] = {}
         self.symbols: dict[Symbol, str] = {}
@@ -201,6 +234,27 @@ class Scope:
         scope.text.update(zip(block.inputs, [*inputs, *(repr(self.literal(item)) for item in captured)], strict=True))
         scope.write()
         return Inside(scope, [repr(scope.literal(item)) for item in block.outputs])
+
+    def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
+        """A region, written aside for a function of its own: all inputs have names, and sizes are read from them."""
+        block = region.block
+        scope = Scope(self.shared, block.nodes, values_in(block.outputs), self)
+        scope.text.update(zip(block.inputs, inputs, strict=True))
+        scope.write()
+        return Inside(scope, [repr(scope.literal(item)) for item in block.outputs])
+
+    def define(self, wanted: str, write: Callable[[Scope, str], None], suffixes: Sequence[str] = ()) -> str:
+        """The name of a function or class of the module, which ``write(scope, name)`` writes into a scope of its own; it may define others whose
+        names have these ``suffixes``. What reads the same is written once."""
+        definitions = self.shared.definitions
+        names = Namespace([*self.shared.reserved, *definitions.taken])
+        definitions.open.append(names)
+        scope = Scope(self.shared, (), ())
+        scope.names, scope.module = names, self.module
+        write(scope, _OWN_NAME)
+        definitions.open.pop()
+        text = "\n".join("\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else "" for line in scope.lines)
+        return definitions.add(wanted, text, suffixes, self.shared.names)
 
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""
