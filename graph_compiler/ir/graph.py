@@ -8,7 +8,7 @@ them; in a *canonical* graph ``op`` is a word of the vocabulary, inputs are arra
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -150,21 +150,14 @@ class Graph:
     def symbols(self) -> Iterator[Symbol]:
         """The symbols of all sizes and numbers in nodes, outputs and guards; may repeat."""
         conditions = [guard.condition for guard in self.guards]
-        for item in iterate_structure((conditions, self.outputs, [(node.inputs, node.params) for node in self.nodes])):
+        shared = [size for node in self.nodes for region in node.regions for size in region.sizes.values()]
+        for item in iterate_structure((conditions, self.outputs, shared, [(node.inputs, node.params) for node in self.nodes])):
             if isinstance(item, Size):
                 yield from item.symbols()
 
     def numbers_of_sizes(self) -> set[Value]:
         """The inputs that are numbers and stand in parameters of nodes, which a compiler has to know (sizes, bounds of slices), elements left out."""
-        sizes = (
-            item
-            for node in self.nodes
-            for name, param in node.params.items()
-            if name not in _ELEMENTS
-            for item in iterate_structure(param)
-            if isinstance(item, Size)
-        )
-        return {symbol.source for size in sizes for symbol in size.symbols() if symbol.kind == "item"}
+        return {symbol.source for size in _sizes_in_params(self.nodes) for symbol in size.symbols() if symbol.kind == "item"}
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """The graph as a ``networkx.MultiDiGraph``.
@@ -190,6 +183,16 @@ class Graph:
         drawn.add_node(number, kind="output", op="output", name="output", params={}, shapes=(), dtypes=())
         _connect(drawn, number, self.outputs, place)
         return drawn
+
+
+def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
+    """Sizes that operations are told, those inside of regions in terms of the outside; elements of arrays are none."""
+    for node in nodes:
+        params = (param for name, param in node.params.items() if name not in _ELEMENTS)
+        yield from (item for param in params for item in iterate_structure(param) if isinstance(item, Size))
+        for region in node.regions:
+            told = map(region.outward, _sizes_in_params(region.block.nodes))
+            yield from (size for size in told if isinstance(size, Size))
 
 
 def _node_attributes(node: Node) -> dict[str, Any]:
