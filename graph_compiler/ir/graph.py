@@ -163,26 +163,12 @@ class Graph:
         """The graph as a ``networkx.MultiDiGraph``.
 
         Nodes are numbered; attributes are ``kind`` (input, parameter, constant, operation, output), ``op``, ``name``,
-        ``params``, ``shapes``, ``dtypes``, ``module``, ``file``, ``line``. An edge goes from maker to user with the value's
-        name and output index, once for each time that the value is used.
+        ``params``, ``shapes``, ``dtypes``, ``module``, ``file``, ``line``, and ``regions``: the blocks that a node runs, name -> graph. An
+        edge goes from maker to user with the value's name and output index, once for each time that the value is used.
         """
-        import networkx  # here: it takes longer to import than all the rest of the core
+        from .network import to_networkx
 
-        drawn = networkx.MultiDiGraph(name=self.name, dialect=self.dialect)
-        place: dict[Value, tuple[int, int]] = {}  # value -> number of the node, index of the output
-        kinds = [("input", v) for v in self.inputs] + [("parameter", v) for v in self.parameters.values()]
-        for kind, value in kinds + [("constant", value) for value, _ in self.constants.values()]:
-            place[value] = len(drawn), 0
-            drawn.add_node(len(drawn), kind=kind, op=kind, name=value.name, params={}, shapes=(value.spec.hints,), dtypes=(value.dtype,))
-        for node in self.nodes:
-            number = len(drawn)
-            drawn.add_node(number, **_node_attributes(node))
-            _connect(drawn, number, (node.inputs, node.params), place)
-            place.update((value, (number, index)) for index, value in enumerate(node.outputs))
-        number = len(drawn)
-        drawn.add_node(number, kind="output", op="output", name="output", params={}, shapes=(), dtypes=())
-        _connect(drawn, number, self.outputs, place)
-        return drawn
+        return to_networkx(self)
 
 
 def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
@@ -193,27 +179,6 @@ def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
         for region in node.regions:
             told = map(region.outward, _sizes_in_params(region.block.nodes))
             yield from (size for size in told if isinstance(size, Size))
-
-
-def _node_attributes(node: Node) -> dict[str, Any]:
-    origin = node.origin
-    return {
-        "kind": "operation",
-        "op": node.op,
-        "name": node.outputs[0].name if node.outputs else node.op,
-        "params": node.params,
-        "shapes": tuple(value.spec.hints for value in node.outputs),
-        "dtypes": tuple(value.dtype for value in node.outputs),
-        "module": origin.module,
-        "file": origin.file,
-        "line": origin.line,
-    }
-
-
-def _connect(drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: dict[Value, tuple[int, int]]) -> None:
-    for value in values_in(arguments):
-        maker, output = place[value]
-        drawn.add_edge(maker, number, value=value.name, output=output)
 
 
 __all__ = ["Effect", "Graph", "Guard"]
