@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -120,6 +120,14 @@ class Node:
 
     def __repr__(self) -> str:
         return f"{', '.join(f'%{value.name}' for value in self.outputs)} = {self.op}"
+
+
+def every(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes, each followed by those of its regions, at any depth."""
+    for node in nodes:
+        yield node
+        for region in node.regions:
+            yield from every(region.block.nodes)
 
 
 def values_in(structure: Any) -> Iterator[Value]:

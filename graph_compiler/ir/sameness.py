@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from ..sizes import Size, Symbol
 from ..trees import map_structure
 from .graph import Graph
-from .node import Value
+from .node import Node, Value, every
 
 
 def same_program(left: Graph, right: Graph) -> bool:
@@ -29,8 +30,9 @@ def same_program(left: Graph, right: Graph) -> bool:
 def _description(graph: Graph) -> tuple[Any, ...]:
     """What a graph does, with numbers in the place of values."""
     numbers = {value: number for number, value in enumerate(graph.sources())}
-    for node in graph.nodes:
-        numbers.update((value, len(numbers) + i) for i, value in enumerate(node.outputs))
+    for node in every(graph.nodes):
+        inner = [value for region in node.regions for value in region.block.inputs]
+        numbers.update((value, len(numbers) + i) for i, value in enumerate((*node.outputs, *inner)))
 
     def symbol(item: Symbol) -> str:
         return f"{item.kind} {item.axis} of {numbers[item.source]}"
@@ -40,7 +42,21 @@ def _description(graph: Graph) -> tuple[Any, ...]:
             return ("value", numbers[item], item.spec)
         return ("size", item.text(symbol)) if isinstance(item, Size) else (type(item), item)
 
-    nodes = [(node.op, map_structure(plain, (node.inputs, node.params)), node.no_grad) for node in graph.nodes]
+    def told(nodes: Iterable[Node]) -> list[Any]:
+        return [
+            (
+                node.op,
+                map_structure(plain, (node.inputs, node.params)),
+                node.no_grad,
+                [
+                    (told(region.block.nodes), map_structure(plain, (region.block.outputs, list(region.sizes.values()))))
+                    for region in node.regions
+                ],
+            )
+            for node in nodes
+        ]
+
+    nodes = told(graph.nodes)
     guards = [(plain(guard.condition), guard.expected) for guard in graph.guards]
     effects = [(effect.kind, effect.target, plain(effect.value)) for effect in graph.effects]
     return (

@@ -45,7 +45,7 @@ def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: 
             raise _fault(graph, node, fault)
         for region in node.regions:
             _verify_nodes(graph, region.block.nodes, set(region.block.inputs), depth + 1)
-        if graph.dialect == "canonical":
+        if graph.dialect == "canonical" or node.regions:
             _check_canonical(graph, node)
 
 
