@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..ir.block import Region
-from ..ir.node import Node, Value, values_in
+from ..ir.node import Node, Value
 from ..ops.control import has_derivative
-from .structured import Scope
+from .structured import Inside, Scope
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,35 @@ class Derivative:
             del inputs[:count]
         return cls(function, others[0] if others else None, rule, *parts, inputs, tuple(map(has_derivative, specs)), places)
 
-    def used(self, values: Sequence[Value]) -> list[Value]:
-        """Those of the inputs of the rule that it uses."""
-        used = {*values_in(list(self.rule.block.outputs))}
-        for node in self.rule.block.nodes:
-            used.update(node.uses, values_in([value.shape for value in node.outputs]))
-        return [value for value in values if value in used]
+    def written_rule(self, scope: Scope) -> Rule:
+        """The rule, written aside for a function of its own. Its names may be used again by other functions."""
+        inputs = self.rule.block.inputs
+        names = arguments(scope, inputs)
+        inside = scope.apart(self.rule, names)
+        inside.free()
+        scope.free(names)
+        return Rule(dict(zip(inputs, names)), inside)
 
     def of_operands(self, gradients: Sequence[str]) -> list[str]:
         """Text for the gradients of all operands: ``None`` for those that have none."""
         known = dict(zip(self.differentiated, gradients, strict=True))
         return [known.get(place, "None") for place in range(len(self.operands))]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule that was written aside, and the names of its inputs in it."""
+
+    names: Mapping[Value, str]
+    inside: Inside
+
+    def used(self, *values: Sequence[Value]) -> list[Value]:
+        """Those of these inputs that it uses."""
+        return [value for part in values for value in part if self.inside.reads(self.names[value])]
+
+    def named(self, *values: Sequence[Value]) -> list[str]:
+        """The names of these inputs in it, and ``_`` for those that it does not use."""
+        return [self.names[value] if self.inside.reads(self.names[value]) else "_" for part in values for value in part]
 
 
 def arguments(scope: Scope, values: Sequence[Value]) -> list[str]:

@@ -17,6 +17,9 @@ class Inside(Protocol):
     outputs: list[str]  # text of its outputs
     is_empty: bool  # whether it has no lines
 
+    def reads(self, name: str) -> bool:
+        """Whether a name stands in it."""
+
     def expression(self) -> str | None:
         """All of it as one expression, where it is that short."""
 

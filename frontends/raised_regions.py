@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedOperation
@@ -65,7 +66,16 @@ class RaisedRegions:
         if self._failed(node, problems):
             return None
         raiser.b.origin = node.origin
-        made: tuple[Value, ...] = raiser.b.run(node.op, operands, [*bodies, body], **node.params)
+        used = {value for each in (*bodies, body) for value in values_in([[(n.inputs, n.params) for n in each.nodes], list(each.outputs)])}
+        count = len(operands)
+        kept = [
+            place
+            for place in range(count)
+            if place in node.params["differentiated"] or any(each.inputs[len(each.inputs) - count + place] in used for each in (*bodies, body))
+        ]
+        params = {**node.params, "differentiated": tuple(map(kept.index, node.params["differentiated"]))}
+        bodies = [_with_operands(each, count, kept) for each in (*bodies, body)]
+        made: tuple[Value, ...] = raiser.b.run(node.op, [operands[place] for place in kept], bodies, **params)
         return made
 
     def _function(self, node: Node, region: Region, like: Sequence[Value]) -> Body:
@@ -125,3 +135,9 @@ class RaisedRegions:
                 raise UnsupportedOperation(
                     f"inside of a loop or branch, elements cannot be looked at: {guard.condition!r}\n    {guard.origin}"
                 )
+
+
+def _with_operands(body: Body, count: int, kept: Sequence[int]) -> Body:
+    """A body with those of its last ``count`` inputs, the operands, that are ``kept``."""
+    first = len(body.inputs) - count
+    return replace(body, inputs=(*body.inputs[:first], *(body.inputs[first + place] for place in kept)))

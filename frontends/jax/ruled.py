@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from ...ir.closing import Body, close
-from ...ir.node import Node, Value
+from ...ir.node import Node, Value, values_in
 from ...ir.record import CallRecord
 from ...sizes import Size
 from .control_flow import names_of_arguments
@@ -107,19 +107,23 @@ class _Call:
         needed: list[Any] = []
 
         def read() -> list[Any]:
-            first = self.reader.read(self.inner, operands)
-            straight = len(self.reader.nodes)
+            results = self.reader.read(self.inner, operands)
             found = self.reader.read(program, operands)
-            needed[:] = found[len(first) :]
-            numbers = ValueNumbers()
-            numbers.follow(inputs, [("input", place) for place in range(len(inputs))], self.reader.nodes)
-            if list(map(numbers.of, first)) == list(map(numbers.of, found[: len(first)])):
-                first = found[: len(first)]
-                del self.reader.nodes[:straight]
+            needed[:], found = found[len(results) :], found[: len(results)]
             made = {value for node in self.reader.nodes for value in node.outputs}
-            return [*first, *dict.fromkeys(item for item in needed if isinstance(item, Value) and item in made)]
+            residuals = dict.fromkeys(item for item in needed if isinstance(item, Value) and item in made)
+            behind = {value for node in _contributing(self.reader.nodes, residuals) for value in node.outputs}
+            if any(item in behind for item in found if isinstance(item, Value)) and self._are_alike(inputs, results, found):
+                results = found
+            return [*results, *residuals]
 
         return self._body("forward", inputs, read, self.results, self._less()), needed
+
+    def _are_alike(self, inputs: Sequence[Value], results: Sequence[Any], others: Sequence[Any]) -> bool:
+        """Whether both are computed in the same way."""
+        numbers = ValueNumbers()
+        numbers.follow(inputs, [("input", place) for place in range(len(inputs))], self.reader.nodes)
+        return list(map(numbers.of, results)) == list(map(numbers.of, others))
 
     def _less(self) -> int | None:
         return None if self.reader.orders is None else self.reader.orders - 1
@@ -144,7 +148,7 @@ class _Call:
         try:
             found = read()
             outputs = [*map(self._array, found, avals), *found[len(avals) :]]
-            nodes = reader.nodes
+            nodes = _contributing(reader.nodes, outputs)
         finally:
             reader.nodes, reader.around, reader.orders = before
         return Body(f"{self.name}_{name}".rstrip("_"), tuple(inputs), tuple(nodes), tuple(outputs))
@@ -174,6 +178,17 @@ class _Call:
             f"a gradient is taken through the call of {name} at {Path(line).name}, which has a derivative rule of its own (jax.{kind}) that the graph "
             f"does not follow: {why}. Take the gradient in JAX, of the original"
         )
+
+
+def _contributing(nodes: Sequence[Node], outputs: Iterable[Any]) -> list[Node]:
+    """The nodes without those that the outputs do not need; calls of a traced program do nothing but give results."""
+    needed = set(values_in(list(outputs)))
+    kept = []
+    for node in reversed(nodes):
+        if not needed.isdisjoint(node.outputs):
+            kept.append(node)
+            needed.update(node.uses)
+    return kept[::-1]
 
 
 __all__ = ["ORDERS", "ruled"]

@@ -86,15 +86,16 @@ class _Call:
         self._equation, self._results, self._sources = equation, results, sources
         self._operands = [_type(atom.aval) for atom in equation.invars]
 
-    def _of(self, operands: Sequence[Any]) -> Callable[..., list[Any]]:
-        """The results, as a function of the sources."""
+    def _of(self, operands: Sequence[Any]) -> Callable[..., tuple[list[Any], list[Any]]]:
+        """As a function of the sources, the results that have a derivative, and all results."""
         primitive, params = self._equation.primitive, self._equation.params
 
-        def call(*sources: Any) -> list[Any]:
+        def call(*sources: Any) -> tuple[list[Any], list[Any]]:
             given = list(operands)
             for place, item in zip(self._sources, sources):
                 given[place] = item
-            return list(primitive.bind(*given, **primitive.get_bind_params(params)))
+            made = list(primitive.bind(*given, **primitive.get_bind_params(params)))
+            return [made[place] for place in self._results], made
 
         return call
 
@@ -105,8 +106,8 @@ class _Call:
         """The program of forward mode."""
 
         def straight(tangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
-            primals, made = jax.jvp(self._of(operands), self._primals(operands), list(tangents))
-            return [*primals, *made]
+            _, made, results = jax.jvp(self._of(operands), self._primals(operands), list(tangents), has_aux=True)
+            return [*results, *made]
 
         return jax.make_jaxpr(straight)(self._primals(self._operands), self._operands)
 
@@ -115,16 +116,14 @@ class _Call:
         pulls: list[Any] = []
 
         def forward(*operands: Any) -> list[Any]:
-            results, pull = jax.vjp(self._of(operands), *self._primals(operands))
+            _, pull, results = jax.vjp(self._of(operands), *self._primals(operands), has_aux=True)
             residuals, structure = jax.tree.flatten(pull)
             pulls.append(structure)
             return [*results, *residuals]
 
         def backward(residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-            whole = [jax.numpy.zeros(var.aval.shape, jax.dtypes.float0) for var in self._equation.outvars]
-            for place, item in zip(self._results, cotangents):
-                whole[place] = _conjugate(item)
-            return [_conjugate(item) for item in jax.tree.unflatten(pulls[-1], residuals)(whole)]
+            pull = jax.tree.unflatten(pulls[-1], residuals)
+            return [_conjugate(item) for item in pull([_conjugate(item) for item in cotangents])]
 
         program = jax.make_jaxpr(forward)(*self._operands)
         residuals = [_type(aval) for aval in program.out_avals[len(self._equation.outvars) :]]

@@ -10,7 +10,7 @@ from jax.extend.core import Primitive
 from ...ir.node import Node, Value
 from ...sizes import Size
 from ...trees import map_structure
-from .names import is_primitive
+from .names import REFUSE_GRADIENT, is_primitive
 from .programs import jax_record
 
 
@@ -38,6 +38,9 @@ class ValueNumbers:
             block = node.regions[0].block
             self.follow(block.inputs, [self.of(item) for item in node.inputs], block.nodes)
             self._numbers.update(zip(node.outputs, map(self.of, block.outputs)))
+            return
+        if node.op == REFUSE_GRADIENT:
+            self._numbers[node.outputs[0]] = self.of(node.inputs[0])
             return
         known = None if node.regions else self._call(node)
         for place, value in enumerate(node.outputs):

@@ -7,6 +7,7 @@ function, or as the body of a Python statement. What a region captures is read t
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,6 +40,7 @@ class Shared:
     definitions: Definitions = field(default_factory=lambda: Definitions())
 
 
+_NAME = re.compile(r"\w+")
 _OWN_NAME = "_the_name_of_this_definition_"
 
 
@@ -53,7 +55,7 @@ class Definitions:
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
         """The name of a definition whose text has ``_OWN_NAME`` in its place."""
         if text not in self.named:
-            free = (f"{legal(wanted)}{number}" for number in ("", *(f"_{count}" for count in itertools.count(1))))
+            free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
             everywhere = (names, *self.open)
             name = next(name for name in free if not any(f"{name}{suffix}" in space for suffix in ("", *suffixes) for space in everywhere))
             self.taken.update(dict.fromkeys(f"{name}{suffix}" for suffix in ("", *suffixes)))
@@ -252,9 +254,10 @@ class Scope:
         scope = Scope(self.shared, (), ())
         scope.names, scope.module = names, self.module
         write(scope, _OWN_NAME)
-        definitions.open.pop()
         text = "\n".join("\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else "" for line in scope.lines)
-        return definitions.add(wanted, text, suffixes, self.shared.names)
+        name = definitions.add(wanted, text, suffixes, self.shared.names)
+        definitions.open.pop()
+        return name
 
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""
@@ -280,6 +283,10 @@ class Inside:
     def is_empty(self) -> bool:
         """Whether there is no line."""
         return not any(self.scope.lines)
+
+    def reads(self, name: str) -> bool:
+        """Whether a name stands in it."""
+        return any(name in _NAME.findall(text) for text in (*self.scope.lines, *self.outputs))
 
     def expression(self) -> str | None:
         """All of it as one expression, where it is one line that makes the only output."""

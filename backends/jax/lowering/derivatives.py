@@ -20,13 +20,13 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
 
 def _jvp(scope: Scope, name: str, derivative: Derivative) -> None:
     _function(scope, "jax.custom_jvp", name, derivative)
+    rule = derivative.written_rule(scope)
     with scope.indented(f"def {name}_rule(primals, tangents):"):
-        operands, tangents = arguments(scope, derivative.operands), arguments(scope, derivative.given)
-        places = dict(zip(derivative.differentiated, tangents))
-        _unpacked(scope, operands, "primals")
-        _unpacked(scope, [places.get(place, "_") for place in range(len(operands))], "tangents")
-        outputs = lines_of(scope, derivative.rule, [*tangents, *operands])
-        count = len(derivative.has_given)
+        places = dict(zip(derivative.differentiated, rule.named(derivative.given)))
+        _unpacked(scope, rule.named(derivative.operands), "primals")
+        _unpacked(scope, [places.get(place, "_") for place in range(len(derivative.operands))], "tangents")
+        scope.take(rule.inside)
+        outputs, count = rule.inside.outputs, len(derivative.has_given)
         scope.line(f"return {_result(outputs[:count])}, {_result(outputs[count:])}")
     scope.line("")
     scope.line("")
@@ -35,7 +35,8 @@ def _jvp(scope: Scope, name: str, derivative: Derivative) -> None:
 
 def _vjp(scope: Scope, name: str, derivative: Derivative) -> None:
     _function(scope, "jax.custom_vjp", name, derivative)
-    held = derivative.used([*derivative.operands, *derivative.results, *derivative.residuals])
+    rule = derivative.written_rule(scope)
+    held = rule.used(derivative.operands, derivative.results, derivative.residuals)
     operands = arguments(scope, derivative.operands)
     with scope.indented(f"def {name}_forward({', '.join(operands)}):"):
         results, kept = _forward(scope, name, derivative, operands, held)
@@ -43,19 +44,18 @@ def _vjp(scope: Scope, name: str, derivative: Derivative) -> None:
     scope.free({*operands, *(text for text in results if text.isidentifier())})
     scope.line("")
     scope.line("")
-    residuals, cotangents = dict(zip(held, arguments(scope, held))), arguments(scope, derivative.given)
-    several = len(derivative.has_given) > 1
-    with scope.indented(f"def {name}_backward(residuals, {'cotangents' if several else bare([*chosen(cotangents, derivative.has_given)])}):"):
-        if held:
-            _unpacked(scope, list(residuals.values()), "residuals")
+    cotangents = [*chosen(rule.named(derivative.given), derivative.has_given)]
+    several = len(cotangents) > 1
+    one = cotangents[0] if cotangents[0] != "_" else "cotangent"
+    with scope.indented(f"def {name}_backward({'residuals' if held else '_'}, {'cotangents' if several else one}):"):
+        _unpacked(scope, rule.named(held), "residuals")
         if several:
-            _unpacked(scope, [*chosen(cotangents, derivative.has_given)], "cotangents")
-        for text, value in zip(cotangents, derivative.given):
+            _unpacked(scope, cotangents, "cotangents")
+        for value in rule.used(derivative.given):
             if is_complex(value.dtype):  # JAX's convention is the conjugate
-                scope.line(f"{text} = {text}.conj()")
-        before = [residuals.get(value, "_") for value in (*derivative.results, *derivative.residuals)]
-        after = [residuals.get(value, "_") for value in derivative.operands]
-        outputs = lines_of(scope, derivative.rule, [*before, *cotangents, *after])
+                scope.line(f"{rule.names[value]} = {rule.names[value]}.conj()")
+        scope.take(rule.inside)
+        outputs = rule.inside.outputs
         values = [derivative.operands[place] for place in derivative.differentiated]
         gradients = [f"jnp.conj({text})" if is_complex(value.dtype) else text for text, value in zip(outputs, values)]
         scope.line(f"return {tuple_of(derivative.of_operands(gradients))}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....ir.node import Node
-from ...derivatives import Derivative, arguments, bare, called, chosen, lines_of, tuple_of
+from ...derivatives import Derivative, arguments, bare, called, chosen, tuple_of
 from ...structured import Scope
 from .table import rows
 
@@ -20,16 +20,18 @@ def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
     scope.line("@tf.custom_gradient")
     with scope.indented(f"def {name}({', '.join(operands)}):"):
         count = len(derivative.has_given)
-        outputs = lines_of(scope, derivative.forward or derivative.function, operands)
+        forward = scope.apart(derivative.forward or derivative.function, operands)
+        scope.take(forward)  # its names stay in use: the gradient may read them
+        outputs = forward.outputs
         residuals = [_kept(scope, text) for text in outputs[count:]]
-        gradient, cotangents = scope.new("gradient"), arguments(scope, derivative.given)
+        gradient, cotangents, results = scope.new("gradient"), arguments(scope, derivative.given), arguments(scope, derivative.results)
+        rule = scope.apart(derivative.rule, [*results, *residuals, *cotangents, *operands])
         scope.line("")
         with scope.indented(f"def {gradient}({bare(_distinct(scope, [*chosen(cotangents, derivative.has_given)]))}):"):
-            results = arguments(scope, derivative.results)
-            if derivative.used(derivative.results):  # computed again, so that their own derivative is that of the rule
+            if any(map(rule.reads, results)):  # computed again, so that their own derivative is that of the rule
                 scope.line(f"{bare(results)} = {name}({bare(operands)})")
-            made = lines_of(scope, derivative.rule, [*results, *residuals, *cotangents, *operands])
-            scope.line(f"return {tuple_of(derivative.of_operands(made))}")
+            scope.take(rule)
+            scope.line(f"return {tuple_of(derivative.of_operands(rule.outputs))}")
         scope.line("")
         results = [f"tf.identity({text})" if text in operands else text for text in outputs[:count]]
         scope.line(f"return {results[0] if len(results) == 1 else tuple_of(results)}, {gradient}")
