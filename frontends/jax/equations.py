@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
+from ...tracing.stored_names import stored_names
 from ...trees import Tree, map_structure, unflatten
 from .calls import Leaves
 from .combining import COMBINED
@@ -133,7 +134,7 @@ class Reader:
     def origin(self, equation: Any, call: str) -> Origin:
         """Where in the user's code an equation was made, or what it stands in."""
         found = origin_of(equation, call)
-        return found if found.file else Origin(self.around.file, self.around.line, "", call)
+        return found if found.file else replace(self.around, module="", call=call)
 
     def _call(self, equation: Any, call: Any, operands: list[Any]) -> list[Any]:
         if not equation.outvars:
@@ -329,9 +330,11 @@ _PYTHONS = ("contextlib.py", "functools.py")
 def origin_of(equation: Any, call: str) -> Origin:
     """The innermost line outside of JAX, and of the libraries upon it, that led to an equation."""
     traceback = getattr(equation.source_info, "traceback", None)
-    for frame in getattr(traceback, "frames", ()):
+    for place, frame in enumerate(getattr(traceback, "frames", ())):
         if is_users(frame.file_name):
-            return Origin(frame.file_name, frame.line_num, "", call)
+            codes, instructions = traceback.raw_frames()
+            told = (stored_names(codes[place], instructions[place]), instructions[place]) if len(codes) > place else ()
+            return Origin(frame.file_name, frame.line_num, "", call, *told)
     return Origin(call=call)
 
 
