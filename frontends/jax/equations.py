@@ -160,7 +160,8 @@ class Reader:
     ) -> list[Any]:
         outputs = self._outputs(op, [var.aval for var in equation.outvars])
         result = outputs if equation.primitive.multiple_results else outputs[0]
-        self._append(op, inputs, params, origin, outputs, result, program)
+        weak = any(getattr(atom.aval, "weak_type", False) and not isinstance(atom, Literal) for atom in equation.invars)
+        self._append(op, inputs, params, origin, outputs, result, program, weak)
         return list(outputs)
 
     def made(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, aval: Any) -> Value:
@@ -183,9 +184,10 @@ class Reader:
         outputs: tuple[Value, ...],
         result: Any,
         program: Program | None = None,
+        weak: bool = False,
     ) -> None:
         arguments = map_structure(expression_of, inputs), {name: _parameter(item) for name, item in params.items()}
-        self.append(Node(op, *arguments, origin, outputs, CallRecord(row_key(op), result=result, extra=program)))
+        self.append(Node(op, *arguments, origin, outputs, CallRecord(row_key(op), result=result, extra=program, weak=weak)))
 
     def append(self, node: Node) -> None:
         """One more node."""
@@ -329,7 +331,7 @@ _PYTHONS = ("contextlib.py", "functools.py")
 
 def origin_of(equation: Any, call: str) -> Origin:
     """The innermost line outside of JAX, and of the libraries upon it, that led to an equation."""
-    traceback = getattr(equation.source_info, "traceback", None)
+    traceback: Any = getattr(equation.source_info, "traceback", None)
     for place, frame in enumerate(getattr(traceback, "frames", ())):
         if is_users(frame.file_name):
             codes, instructions = traceback.raw_frames()

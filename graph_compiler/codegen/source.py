@@ -114,7 +114,7 @@ class _Writer:
         scope.write(self._guards_on)
         checks = tuple(guard for guard in graph.guards if isinstance(guard.condition, Value))
         is_array = isinstance(graph.output_tree, Leaf) and not checks and not graph.effects
-        result = ResultText(*scope.results(graph.outputs)) if is_array else result_text(graph, scope.literal, self.names)
+        result = ResultText(scope.results(graph.outputs)[0]) if is_array else result_text(graph, scope.literal, self.names)
         self._return(result, checks)
         leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
         inputs = tuple(scope.text[value] for value in graph.inputs)
