@@ -122,7 +122,9 @@ def test_hostile_data_is_refused(sample: Sample) -> None:
 
 def reader(values: list[Value], inputs: list[Value]) -> Decoder:
     """Reads what was written of these values."""
-    decoder = Decoder({"values": [[value.name, value.dtype, list(value.spec.hints)] for value in values]}, lambda text: None, {}, KINDS)
+    decoder = Decoder(
+        {"values": [[value.name, value.dtype, list(value.spec.hints)] for value in values]}, lambda text: None, {}, KINDS, str
+    )
     decoder.values, decoder.inputs = list(values), inputs
     return decoder
 
