@@ -20,12 +20,17 @@ _NO_VIEWS: Mapping[int, Value] = {}
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a node comes from: the user's file and line, the module path, and the call that was made there."""
+    """Where a node comes from: the user's file and line, the module path, and the call that was made there.
+
+    ``stored`` are the variables that the user's code stores the result of the expression in, ``instruction`` tells expressions of one line apart.
+    """
 
     file: str = ""
     line: int = 0
     module: str = ""
     call: str = ""
+    stored: tuple[str, ...] = ()
+    instruction: int = 0
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file else "unknown place"

@@ -17,6 +17,7 @@ from ..codegen import WIDTH, Program, load, write
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
+from ..ir.node import every
 from ..passes import (
     bake_generators,
     bounded,
@@ -43,6 +44,7 @@ from ..tracing.roots import reach
 from ..tracing.stage import stage
 from ..tracing.state_locks import reserved
 from ..tracing.stateful import Stateful
+from ..tracing.variable_names import name_by_variables
 from ..tracing.world import World
 from ..trees import Branch, Tree, iterate_structure, unfixed
 from .border import Border
@@ -137,6 +139,7 @@ class Pipeline:
                 )
             )
         self._note_places(recording.places)
+        name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"
         graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
