@@ -10,6 +10,7 @@ import weakref
 from dataclasses import replace
 from typing import Any
 
+from ..ir.block import Region
 from ..ir.graph import Graph, Guard
 from ..ir.node import Node, Origin, Value
 from ..ir.record import CallRecord
@@ -91,9 +92,10 @@ class Recorder:
         origin: Origin,
         outputs: tuple[Value, ...],
         record: CallRecord,
+        regions: tuple[Region, ...] = (),
     ) -> Node:
         """A new node, which makes ``outputs``."""
-        node = Node(op, inputs, params, origin, outputs, record)
+        node = Node(op, inputs, params, origin, outputs, record, regions)
         if node.is_random or any(value in self.varying for value in node.uses) or _reads_sizes(node):
             self.varying.update(outputs)
             self.varying.update(self.base_of(value) for value in node.writes)
