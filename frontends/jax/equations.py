@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -288,7 +288,7 @@ def _plain(item: Any) -> Any:
     return item.item if isinstance(item, Shared) else item
 
 
-def _structure(tree: Tree, made: list[Any]) -> Any:
+def _structure(tree: Tree, made: Sequence[Any]) -> Any:
     """The results of a call as it returned them."""
     return map_structure(_plain, unflatten(tree, [Shared(item) for item in made]))
 

@@ -38,9 +38,13 @@ class Rewriter:
         """The node with its operands replaced: itself where none is."""
         if not any(self.is_replaced(value) for value in node.uses):
             return node
-        record = None if node.record is None else node.record.mapped(self.mapped)
-        regions = tuple(map(self._region, node.regions))
-        return Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, node.outputs, record, regions)
+        return replace(
+            node,
+            inputs=self.mapped(node.inputs),
+            params=self.mapped(node.params),
+            record=None if node.record is None else node.record.mapped(self.mapped),
+            regions=tuple(map(self._region, node.regions)),
+        )
 
     def _region(self, region: Region) -> Region:
         """What a region reads are its own inputs; only the sizes that it has in common with the outside can be replaced."""

@@ -331,7 +331,7 @@ class _Bounder(Rewriter):
         if found is None:
             self.append(self.rewritten(node))
             return
-        build, inputs = Builder(self.scratch, node.origin), self.mapped(node.inputs)
+        build, inputs, before = Builder(self.scratch, node.origin), self.mapped(node.inputs), len(self.nodes)
         if found.is_finder(node):
             made: Any = _TAKEN[node.op](build, list(inputs[:-1]), self.places_in(build, found), node)
         elif found.meets(node):
@@ -339,8 +339,10 @@ class _Bounder(Rewriter):
         else:
             made = build.apply(get(node.op), self.counted(build, found, node), self.mapped(node.params))
         several = made if isinstance(made, tuple) else (made,)
+        fresh = {value for node in self.nodes[before:] for value in node.outputs}
         for value, other in zip(node.outputs, several):
-            other.name = value.name
+            if other in fresh:
+                other.name = value.name
         self.replace(node.outputs, several)
 
     def counted(self, build: Builder, found: _Found, node: Node) -> tuple[Any, ...]:
