@@ -9,12 +9,13 @@ them; in a *canonical* graph ``op`` is a word of the vocabulary, inputs are arra
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..sizes import Size, Symbol
 from ..trees import Leaf, Tree, iterate_structure
+from .block import Block
 from .elements import same_elements
 from .makers import Makers
 from .node import Node, Origin, Value, values_in
@@ -91,6 +92,22 @@ class Graph:
         }
         return Graph(**{**fields, **changes})
 
+    @property
+    def block(self) -> Block:
+        """The program as one block, whose inputs are all sources and whose outputs are all roots: outputs, conditions of guards, effects."""
+        conditions = (guard.condition for guard in self.guards)
+        outputs = (*self.outputs, *conditions, *(effect.value for effect in self.effects))
+        return Block(tuple(self.sources()), tuple(self.nodes), outputs)
+
+    def with_block(self, block: Block) -> Graph:
+        """The graph with the nodes and outputs of a block that a pass has made of its own. Guards that hold always are left out, and repeated ones."""
+        made = list(block.outputs)
+        outputs, made = made[: len(self.outputs)], made[len(self.outputs) :]
+        conditions, values = made[: len(self.guards)], made[len(self.guards) :]
+        guards = [replace(guard, condition=condition) for guard, condition in zip(self.guards, conditions) if condition is not True]
+        effects = [replace(effect, value=value) for effect, value in zip(self.effects, values, strict=True)]
+        return self.derive(nodes=list(block.nodes), outputs=outputs, guards=_distinct(guards), effects=effects)
+
     def maker(self, value: Value) -> Node | None:
         """The node that makes a value; None for an input, a parameter, a constant, and what is not in this graph."""
         return self._makers.of(value, self.nodes)
@@ -164,6 +181,11 @@ class Graph:
         drawn.add_node(number, kind="output", op="output", name="output", params={}, shapes=(), dtypes=())
         _connect(drawn, number, self.outputs, place)
         return drawn
+
+
+def _distinct(guards: list[Guard]) -> list[Guard]:
+    is_hashable = all(not isinstance(guard.expected, list) for guard in guards)
+    return list(dict.fromkeys(guards)) if is_hashable else guards
 
 
 def _node_attributes(node: Node) -> dict[str, Any]:
