@@ -42,7 +42,10 @@ def _check_canonical(graph: Graph, node: Node) -> None:
     if check_params(op, node.params).keys() != node.params.keys():
         raise _fault(graph, node, "lacks parameters")
     inferred: Any = op.infer(*(item.spec if isinstance(item, Value) else item for item in node.inputs), **node.params)
-    for value, spec in zip(node.outputs, inferred if isinstance(inferred, tuple) else (inferred,), strict=True):
+    specs = inferred if isinstance(inferred, tuple) else (inferred,)
+    if len(specs) != len(node.outputs):
+        raise _fault(graph, node, f"makes {len(node.outputs)} values, and its rule gives {len(specs)}")
+    for value, spec in zip(node.outputs, specs):
         if value.dtype != spec.dtype or tuple(map(hint_of, value.shape)) != spec.hints:
             raise _fault(graph, node, f"%{value.name} is {value.spec} but its rule infers {spec}")
 
