@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+import numpy as np
+
 
 class Tracer(Protocol):
     """A compiler of the target that follows Python code instruction by instruction, calls of graphs too (``torch.compile``)."""
@@ -70,8 +72,8 @@ class Target(Protocol):
     def to_bytes(self, array: Any) -> bytes:
         """The elements in row-major order."""
 
-    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
-        """A native array of these elements, of the nearest dtype that the framework has."""
+    def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
+        """A native array of these elements (bytes, of type uint8), of the nearest dtype that the framework has. It may keep their memory."""
 
     def copy(self, array: Any) -> Any:
         """The elements of now, whatever is written to ``array`` later."""
