@@ -51,6 +51,7 @@ class JaxTarget:
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = (_UNDECIDED,)
     shares = False
+    sorts_keys = True
     tracer = None
 
     def __init__(self) -> None:

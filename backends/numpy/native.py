@@ -23,6 +23,7 @@ class NumpyTarget:
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()
     shares = True
+    sorts_keys = False
     tracer = None
 
     def __init__(self) -> None:

@@ -34,6 +34,7 @@ class TensorFlowTarget:
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()
     shares = False
+    sorts_keys = False
     tracer = None
 
     def __init__(self) -> None:

@@ -27,6 +27,7 @@ class TorchTarget:
     signals: tuple[type[Exception], ...] = (_StopRecomputationError,)  # of a checkpoint that has what it needs for the backward pass
     undecided: tuple[type[Exception], ...] = ()
     shares = False
+    sorts_keys = False
     tracer = Dynamo()
 
     def convert(self, array: Any) -> Any:

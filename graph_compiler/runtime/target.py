@@ -37,6 +37,7 @@ class Target(Protocol):
     signals: tuple[type[Exception], ...]  # by which the framework ends a function that it runs for its own ends: no failure of the function
     undecided: tuple[type[Exception], ...]  # what comparisons of sizes raise that are unknown while the framework traces a function
     tracer: Tracer | None
+    sorts_keys: bool  # whether its transformations hand dicts over with their keys sorted
     shares: bool  # whether arrays of other frameworks that are converted share their memory
 
     def convert(self, array: Any) -> Any:
