@@ -25,6 +25,7 @@ from .answers import ANSWERS, METHODS
 from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
 from .names import METHOD, PYTHON_MODULES, name_of, row_key
+from .reading import Reading, decided, expect_as_read
 from .sizes import expression_of, hint, is_symbolic, symbolic
 from .traced import Traced, TracedArray, TracedScalar, is_traced, seen_of
 
@@ -35,14 +36,15 @@ _NUMBERS = (bool, int, float, complex)
 class Capture:
     """One recording in progress."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
+    def __init__(self, recorder: Recorder, reading: Reading) -> None:
+        self.recorder, self.reading = recorder, reading
         self.locator = Locator(("numpy", "scipy"))
         self.call = ""
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False
         self.states = States()
         self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
+        self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
         self._met: dict[int, tuple[Any, bytes, Value]] = {}
         self._saved: dict[Value, tuple[Any, Any]] = {}
@@ -139,7 +141,8 @@ class Capture:
         """An operator between arrays and numbers."""
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
-        return self.record(METHOD + name, compute, operands, {})
+        operands = decided(self, row_key(METHOD + name), operands)
+        return self.record(METHOD + name, compute, operands, {}) if any(map(is_traced, operands)) else compute(*operands)
 
     def getitem(self, array: Traced, index: Any) -> Any:
         """``array[index]``."""
@@ -167,7 +170,10 @@ class Capture:
         result = self._attempt(function, operands, args, kwargs)
         weak = type(result) in _NUMBERS and any(item._value in self.weak for item in operands)
         found = self._noted(name, key, inputs, params, operands, written, np.asarray(result)[()] if weak else result)
-        return self.as_number(found) if weak else found
+        found = self.as_number(found) if weak else found
+        if any(item._value in self.read for item in operands):
+            expect_as_read(self, key, args, found)
+        return found
 
     def as_number(self, scalar: Any) -> Any:
         """A scalar of the recording that is a number of Python in the user's code."""

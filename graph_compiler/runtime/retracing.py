@@ -65,7 +65,7 @@ class Retraced:
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
         """What the same call may have been recorded as. A function of JAX is recorded inside of a transformation too, with the keys that it has there."""
         yield from self._graph.spellings.others(self._variants, args, kwargs)
-        if not self.pipeline.same_framework:
+        if self._variants and not self.pipeline.same_framework:
             yield from in_recorded_order(self._variants, args, kwargs)
 
     def _recording(self) -> AbstractContextManager[Any]:

@@ -35,7 +35,7 @@ class Hashed:
         begin = -held.ctypes.data % _ALIGNED
         filled = held[begin : begin + count]
         for place in range(0, count, _PIECE):
-            self._fill(memoryview(filled[place : place + _PIECE]))
+            self._fill(filled[place : place + _PIECE].data)
         return filled
 
     def require(self, digest: Any, name: str) -> None:

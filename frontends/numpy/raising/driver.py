@@ -34,6 +34,15 @@ class _NumpyRaiser(Raiser):
         key = row_key(node.op)
         return (rows.get(f"ndarray.{key}") if node.op.startswith(METHOD) else None) or rows.get(key)
 
+    def run(self) -> Graph:
+        """Results that are numbers which Python's code has read are Python's numbers in the end."""
+        graph = super().run()
+        leaves = enumerate(self.recorded.outputs)
+        read = {place for place, leaf in leaves if isinstance(leaf, Value) and leaf.node is not None and leaf.node.facts.get("read")}
+        if read:
+            graph.notes["numbers"] = tuple(sorted(read.union(graph.notes.get("numbers", ()))))
+        return graph
+
     def call(self, node: Node) -> Any:
         before = len(self.result.nodes)
         result = self._by_row(node)
