@@ -76,7 +76,11 @@ def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
     >>> with_facts(fresh((2,), "float32", (0.0, 1.0), seed=0), {"weak_type": True}).weak_type
     True
     """
-    return jax.lax.convert_element_type_p.bind(array, new_dtype=array.dtype, weak_type=True, sharding=None) if facts.get("weak_type") else array
+    return (
+        jax.lax.convert_element_type_p.bind(array, new_dtype=array.dtype, weak_type=True, sharding=None)
+        if facts.get("weak_type")
+        else array
+    )
 
 
 def copied(leaves: Sequence[Any]) -> list[Any]:

@@ -85,5 +85,6 @@ def _is_place_in(item: Any, array: Any) -> bool:
     """Whether this is the place of the largest or smallest element of the array itself, which has one axis."""
     read = item._value.node
     found = read.inputs[0].node if read is not None and read.op.endswith(".item") else None
-    is_place = found is not None and found.op in _PLACES and len(found.params) == 0 and len(found.inputs) == 1
-    return bool(is_place and is_traced(array) and array.ndim == 1 and found.inputs[0] is array._value)
+    if found is None or found.op not in _PLACES or found.params or len(found.inputs) != 1:
+        return False
+    return bool(is_traced(array) and array.ndim == 1 and found.inputs[0] is array._value)
