@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from graph_compiler.errors import UnsupportedOperation
-from graph_compiler.ir import Builder, Graph, verify
+from graph_compiler.ir import Builder, Graph, Node, verify
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.passes import decompose
 
@@ -21,8 +21,11 @@ class Rows:
     unsupported: Mapping[str, str] = field(default_factory=dict)
     framework: str = "somewhere"
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.known
+    def can_write(self, node: Node) -> bool:
+        return node.op in self.known
+
+    def stand_in(self, op: str, dtype: str) -> str | None:
+        return None
 
 
 def hard_swish() -> Graph:

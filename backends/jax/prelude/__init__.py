@@ -134,11 +134,6 @@ from .pooling import over_windows as over_windows
 from .random import dropout as dropout
 from .random import random_categorical as random_categorical
 from .random import threefry as threefry
-from .recurrent import affine as affine
-from .recurrent import gru as gru
-from .recurrent import lstm as lstm
-from .recurrent import rnn as rnn
-from .recurrent import scan_sequence as scan_sequence
 from .resampling import affine_grid as affine_grid
 from .resampling import channel_shuffle as channel_shuffle
 from .resampling import elements_at as elements_at
