@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from ..errors import UnsupportedOperation
+from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.graph import Graph
 from ..ir.node import Node, Value
 from ..ir.rewrite import Rewriter
 from ..ops.registry import get_decomposition
+from .driver import Pass, nodes_of
 
 
 class Rows(Protocol):
@@ -28,31 +30,45 @@ class Rows(Protocol):
 
 def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
     """The graph in operations that have rows; ``UnsupportedOperation`` lists all that have neither row nor decomposition."""
-    missing = [node for node in graph.nodes if not rows.can_write(node) and get_decomposition(node.op) is None]
+    _require(graph.block, rows, graph.name)
+    return _decomposition(rows, graph.name)(graph)
+
+
+def _decomposition(rows: Rows, name: str) -> Pass:
+    return Pass("decompose", lambda block: _opened(block, rows, name), "deep")
+
+
+def _require(block: Block, rows: Rows, name: str) -> None:
+    missing = [node for node in nodes_of(block) if not rows.can_write(node) and get_decomposition(node.op) is None]
     if missing:
         problems = [f"{node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing]
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise UnsupportedOperation(
-            f"{rows.framework} has no row for these operations of {graph.name}, and they have no decomposition:\n{lines}",
+            f"{rows.framework} has no row for these operations of {name}, and they have no decomposition:\n{lines}",
             problems,
         )
-    if all(map(rows.can_write, graph.nodes)):
-        return graph, False
-    rewriter = Rewriter(graph)
-    scratch = graph.derive(nodes=[])
-    for node in graph.nodes:
+
+
+def _opened(block: Block, rows: Rows, name: str) -> Block:
+    """The block without operations that have no row; those of its regions have been opened before."""
+    if all(map(rows.can_write, block.nodes)):
+        return block
+    rewriter = Rewriter(block)
+    for node in block.nodes:
         node = rewriter.rewritten(node)
         rule = None if rows.can_write(node) else get_decomposition(node.op)
         if rule is None:
             rewriter.append(node)
             continue
-        scratch.nodes = []
-        wanted = list(_written(Builder(scratch, node.origin, rewriter.maker), rule, node, rows))
-        opened, _ = decompose(scratch.derive(outputs=wanted, guards=[], effects=[]), rows)
+        scratch = Graph("scratch", "canonical")
+        outputs = _written(Builder(scratch, node.origin, rewriter.maker), rule, node, rows)
+        made = Block((), tuple(scratch.nodes), outputs)
+        _require(made, rows, name)
+        opened = _decomposition(rows, name).on(made)
         for part in opened.nodes:
             rewriter.append(part)
-        rewriter.replace(node.outputs, tuple(opened.outputs))
-    return rewriter.finish(constants=scratch.constants)
+        rewriter.replace(node.outputs, opened.outputs)
+    return rewriter.finish()
 
 
 def _written(build: Builder, rule: Callable[..., Any], node: Node, rows: Rows) -> tuple[Any, ...]:
