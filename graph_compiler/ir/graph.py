@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..sizes import Size, Symbol
 from ..trees import Leaf, Tree, iterate_structure
 from .assumption import Assumption
+from .block import Block
 from .debug_info import DebugInfo
 from .demands import TargetDemands
 from .guard import Guard
@@ -89,6 +90,22 @@ class Graph:
             if name != "_makers"
         }
         return Graph(**{**fields, **changes})
+
+    @property
+    def block(self) -> Block:
+        """The program as one block, whose inputs are all sources and whose outputs are all roots: outputs, conditions of guards, effects."""
+        conditions = (guard.condition for guard in self.guards)
+        outputs = (*self.outputs, *conditions, *(effect.value for effect in self.effects))
+        return Block(tuple(self.sources()), tuple(self.nodes), outputs)
+
+    def with_block(self, block: Block) -> Graph:
+        """The graph with the nodes and outputs of a block that a pass has made of its own. Guards that hold always are left out, and repeated ones."""
+        made = list(block.outputs)
+        outputs, made = made[: len(self.outputs)], made[len(self.outputs) :]
+        conditions, values = made[: len(self.guards)], made[len(self.guards) :]
+        guards = [replace(guard, condition=condition) for guard, condition in zip(self.guards, conditions) if condition is not True]
+        effects = [replace(effect, value=value) for effect, value in zip(self.effects, values, strict=True)]
+        return self.derive(nodes=list(block.nodes), outputs=outputs, guards=_distinct(guards), effects=effects)
 
     def maker(self, value: Value) -> Node | None:
         """The node that makes a value; None for an input, a parameter, a constant, and what is not in this graph."""
@@ -179,6 +196,11 @@ def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
         for region in node.regions:
             told = map(region.outward, _sizes_in_params(region.block.nodes))
             yield from (size for size in told if isinstance(size, Size))
+
+
+def _distinct(guards: list[Guard]) -> list[Guard]:
+    is_hashable = all(not isinstance(guard.expected, list) for guard in guards)
+    return list(dict.fromkeys(guards)) if is_hashable else guards
 
 
 __all__ = ["Effect", "Graph", "Guard"]
