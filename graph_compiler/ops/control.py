@@ -129,7 +129,7 @@ def runs_blocks(op: str) -> bool:
     return op in _NAMES
 
 
-_NAMES = frozenset({"branch", "call", "scan", "while_loop"})
+_NAMES = frozenset({"branch", "call", "custom_derivative", "scan", "while_loop"})
 
 
 def own_inputs(op: str, params: dict[str, Any]) -> int:

@@ -33,6 +33,8 @@ class RecordedRule:
         guards, values = len(graph.guards), [capture.value(item) for item in results]
         ones = [torch.ones_like(item) for item in results]
         cotangents, first = [capture.value(item) for item in ones], len(graph.nodes)
+        for value in cotangents:
+            value.name = "gradient"
         given = rule(*ones)
         given = given if isinstance(given, (tuple, list)) else (given,)
         pairs = [(arg, item) for arg, item in zip(args, given) if isinstance(arg, torch.Tensor) and item is not None]
