@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..ops.control import has_derivative, own_inputs
-from ..ops.registry import get
+from ..ops.registry import all_ops, get
 from ..sizes import Size, hint_of
 from ..trees import iterate_structure
 from .block import DEEPEST, Region
@@ -103,5 +103,5 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
 
 
 def get_section(op: str) -> str:
-    """The section of an operation of the vocabulary."""
-    return get(op).section
+    """The section of an operation of the vocabulary; of a recorded call none."""
+    return get(op).section if op in all_ops() else ""
