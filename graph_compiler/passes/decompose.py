@@ -9,9 +9,10 @@ from ..errors import UnsupportedOperation
 from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.graph import Graph
+from ..ir.node import every
 from ..ir.rewrite import Rewriter
 from ..ops.registry import get_decomposition
-from .driver import Pass, nodes_of
+from .driver import Pass
 
 
 class Rows(Protocol):
@@ -35,7 +36,7 @@ def _decomposition(rows: Rows, name: str) -> Pass:
 
 
 def _require(block: Block, rows: Rows, name: str) -> None:
-    missing = [node for node in nodes_of(block) if node.op not in rows and get_decomposition(node.op) is None]
+    missing = [node for node in every(block.nodes) if node.op not in rows and get_decomposition(node.op) is None]
     if missing:
         problems = [f"{node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing]
         lines = "\n".join(f"  {problem}" for problem in problems)

@@ -62,17 +62,17 @@ def test_the_error_tells_the_operation_and_the_reason() -> None:
 
 def test_all_that_is_missing_is_told_at_once_that_of_regions_too() -> None:
     body, made = canonical(lambda b, x: b.cos(b.exp(x)), SPEC).block, Recording()
-    result = made.call("loop", made.call("sin", made.input("x")))
+    result = made.call("call", made.call("sin", made.input("x")))
     made.graph.nodes[1] = dataclasses.replace(made.graph.nodes[1], regions=(Region("body", body, {}),))
     with pytest.raises(UnsupportedOperation, match=r"\n  sin, for .*\n  cos, for") as found:
-        decompose(made.returning(result), Rows({"exp", "loop"}))
+        decompose(made.returning(result), Rows({"exp", "call"}))
     assert len(found.value.problems) == 2
 
 
 def test_in_regions() -> None:
     body, made = hard_swish().block, Recording()
-    result = made.call("loop", made.input("x"))
+    result = made.call("call", made.input("x"))
     made.graph.nodes[0] = dataclasses.replace(made.graph.nodes[0], regions=(Region("body", body, {}),))
-    rows = Rows({*all_ops(), "loop"} - {"hard_swish"})
+    rows = Rows({*all_ops(), "call"} - {"hard_swish"})
     loop = after(partial(decompose, rows=rows), made.returning(result)).nodes[0]
     assert "hard_swish" not in ops_of(loop.regions[0].block) and ops_of(body) == ["hard_swish", "add"]
