@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from .answers import ANSWERS, METHODS
 from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
 from .names import METHOD, PYTHON_MODULES, name_of, row_key
+from .reading import Reading, decided, expect_as_read
 from .sizes import expression_of, hint, is_symbolic, symbolic
 from .traced import Traced, TracedArray, TracedScalar, is_traced, seen_of
 
@@ -36,14 +38,15 @@ _NUMBERS = (bool, int, float, complex)
 class Capture:
     """One recording in progress."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
+    def __init__(self, recorder: Recorder, reading: Reading) -> None:
+        self.recorder, self.reading = recorder, reading
         self.locator = Locator(("numpy", "scipy"))
         self.call = ""
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False
         self.states = States()
         self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
+        self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
         self._met: dict[int, tuple[Any, bytes, Value]] = {}
         self._saved: dict[Value, tuple[Any, Any]] = {}
@@ -140,7 +143,8 @@ class Capture:
         """An operator between arrays and numbers."""
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
-        return self.record(METHOD + name, compute, operands, {})
+        operands = decided(self, row_key(METHOD + name), operands)
+        return self.record(METHOD + name, compute, operands, {}) if any(map(is_traced, operands)) else compute(*operands)
 
     def getitem(self, array: Traced, index: Any) -> Any:
         """``array[index]``."""
@@ -162,8 +166,12 @@ class Capture:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         gives_number: Callable[[], bool] = lambda: False,
+        reads: bool = False,
     ) -> Any:
-        """Makes the call on real arrays, and a node of it; ``gives_number`` tells afterwards whether the scalar is a number of Python in the user's code."""
+        """Makes the call on real arrays, and a node of it; ``gives_number`` tells afterwards whether the scalar is a number of Python in the user's code.
+
+        ``reads`` says that it is one that Python reads from an array, as all numbers are that are computed from it.
+        """
         self.call, key = name, row_key(name)
         self._check_state()
         args, kwargs = kinds.settled(self, name, args, kwargs)
@@ -176,9 +184,16 @@ class Capture:
         weak = type(result) in _NUMBERS and any(item._value in self.weak for item in operands)
         result = np.asarray(result)[()] if weak else result
         is_number = weak or gives_number()
-        found = self._noted(name, key, inputs, params, operands, written, result, is_number)
+        from_read = any(item._value in self.read for item in operands)
+        is_read = is_number and (reads or from_read)
+        noted = CallRecord(key, weak=is_number, read=is_read, random=name.startswith(FUNCTION), errstate=_errstate())
+        found = self._noted(name, inputs, params, operands, written, result, noted)
         if is_number:
             self.weak.add(found._value)
+        if is_read:
+            self.read.add(found._value)
+        if from_read:
+            expect_as_read(self, key, args, found)
         return found
 
     def _check_state(self) -> None:
@@ -210,52 +225,37 @@ class Capture:
             for axis, seen in enumerate(value.spec.shape):
                 self.decide(Size.of(Symbol(value, axis, seen)))
 
-    def _noted(
-        self, name: str, key: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any, weak: bool
-    ) -> Any:
+    def _noted(self, name: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any, noted: CallRecord) -> Any:
         made: dict[int, Any] = {}
         given = {id(item._seen): item for item in reversed(operands)}
         leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
         self._check_result(result, operands)
         for leaf in leaves:
             if id(leaf) not in given:
-                made.setdefault(id(leaf), self.wrapped(leaf, Value(kinds.wish(key), self.spec_of(leaf))))
-        if key in kinds.BY_STRIDES:
+                made.setdefault(id(leaf), self.wrapped(leaf, Value(kinds.wish(noted.key), self.spec_of(leaf))))
+        if noted.key in kinds.BY_STRIDES:
             self.by_strides.update(item._value for item in (*operands, *made.values()))
-        if made or written or name.startswith(FUNCTION):
-            self._add_node(name, key, inputs, params, operands, written, list(made.values()), result, given, weak)
         known = {**given, **made}
+        if made or written or noted.random:
+            outputs = self.recorder.new_values([(item._value.name, item, item._value.spec) for item in made.values()])
+            for item, value in zip(made.values(), outputs):
+                item._value = value
+            record = self._record(noted, known, operands, written, list(made.values()), result)
+            self.recorder.add_call(name, inputs, params, self.locator.locate(name, 3), outputs, record)
         return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
 
-    def _add_node(
-        self,
-        name: str,
-        key: str,
-        inputs: Any,
-        params: Any,
-        operands: list[Any],
-        written: list[Any],
-        made: list[Any],
-        result: Any,
-        given: Any,
-        weak: bool,
-    ) -> None:
-        outputs = self.recorder.new_values([(item._value.name, item, item._value.spec) for item in made])
-        for item, value in zip(made, outputs):
-            item._value = value
-        known = {**given, **{id(item._seen): item for item in made}}
+    def _record(
+        self, noted: CallRecord, known: dict[int, Any], operands: list[Any], written: list[Any], made: list[Any], result: Any
+    ) -> CallRecord:
+        """What was noted of a call, with what it returned, wrote to and views."""
         memory = {id(_owner(item._seen)): item._value for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
         owners = {index: id(_owner(item._seen)) for index, item in enumerate(made) if isinstance(item._seen, np.ndarray)}
-        record = CallRecord(
-            key,
+        return replace(
+            noted,
             result=map_structure(lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result),
             writes=tuple(dict.fromkeys(item._value for item in written)),
             views={index: memory[owner] for index, owner in owners.items() if owner in memory},
-            random=name.startswith(FUNCTION),
-            weak=weak,
-            errstate=_errstate(),
         )
-        self.recorder.add_call(name, inputs, params, self.locator.locate(name, 4), outputs, record)
 
     def _check_result(self, result: Any, operands: list[Any]) -> None:
         others = [item for item in iterate_structure((result,)) if not isinstance(item, _ARRAYS) and item is not None]

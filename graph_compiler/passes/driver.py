@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -69,4 +69,12 @@ def passed(graph: Graph, *passes: GraphPass) -> Graph:
     return graph
 
 
-__all__ = ["GraphPass", "Pass", "passed"]
+def nodes_of(block: Block) -> Iterator[Node]:
+    """All nodes of a block, those of regions before the node that has them."""
+    for node in block.nodes:
+        for region in node.regions:
+            yield from nodes_of(region.block)
+        yield node
+
+
+__all__ = ["GraphPass", "Pass", "nodes_of", "passed"]

@@ -50,9 +50,9 @@ class Recording:
         """A new constant."""
         return self.graph.constants.setdefault(name, (Value(name, SPEC), array))[0]
 
-    def call(self, op: str, *inputs: Any, makes: int = 1, spec: ArraySpec = SPEC, **noted: Any) -> Any:
+    def call(self, op: str, *inputs: Any, makes: int = 1, **noted: Any) -> Any:
         """A new node; ``noted`` are fields of its record."""
-        outputs = tuple(Value(op, spec) for _ in range(makes))
+        outputs = tuple(Value(op, SPEC) for _ in range(makes))
         result = outputs[0] if makes == 1 else outputs
         self.graph.nodes.append(Node(op, inputs, {}, Origin(call=op), outputs, CallRecord(op, result=result, **noted)))
         return result
@@ -92,7 +92,7 @@ def _all_of(graph: Graph) -> list[Any]:
         [(value, value.name, value.spec) for value in values],
         [(node, dict(node.params)) for node in graph.nodes],
         [list(graph.inputs), dict(graph.parameters), list(graph.constants), list(graph.outputs)],
-        [list(graph.guards), list(graph.effects), graph.assumptions, graph.state, graph.input_tree, graph.output_tree],
+        [list(graph.guards), list(graph.effects), graph.assumptions, graph.state, graph.demands, graph.input_tree, graph.output_tree],
     ]
 
 

@@ -29,13 +29,13 @@ def noting(seen: list[Any], depth: Any) -> Pass:
 def test_deep_passes_begin_with_the_innermost_block() -> None:
     graph, seen = loops("exp", "sin"), list[Any]()
     assert after(noting(seen, "deep"), graph) is graph
-    assert seen == [["exp"], ["sin"], ["call", "call", "sub"]]
+    assert seen == [["exp"], ["sin"], ["loop", "loop", "sub"]]
 
 
 def test_top_passes_leave_regions_alone() -> None:
     graph, seen = loops("exp", "sin"), list[Any]()
     assert after(noting(seen, "top"), graph) is graph
-    assert seen == [["call", "call", "sub"]]
+    assert seen == [["loop", "loop", "sub"]]
 
 
 def test_a_region_that_stands_in_two_nodes_stays_one() -> None:

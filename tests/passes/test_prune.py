@@ -62,11 +62,11 @@ def test_in_regions() -> None:
     inner = canonical(lambda b, x, y: (b.exp(y), b.sin(x))[1:], SPEC, SPEC).block
     made = Recording()
     x = made.input("x")
-    result = made.call("call", x, x)
+    result = made.call("loop", x, x)
     (node,) = made.graph.nodes
     made.graph.nodes = [_with_region(node, inner)]
     pruned = after(prune, made.returning(result))
-    assert ops_of(pruned) == ["call"]
+    assert ops_of(pruned) == ["loop"]
     block = pruned.nodes[0].regions[0].block
     assert ops_of(block) == ["sin"] and block.inputs == inner.inputs
     assert ops_of(made.graph.nodes[0].regions[0].block) == ["exp", "sin"]

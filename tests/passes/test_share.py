@@ -81,7 +81,7 @@ def loops(first: str, second: str) -> Graph:
     """Two loops over the same array, with these operations in their bodies."""
     made = Recording()
     x = made.input("x")
-    one, other = made.call("call", x), made.call("call", x)
+    one, other = made.call("loop", x), made.call("loop", x)
     made.graph.nodes = [
         dataclasses.replace(node, regions=(Region("body", canonical(lambda b, y, op=op: getattr(b, op)(y), SPEC).block, {}),))
         for node, op in zip(made.graph.nodes, (first, second))
@@ -90,16 +90,16 @@ def loops(first: str, second: str) -> Graph:
 
 
 def test_loops_with_the_same_body_are_one() -> None:
-    assert ops_of(after(share, loops("exp", "exp"))) == ["call", "sub"]
+    assert ops_of(after(share, loops("exp", "exp"))) == ["loop", "sub"]
 
 
 def test_loops_with_other_bodies_are_two() -> None:
-    assert ops_of(after(share, loops("exp", "sin"))) == ["call", "call", "sub"]
+    assert ops_of(after(share, loops("exp", "sin"))) == ["loop", "loop", "sub"]
 
 
 def test_in_regions() -> None:
     made = Recording()
-    made.call("call", made.input("x"))
+    made.call("loop", made.input("x"))
     body = canonical(lambda b, y: b.add(b.exp(y), b.exp(y)), SPEC).block
     made.graph.nodes = [dataclasses.replace(made.graph.nodes[0], regions=(Region("body", body, {}),))]
     shared = after(share, made.returning(*made.graph.nodes[0].outputs))
