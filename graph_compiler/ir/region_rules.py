@@ -88,10 +88,5 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
     for inner in region.block.nodes:
         if any(value in changing for value in inner.uses):
             changing.update(inner.outputs)
-        elif get_section(inner.op) == "random" and inner.uses:
+        elif inner.record is None and get(inner.op).section == "random" and inner.uses:
             yield f"{inner.op} in {region.name} draws the same numbers in every step: its key depends on nothing that changes"
-
-
-def get_section(op: str) -> str:
-    """The section of an operation of the vocabulary."""
-    return get(op).section
