@@ -47,6 +47,7 @@ class Scope:
         self.symbols: dict[Symbol, str] = {}
         self.lines: list[str] = []
         self.origins: list[tuple[int, Origin]] = []  # by the place in ``lines``
+        self.places: list[int] = []  # in ``lines``, of each node of this block
         self.made = {value for node in nodes for value in node.outputs}
         self.last_use = last_uses(nodes, roots)
         self.wishes: Mapping[Value, str] = {}
@@ -133,14 +134,20 @@ class Scope:
         self.name(node)
         targets = self._targets(node)
         self.origins.append((len(self.lines), node.origin))
+        self.places.append(len(self.lines))
         self.line((_STEP if self.context else "") + (f"{targets} = {expression}" if targets else expression))
         self._delete(node, gone)
 
     def _structured(self, node: Node) -> None:
         """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
         self.context = ""
-        self.origins.append((len(self.lines), node.origin))
+        before, known = len(self.lines), len(self.origins)
         self.shared.structured[node.op](self, node)
+        written = [place for place in range(before, len(self.lines)) if self.lines[place]]
+        if written:  # its first line, before those of the blocks, and the last one, where most targets call what they have defined above
+            self.origins.insert(known, (written[0], node.origin))
+            self.origins.append((written[-1], node.origin))
+        self.places.append(written[-1] if written else before)
         self._delete(node, self._release_after(node))
 
     def name(self, node: Node) -> list[str]:

@@ -77,6 +77,7 @@ class Program:
     globals: dict[str, Any] = field(default_factory=dict)
     checks: tuple[Guard, ...] = ()
     origins: tuple[tuple[int, Origin], ...] = ()
+    node_lines: tuple[int, ...] = ()  # of each node of the graph
 
 
 def write(graph: Graph, dialect: Dialect, header: str, structured: Structured | None = None) -> Program:
@@ -122,13 +123,15 @@ class _Writer:
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, "\n".join([*head, body, ""]), helpers, result)
         bound = {**scope.shared.globals, **result.globals}
-        return Program(source, name, leading, inputs, bound, checks, self._origins(source, lines))
+        number = self._line_numbers(source, lines)
+        origins = tuple((number(place), origin) for place, origin in scope.origins)
+        return Program(source, name, leading, inputs, bound, checks, origins, tuple(map(number, scope.places)))
 
-    def _origins(self, source: str, lines: list[str]) -> tuple[tuple[int, Origin], ...]:
-        """Counted from the end, where the function ends: of its first lines some were left out of ``lines``."""
+    def _line_numbers(self, source: str, lines: list[str]) -> Callable[[int], int]:
+        """Place in the scope -> line of the source. Counted from the end, where the function ends: of its first lines some were left out of ``lines``."""
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
         end, last = source.count("\n") + 1, len(self.scope.lines)
-        return tuple((end - after[last - place], origin) for place, origin in self.scope.origins)
+        return lambda place: end - after[min(last - place, len(lines))]
 
     # ------------------------------------------------------------------------------ names
     def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
