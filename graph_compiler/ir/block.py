@@ -11,6 +11,9 @@ from ..sizes import Size, Symbol, substitute
 from .makers import Makers
 from .node import Node, Value
 
+DEEPEST = 16
+"""How deep regions may stand in regions: files that nest deeper are refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class Block:

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from ..errors import UnsupportedOperation
+from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.graph import Graph
 from ..ir.rewrite import Rewriter
 from ..ops.registry import get_decomposition
+from .driver import Pass, nodes_of
 
 
 class Rows(Protocol):
@@ -24,32 +26,45 @@ class Rows(Protocol):
 
 def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
     """The graph in operations that have rows; ``UnsupportedOperation`` lists all that have neither row nor decomposition."""
-    missing = [node for node in graph.nodes if node.op not in rows and get_decomposition(node.op) is None]
+    _require(graph.block, rows, graph.name)
+    return _decomposition(rows, graph.name)(graph)
+
+
+def _decomposition(rows: Rows, name: str) -> Pass:
+    return Pass("decompose", lambda block: _opened(block, rows, name), "deep")
+
+
+def _require(block: Block, rows: Rows, name: str) -> None:
+    missing = [node for node in nodes_of(block) if node.op not in rows and get_decomposition(node.op) is None]
     if missing:
         problems = [f"{node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing]
         lines = "\n".join(f"  {problem}" for problem in problems)
         raise UnsupportedOperation(
-            f"{rows.framework} has no row for these operations of {graph.name}, and they have no decomposition:\n{lines}",
+            f"{rows.framework} has no row for these operations of {name}, and they have no decomposition:\n{lines}",
             problems,
         )
-    if all(node.op in rows for node in graph.nodes):
-        return graph, False
-    rewriter = Rewriter(graph)
-    scratch = graph.derive(nodes=[])
-    for node in graph.nodes:
+
+
+def _opened(block: Block, rows: Rows, name: str) -> Block:
+    """The block without operations that have no row; those of its regions have been opened before."""
+    if all(node.op in rows for node in block.nodes):
+        return block
+    rewriter = Rewriter(block)
+    for node in block.nodes:
         node = rewriter.rewritten(node)
         rule = None if node.op in rows else get_decomposition(node.op)
         if rule is None:
             rewriter.append(node)
             continue
-        scratch.nodes = []
+        scratch = Graph("scratch", "canonical")
         results = rule(Builder(scratch, node.origin, rewriter.maker), *node.inputs, **node.params)
-        wanted = list(results) if isinstance(results, tuple) else [results]
-        opened, _ = decompose(scratch.derive(outputs=wanted, guards=[], effects=[]), rows)
+        made = Block((), tuple(scratch.nodes), results if isinstance(results, tuple) else (results,))
+        _require(made, rows, name)
+        opened = _decomposition(rows, name).on(made)
         for part in opened.nodes:
             rewriter.append(part)
-        rewriter.replace(node.outputs, tuple(opened.outputs))
-    return rewriter.finish(constants=scratch.constants)
+        rewriter.replace(node.outputs, opened.outputs)
+    return rewriter.finish()
 
 
 def _because(rows: Rows, name: str) -> str:

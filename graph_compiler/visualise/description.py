@@ -75,7 +75,7 @@ class Description:
         """Everything that the page knows of this variant."""
         self._held()
         self._inputs()
-        for node, module, line in zip(self.graph.nodes, modules_of(self.graph), self.variant.program.node_lines):
+        for node, module, (line, _) in zip(self.graph.nodes, modules_of(self.graph), self.variant.program.origins):
             self._node(node, module, line)
         self._output()
         places = [(file, line) for file, line in self.places.entries if file]
