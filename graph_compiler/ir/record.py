@@ -41,6 +41,7 @@ class CallRecord:
     weak: bool = (
         False  # numbers of Python (numpy) or weakly typed arrays (JAX), which take the dtype of the arrays beside them, come up in it
     )
+    read: bool = False  # its result is a number that Python has read from an array, or computed from such
     errstate: tuple[tuple[str, str], ...] = ()  # how floating-point errors are treated, where it is not the default
     extra: Extra | None = None
 

@@ -92,7 +92,7 @@ def _all_of(graph: Graph) -> list[Any]:
         [(value, value.name, value.spec) for value in values],
         [(node, dict(node.params)) for node in graph.nodes],
         [list(graph.inputs), dict(graph.parameters), list(graph.constants), list(graph.outputs)],
-        [list(graph.guards), list(graph.effects), dict(graph.notes), graph.input_tree, graph.output_tree],
+        [list(graph.guards), list(graph.effects), graph.assumptions, graph.state, graph.demands, graph.input_tree, graph.output_tree],
     ]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from graph_compiler.backends import numpy as numpy_backend
 from graph_compiler.errors import UnsupportedOperation
-from graph_compiler.ir import Graph, Region
+from graph_compiler.ir import Graph, Node, Region
 from graph_compiler.ops import all_ops
 from graph_compiler.passes import decompose
 
@@ -26,8 +26,11 @@ class Rows:
     unsupported: Mapping[str, str] = dataclasses.field(default_factory=dict)
     framework: str = "somewhere"
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.known
+    def can_write(self, node: Node) -> bool:
+        return node.op in self.known
+
+    def stand_in(self, op: str, dtype: str) -> str | None:
+        return None
 
 
 def hard_swish() -> Graph:
