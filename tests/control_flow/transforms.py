@@ -67,6 +67,14 @@ def clipped(x: Any) -> Any:
 clipped.defvjp(lambda x: (x * 3, None), lambda _, slope: (jnp.clip(slope, -0.1, 0.1),))
 
 
+@jax.custom_vjp
+def reversed_slope(x: Any) -> Any:
+    return x * 3
+
+
+reversed_slope.defvjp(lambda x: (x * 3, None), lambda _, slope: (-0.5 * slope,))
+
+
 @jax.custom_jvp
 def scaled(x: Any) -> Any:
     return x**2
@@ -76,6 +84,10 @@ scaled.defjvp(lambda primals, tangents: (scaled(*primals), tangents[0] * 0.25 * 
 
 
 def custom_vjp_in_scan(rows: Any) -> Any:
+    return lax.scan(lambda held, row: (jnp.tanh(reversed_slope(held) + row), held), jnp.zeros_like(rows[0]), rows)
+
+
+def clipped_in_scan(rows: Any) -> Any:
     return lax.scan(lambda held, row: (jnp.tanh(clipped(held) + row), held), jnp.zeros_like(rows[0]), rows)
 
 
@@ -178,6 +190,7 @@ PROGRAMS = {
     "value and grad of scan": Program(value_and_gradient, _W),
     "descent": Program(descent, tuple((floats(n, k), floats(n)) for n, k in ((4, 2), (6, 3)))),
     "custom vjp in scan": Program(custom_vjp_in_scan, each(floats, (4, 2), (6, 3))),
+    "custom vjp that is not linear": Program(clipped_in_scan, each(floats, (4, 2), (6, 3)), "none"),  # gradients are refused outside of JAX
     "custom jvp in loop": Program(custom_jvp_in_loop, each(floats, (4,), (6,))),
     "checkpoint in scan": Program(checkpointed, _M),
     "checkpoint around scan": Program(around, _M),
