@@ -172,8 +172,11 @@ class Scope:
     def _structured(self, node: Node) -> None:
         """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
         self.context = ""
-        self.origins.append((len(self.lines), node.origin))
+        before = len(self.lines)
         self.shared.structured[node.op](self, node)
+        written = [place for place in range(before, len(self.lines)) if self.lines[place]] or [before]
+        self.origins.append((written[0], node.origin))
+        self.inner_origins.append((written[-1], node.origin))  # where most targets call the functions that they have defined above
         self._delete(node, self._release_after(node))
 
     def name(self, node: Node) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..ops.control import own_inputs
-from ..ops.registry import get
+from ..ops.registry import find
 from ..sizes import Size, hint_of
 from ..trees import iterate_structure
 from .block import DEEPEST, Region
@@ -88,5 +88,10 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
     for inner in region.block.nodes:
         if any(value in changing for value in inner.uses):
             changing.update(inner.outputs)
-        elif inner.record is None and get(inner.op).section == "random" and inner.uses:
+        elif _draws(inner) and inner.uses:
             yield f"{inner.op} in {region.name} draws the same numbers in every step: its key depends on nothing that changes"
+
+
+def _draws(node: Node) -> bool:
+    declared = find(node.op)
+    return declared is not None and declared.section == "random"
