@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..sizes import Size, Symbol
 from ..trees import map_structure
+from .block import Block
 from .graph import Graph
-from .node import Value
+from .node import Node, Value
 
 
 def same_program(left: Graph, right: Graph) -> bool:
@@ -29,8 +31,6 @@ def same_program(left: Graph, right: Graph) -> bool:
 def _description(graph: Graph) -> tuple[Any, ...]:
     """What a graph does, with numbers in the place of values."""
     numbers = {value: number for number, value in enumerate(graph.sources())}
-    for node in graph.nodes:
-        numbers.update((value, len(numbers) + i) for i, value in enumerate(node.outputs))
 
     def symbol(item: Symbol) -> str:
         return f"{item.kind} {item.axis} of {numbers[item.source]}"
@@ -40,7 +40,23 @@ def _description(graph: Graph) -> tuple[Any, ...]:
             return ("value", numbers[item], item.spec)
         return ("size", item.text(symbol)) if isinstance(item, Size) else (type(item), item)
 
-    nodes = [(node.op, map_structure(plain, (node.inputs, node.params)), node.no_grad) for node in graph.nodes]
+    def described(node: Node) -> Any:
+        regions = [
+            (region.name, *block(region.block), {plain(Size.of(key)): size for key, size in region.sizes.items()})
+            for region in node.regions
+        ]
+        return node.op, map_structure(plain, (node.inputs, node.params)), node.no_grad, map_structure(plain, regions)
+
+    def block(inside: Block) -> Any:
+        numbers.update((value, len(numbers) + i) for i, value in enumerate(inside.inputs))
+        return inside.inputs, made(inside.nodes), inside.outputs
+
+    def made(nodes: Sequence[Node]) -> Any:
+        for node in nodes:
+            numbers.update((value, len(numbers) + i) for i, value in enumerate(node.outputs))
+        return [described(node) for node in nodes]
+
+    nodes = made(graph.nodes)
     guards = [(plain(guard.condition), guard.expected) for guard in graph.guards]
     effects = [(effect.kind, effect.target, plain(effect.value)) for effect in graph.effects]
     return (

@@ -14,7 +14,8 @@ from ..sizes import Size
 def share(graph: Graph) -> tuple[Graph, bool]:
     """The graph with each repeated pure node replaced by the first of its kind.
 
-    Random nodes, nodes whose operands or results are written to, and results that the caller receives stay apart.
+    Random nodes, nodes whose operands or results are written to, and results that the caller receives stay apart, and so do nodes that run
+    blocks: two branches on one condition may run other blocks.
     """
     aliases = Aliases(graph)
     escaping = {aliases.base_of(value) for value in values_in(graph.outputs)}
@@ -32,7 +33,7 @@ def share(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
-    if node.is_random or node.writes or not node.outputs:
+    if node.is_random or node.writes or not node.outputs or node.regions:
         return True
     if node.record is not None and any(aliases.base_of(value) in escaping for value in node.outputs):
         return True
