@@ -12,12 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.block import Region
+from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, values_in
 from ..naming import Namespace
 from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
+from .standing_alone import portable
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
@@ -119,6 +121,11 @@ class Scope:
             self.line("")
             if self.module:
                 self.line(f"# {self.module}")
+        if node.op == GUARD:
+            self.context = ""
+            self.guard(node.inputs[0], node.origin)
+            self._release_after(node)
+            return
         (self._structured if node.regions else self._plain)(node)
         before = len(self.lines)
         after(node.outputs)
@@ -189,6 +196,13 @@ class Scope:
         if names := [name for name in large if name not in taken]:
             self.line(f"del {', '.join(names)}")
             self.context = ""
+
+    def guard(self, condition: Any, origin: Origin) -> None:
+        """Ends the call with ``GuardFailed`` where a condition on sizes does not hold."""
+        text = repr(self.literal(condition))
+        message = f"{text}, assumed by {portable(origin)}".replace("\\", "/").replace('"', "'")
+        with self.indented(f"if not ({text}):"):
+            self.line(f'raise GuardFailed("{message}")')
 
     # ------------------------------------------------------------------------------ blocks inside
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:

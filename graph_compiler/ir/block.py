@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,4 +52,12 @@ class Region:
         return tuple(ArraySpec(tuple(map(self.outward, item.shape)), item.dtype) for item in self.block.outputs if isinstance(item, Value))
 
 
-__all__ = ["Block", "Region"]
+def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes, and behind each of them those of its regions, at all depths."""
+    for node in nodes:
+        yield node
+        for region in node.regions:
+            yield from nodes_within(region.block.nodes)
+
+
+__all__ = ["Block", "Region", "nodes_within"]

@@ -22,7 +22,8 @@ class _Lists(Results):
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
             stacked = f"torch.stack({name}[::-1])" if node.params["reverse"] else f"torch.stack({name})"
-            if not (isinstance(node.params["length"], int) and node.params["length"] > 0):
+            is_filled = isinstance(node.params["length"], int) and node.params["length"] > 0
+            if not (is_filled or node.record is not None):  # torch's own scan has a step at least, to which a recording of it is held
                 empty = f"torch.empty({scope.literal((0, *value.shape[1:]))!r}, dtype={scope.dialect.dtype_text(value.dtype)})"
                 stacked = f"{stacked} if {name} else {empty}"
             scope.line(f"{name} = {stacked}")
