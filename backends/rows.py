@@ -22,6 +22,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from ..errors import DuplicateRow, UnknownOperation
+from ..ir.node import Node
 from ..ops import ArraySpec, Op, get
 from ..ops.text import Text
 
@@ -67,14 +68,22 @@ class Rows:
 
     ``unsupported`` says why the framework cannot have some operations: name -> reason. ``channels_last`` names the operations that it
     computes faster, or at all, with the channels in the last axis; the layout pass brings their arrays there. ``bounded``: its compiler has to
-    know all sizes, so those that depend on elements get a bound where they can.
+    know all sizes, so those that depend on elements get a bound where they can. ``stand_in(op, dtype)`` is the type that the decomposition of an
+    operation is computed in for arrays of ``dtype``, or None for their own.
     """
 
     def __init__(
-        self, framework: str, unsupported: Mapping[str, str] | None = None, channels_last: Container[str] = (), bounded: bool = False
+        self,
+        framework: str,
+        unsupported: Mapping[str, str] | None = None,
+        channels_last: Container[str] = (),
+        bounded: bool = False,
+        stand_in: Callable[[str, str], str | None] = lambda op, dtype: None,
     ) -> None:
         self.framework, self.unsupported, self.channels_last, self.bounded = framework, unsupported or {}, channels_last, bounded
+        self.stand_in = stand_in
         self._rows: dict[str, Row] = {}
+        self._only: dict[str, Callable[..., bool]] = {}
         self.structured: dict[str, Callable[[Any, Any], None]] = {}
         """How operations that run blocks are written: they write lines, not an expression (``structured.py``)."""
 
@@ -83,13 +92,18 @@ class Rows:
         for name, template in templates.items():
             self._add(name, _from_template(get(name), template))
 
-    def row(self, *names: str) -> Callable[[Row], Row]:
-        """Adds a function row for one or more operations."""
+    def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
+        """Adds a function row for one or more operations.
+
+        ``only``, called with the inputs and parameters of a node, says which nodes the row can write; others are decomposed.
+        """
 
         def register(function: Row) -> Row:
             for name in names:
                 get(name)
                 self._add(name, function)
+                if only is not None:
+                    self._only[name] = only
             return function
 
         return register
@@ -115,6 +129,10 @@ class Rows:
 
     def __contains__(self, name: str) -> bool:
         return name in self._rows or name in self.structured
+
+    def can_write(self, node: Node) -> bool:
+        """Whether a row writes this node."""
+        return node.op in self and (node.op not in self._only or self._only[node.op](*node.inputs, **node.params))
 
     def names(self) -> list[str]:
         """The operations that have a row."""

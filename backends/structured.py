@@ -27,6 +27,7 @@ class Inside(Protocol):
 class Scope(Protocol):
     """Where the lines of a block are written (``codegen/scope.py``)."""
 
+    nodes: Sequence[Node]  # of the block
     text: dict[Value, str]  # names of values
     dialect: Any
 

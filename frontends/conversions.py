@@ -34,7 +34,7 @@ class _Conversion:
         item: Any = self.symbols.number_of(args[0]) if len(args) == 1 and not kwargs else None
         operands = self.symbols.opened((item,)) if self.symbols.is_symbolic(item) else None
         if operands is None:
-            return self.cls(*args, **kwargs)
+            return item if item.__class__ is self.cls else self.cls(*args, **kwargs)
         return item if isinstance(item, self.cls) else self.symbols.made(functools.partial(apply, _FUNCTIONS[self.cls]), operands)
 
     def __instancecheck__(self, item: Any) -> bool:

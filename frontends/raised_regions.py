@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedOperation
-from ..ir.block import Region, nodes_within
+from ..ir.block import Region
 from ..ir.closing import Body
 from ..ir.graph import Guard
-from ..ir.node import Node, Value, values_in
+from ..ir.node import Node, Value, every, values_in
 from ..ops.control import own_inputs
 from ..ops.registry import ArraySpec
 from ..sizes import apply
@@ -71,7 +71,7 @@ class RaisedRegions:
 
     def _refuse_draws(self, node: Node) -> None:
         """``UnsupportedOperation`` for random numbers in a loop: every step would draw from the same key. A branch is run once."""
-        inside = (inner for region in node.regions for inner in nodes_within(region.block.nodes))
+        inside = (inner for region in node.regions for inner in every(region.block.nodes))
         drawn = next((inner for inner in inside if inner.is_random), None)
         if node.op in ("scan", "while_loop") and drawn is not None:
             raise UnsupportedOperation(

@@ -14,11 +14,10 @@ from typing import Any
 
 from ..errors import GraphCompilerError, UnsupportedOperation
 from ..ir.aliases import Aliases
-from ..ir.block import nodes_within
 from ..ir.debug_info import DebugInfo
 from ..ir.graph import Effect, Graph
 from ..ir.guard import GUARD
-from ..ir.node import Node, Origin, Value
+from ..ir.node import Node, Origin, Value, every
 from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, hint_of, product, substitute
@@ -305,7 +304,7 @@ class Raiser:
 
 def _made_inside(graph: Graph) -> Iterator[tuple[Value, Node]]:
     """The values of regions, with the nodes that make them."""
-    regions = (region for node in nodes_within(graph.nodes) for region in node.regions)
+    regions = (region for node in every(graph.nodes) for region in node.regions)
     return ((value, node) for region in regions for node in region.block.nodes for value in node.outputs)
 
 

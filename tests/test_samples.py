@@ -42,11 +42,11 @@ COMPILED = ("jax",)  # one compilation of the whole takes half the time of one f
 def test_sample(name: str, sample: Sample, to: str) -> None:
     if reason := unsupported_samples(to).get(name):
         with pytest.raises(GraphCompilerError):
-            check(sample, to)
+            check(sample, graph_for(sample, to))
         pytest.xfail(reason)
     found = IN_JAX.results(PLACES[id(sample)]) if to in COMPILED else [ALONE]
     if ALONE in found:
-        check(sample, to)
+        check(sample, graph_for(sample, to))
     else:
         assert_same(found, [sample.function(*args, **kwargs) for args, kwargs in calls_of(sample)])
 
@@ -57,10 +57,25 @@ def calls_of(sample: Sample) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     return [(made(args, seed=seed), made(sample.kwargs, seed=1)) for args, seed in given]
 
 
-def check(sample: Sample, to: str) -> None:
-    """The sample's call in a target gives what torch gives, at the recorded arguments and at the others with the same graph."""
+@functools.lru_cache(maxsize=24)  # the targets of a sample run one after the other, after a dozen samples in JAX
+def recorded(place: int) -> Any:
+    """A sample's graph, from which those for other targets are written: what is recorded is the same for all of them."""
+    sample = SAMPLES[place].values[1]
     args, kwargs = calls_of(sample)[0]
-    graph = through_canonical(sample.function, to, args, kwargs, return_backend_compiled_fn=to in COMPILED)
+    return through_canonical(sample.function, "torch", args, kwargs)
+
+
+def graph_for(sample: Sample, to: str) -> Any:
+    """The sample's graph for a target, that has made no call."""
+    if to in COMPILED:  # by itself: it could not be compiled with others
+        args, kwargs = calls_of(sample)[0]
+        return through_canonical(sample.function, to, args, kwargs, return_backend_compiled_fn=True)
+    graph = recorded(PLACES[id(sample)])
+    return graph if to == "torch" else graph.to(to)
+
+
+def check(sample: Sample, graph: Any) -> None:
+    """The sample's graph gives what torch gives, at the recorded arguments and at the others with the same graph."""
     call = functools.partial(quietly, graph) if sample.function is quietly else graph  # where torch warns, torch as a target does too
     for (args, kwargs), (again, keywords) in zip(calls_of(sample), calls_of(sample), strict=True):
         assert_same(call(*args, **kwargs), sample.function(*again, **keywords))
@@ -68,9 +83,8 @@ def check(sample: Sample, to: str) -> None:
 
 def jax_calls(sample: Sample) -> list[Call]:
     """The sample's calls of its graph for JAX."""
-    given = calls_of(sample)
-    graph = through_canonical(sample.function, "jax", *given[0])
-    return [Call(graph, args, kwargs) for args, kwargs in given]
+    graph = recorded(PLACES[id(sample)]).to("jax")
+    return [Call(graph, args, kwargs) for args, kwargs in calls_of(sample)]
 
 
 IN_JAX = Together([functools.partial(jax_calls, case.values[1]) for case in SAMPLES])

@@ -421,6 +421,16 @@ def test_a_bomb_is_refused_unopened(hostile_base: bytes, tmp_path: Path) -> None
         graph_compiler.load(path)
 
 
+def test_what_a_graph_demands_of_a_target_is_in_its_file(tmp_path: Path) -> None:
+    """Whole numbers of more than 32 bits: JAX has none unless it is told to, also where the graph comes out of a file."""
+    graph = graph_compiler.transpile(lambda x: x * 2**40, to="numpy", args=(torch.arange(3),))
+    again = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
+    assert again.variants[0].graph.demands == graph.variants[0].graph.demands
+    assert again(torch.arange(4)).tolist() == [0, 2**40, 2 * 2**40, 3 * 2**40]
+    with pytest.raises(graph_compiler.errors.UnsupportedOperation, match="more than 32 bits"):
+        graph_compiler.load(tmp_path / "graph.zip", to="jax")
+
+
 def test_reads_of_memory_stay_refused_outside_of_torch(tmp_path: Path) -> None:
     graph = graph_compiler.compile(lambda x: x.t().as_strided((2, 2), (1, 2)), args=(torch.randn(3, 4),))
     with pytest.raises(graph_compiler.errors.UnsupportedOperation, match="only torch has"):

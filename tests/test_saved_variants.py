@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import io
 import pickle
 import pickletools
@@ -62,7 +63,8 @@ def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
     graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
     graph.save(tmp_path / "a.zip")
     before = (tmp_path / "a.zip").read_bytes()
-    graph.variants[0].graph.nodes[0].op = "os.system"
+    nodes = graph.variants[0].graph.nodes
+    nodes[0] = dataclasses.replace(nodes[0], op="os.system")
     with pytest.raises(InvalidFile, match=r"Linear cannot be saved, for it could not be loaded again: .*os\.system.*Nothing was written"):
         graph.save(tmp_path / "a.zip")
     assert (tmp_path / "a.zip").read_bytes() == before

@@ -8,7 +8,6 @@ from . import linear_algebra as linear_algebra
 from . import losses as losses
 from . import normalisation as normalisation
 from . import pooling as pooling
-from . import recurrent as recurrent
 from . import resampling as resampling
 from . import statistical as statistical
 from .table import rows as rows

@@ -51,6 +51,7 @@ class JaxTarget:
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = (_UNDECIDED,)
     shares = False
+    sorts_keys = True
     tracer = None
 
     def __init__(self) -> None:
@@ -118,9 +119,13 @@ class JaxTarget:
         """The elements as they lie in memory."""
         return np.asarray(array).tobytes()
 
-    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
-        """An array of these elements."""
-        return _as_jax(np.frombuffer(data, dtype=jnp.dtype(dtype)).reshape(shape))
+    def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
+        """An array of these elements; on a CPU, and of a type that JAX has, these bytes are its memory."""
+        array = data.view(jnp.dtype(dtype)).reshape(shape)
+        if jax_dtype(dtype) != dtype:
+            return _as_jax(array)
+        with jax.ensure_compile_time_eval():  # an array that is kept is never one of a trace
+            return jax.device_put(array)
 
     def copy(self, array: Any) -> Any:
         """JAX arrays never change."""

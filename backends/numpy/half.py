@@ -27,6 +27,17 @@ _ROUNDED_ONCE = frozenset({
     "abs", "add", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "maximum", "minimum", "multiply", "negative",
     "not_equal", "subtract", "where", "isnan", "isinf", "isfinite",
 })  # fmt: skip
+# Operations whose decomposition is computed in float32 as a whole, and not step by step.
+_OPENED_IN_FLOAT32 = frozenset({"lstm", "gru", "rnn"})
+
+
+def stand_in(op: str, dtype: str) -> str | None:
+    """The type that the decomposition of ``op`` is computed in for arrays of ``dtype``; None for its own.
+
+    >>> stand_in("lstm", "bfloat16"), stand_in("lstm", "float64")
+    ('float32', None)
+    """
+    return "float32" if op in _OPENED_IN_FLOAT32 and dtype in HALF else None
 
 
 class NumpyRows(Rows):

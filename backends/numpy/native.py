@@ -23,6 +23,7 @@ class NumpyTarget:
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()
     shares = True
+    sorts_keys = False
     tracer = None
 
     def __init__(self) -> None:
@@ -74,9 +75,9 @@ class NumpyTarget:
         """The elements as they lie in memory."""
         return np.asarray(array).tobytes()
 
-    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
-        """An array of these elements."""
-        return np.frombuffer(bytearray(data), dtype=self.dtype(dtype)).reshape(shape)
+    def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
+        """An array whose memory these bytes are."""
+        return data.view(self.dtype(dtype)).reshape(shape)
 
     def copy(self, array: Any) -> Any:
         """The elements of now."""

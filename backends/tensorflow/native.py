@@ -34,6 +34,7 @@ class TensorFlowTarget:
     signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = ()
     shares = False
+    sorts_keys = False
     tracer = None
 
     def __init__(self) -> None:
@@ -92,10 +93,17 @@ class TensorFlowTarget:
         """The elements as they lie in memory."""
         return np.asarray(array.numpy()).tobytes()
 
-    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
-        """An array of these elements."""
+    def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
+        """A tensor of these elements; where there is no GPU, these bytes are its memory."""
         kind = tf.as_dtype(dtype)
-        return tf.constant(np.frombuffer(data, dtype=kind.as_numpy_dtype).reshape(shape), dtype=kind)
+        carried = np.uint16 if kind == tf.bfloat16 else kind.as_numpy_dtype  # numpy hands over its own types only
+        array = data.view(carried).reshape(shape)
+        try:
+            if tf.config.list_logical_devices("GPU"):
+                raise BufferError("a tensor that shares memory of the host stays there")
+            return tf.bitcast(tf.experimental.dlpack.from_dlpack(array.__dlpack__()), kind)
+        except (BufferError, RuntimeError, TypeError, ValueError, tf.errors.OpError):  # what DLPack does not carry
+            return tf.constant(array.view(kind.as_numpy_dtype), dtype=kind)
 
     def copy(self, array: Any) -> Any:
         """Tensors never change."""

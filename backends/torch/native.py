@@ -27,6 +27,7 @@ class TorchTarget:
     signals: tuple[type[Exception], ...] = (_StopRecomputationError,)  # of a checkpoint that has what it needs for the backward pass
     undecided: tuple[type[Exception], ...] = ()
     shares = False
+    sorts_keys = False
     tracer = Dynamo()
 
     def convert(self, array: Any) -> Any:
@@ -86,11 +87,9 @@ class TorchTarget:
         plain = array.detach().cpu().resolve_conj().resolve_neg().contiguous()
         return bytes(plain.reshape(-1).view(torch.uint8).numpy().tobytes())
 
-    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
-        """An array of these elements."""
-        return (
-            torch.frombuffer(bytearray(data), dtype=getattr(torch, dtype)) if data else torch.empty(0, dtype=getattr(torch, dtype))
-        ).reshape(shape)
+    def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
+        """A tensor whose memory these bytes are."""
+        return torch.from_numpy(data).view(getattr(torch, dtype)).reshape(shape)
 
     def copy(self, array: torch.Tensor) -> torch.Tensor:
         """The elements of now."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
+from ...tracing.stored_names import stored_names
 from ...trees import Tree, map_structure, unflatten
 from .calls import Leaves
 from .combining import COMBINED
@@ -133,7 +134,7 @@ class Reader:
     def origin(self, equation: Any, call: str) -> Origin:
         """Where in the user's code an equation was made, or what it stands in."""
         found = origin_of(equation, call)
-        return found if found.file else Origin(self.around.file, self.around.line, "", call)
+        return found if found.file else replace(self.around, module="", call=call)
 
     def _call(self, equation: Any, call: Any, operands: list[Any]) -> list[Any]:
         if not equation.outvars:
@@ -159,7 +160,8 @@ class Reader:
     ) -> list[Any]:
         outputs = self._outputs(op, [var.aval for var in equation.outvars])
         result = outputs if equation.primitive.multiple_results else outputs[0]
-        self._append(op, inputs, params, origin, outputs, result, program)
+        weak = any(getattr(atom.aval, "weak_type", False) and not isinstance(atom, Literal) for atom in equation.invars)
+        self._append(op, inputs, params, origin, outputs, result, program, weak)
         return list(outputs)
 
     def made(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, aval: Any) -> Value:
@@ -182,9 +184,10 @@ class Reader:
         outputs: tuple[Value, ...],
         result: Any,
         program: Program | None = None,
+        weak: bool = False,
     ) -> None:
         arguments = map_structure(expression_of, inputs), {name: _parameter(item) for name, item in params.items()}
-        self.append(Node(op, *arguments, origin, outputs, CallRecord(row_key(op), result=result, extra=program)))
+        self.append(Node(op, *arguments, origin, outputs, CallRecord(row_key(op), result=result, extra=program, weak=weak)))
 
     def append(self, node: Node) -> None:
         """One more node."""
@@ -328,10 +331,12 @@ _PYTHONS = ("contextlib.py", "functools.py")
 
 def origin_of(equation: Any, call: str) -> Origin:
     """The innermost line outside of JAX, and of the libraries upon it, that led to an equation."""
-    traceback = getattr(equation.source_info, "traceback", None)
-    for frame in getattr(traceback, "frames", ()):
+    traceback: Any = getattr(equation.source_info, "traceback", None)
+    for place, frame in enumerate(getattr(traceback, "frames", ())):
         if is_users(frame.file_name):
-            return Origin(frame.file_name, frame.line_num, "", call)
+            codes, instructions = traceback.raw_frames()
+            told = (stored_names(codes[place], instructions[place]), instructions[place]) if len(codes) > place else ()
+            return Origin(frame.file_name, frame.line_num, "", call, *told)
     return Origin(call=call)
 
 

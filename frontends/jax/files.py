@@ -11,6 +11,8 @@ from jax.extend.core import Primitive
 
 from ...errors import InvalidFile
 from ...ir.graph import Graph
+from ...ir.node import every
+from ...ops.control import runs_blocks
 from .equations import Choice, Numbers
 from .names import METHOD, OWN, is_primitive, primitive, row_key
 from .source import JaxCalls
@@ -62,10 +64,10 @@ def check(graph: Graph) -> None:
     """``InvalidFile`` where a node calls what is no primitive and no public function that can be recorded."""
     from .raising.driver import rows
 
-    for node in graph.nodes:
+    for node in every(graph.nodes):
         key = row_key(node.op)
         known = primitive(key) is not None and key.isidentifier() if is_primitive(node.op) else rows.get(node.op) is not None
-        if not known and node.op not in OWN:
+        if not known and node.op not in OWN and not runs_blocks(node.op):
             raise InvalidFile(f"a saved JAX graph may not call {node.op!r:.80}")
         if node.op.startswith(METHOD) and not node.inputs:
             raise InvalidFile(f"{node.op} is called without its array")

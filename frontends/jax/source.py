@@ -19,9 +19,9 @@ from ..index_text import index_text
 from . import prelude
 from .equations import Choice, Numbers
 from .names import CUSTOM, METHOD, OWN, is_primitive, primitive, row_key
+from .primitive_text import readable, typed
 from .programs import Whole, jax_record
 
-_OPERATORS = {"add_p": "{} + {}", "sub_p": "{} - {}", "mul_p": "{} * {}", "neg_p": "-{}"}
 _PUBLIC = frozenset(
     f"scatter{kind}_p" for kind in ("", "_add", "_sub", "_mul", "_min", "_max")
 )  # whose programs of updates are known by name
@@ -48,7 +48,7 @@ class JaxCalls:
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""
-        inputs = [text(item) for item in node.inputs]
+        inputs = [text(typed(item)) for item in node.inputs]
         params = [f"{key}={text(item)!r}" for key, item in node.params.items()]
         key = row_key(node.op)
         if key == "__getitem__":
@@ -61,8 +61,10 @@ class JaxCalls:
             return f"{_shortened(node.op)}({', '.join([*map(repr, inputs), *params])})"
         if node.op in OWN:
             return f"{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
-        if key in _OPERATORS and _alike(node):
-            return _OPERATORS[key].format(*(factor(repr(item)) for item in inputs))
+        if (found := readable(key, node, text)) is not None:
+            return found
+        if key == "neg_p":
+            return f"-{factor(repr(inputs[0]))}"
         if isinstance(whole := jax_record(node).primitive, Whole):
             return f"{text(whole)!r}({', '.join(map(repr, inputs))})"
         if key in _PUBLIC:
@@ -110,12 +112,6 @@ def _primitive(name: str) -> str:
     if primitive(name) is None:
         return ""
     return f"lax.{name}" if hasattr(jax.lax, name) else f"lax.linalg.{name}"
-
-
-def _alike(node: Node) -> bool:
-    """Whether an operator of arrays does just this: arrays of one dtype and shape, no numbers."""
-    specs = [(value.spec.hints, value.dtype) for value in node.uses]
-    return len(node.uses) == len(set(map(id, node.inputs))) and len(set(specs)) == 1
 
 
 def _shortened(name: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .reading import number_in
 from .sizes import hint
 from .traced import is_traced, seen_of
 
@@ -95,6 +96,8 @@ def _item(capture: Any, array: Any, *place: Any) -> Any:
         index = place[0] if len(place) == 1 else place
         array = array[index] if isinstance(index, tuple) or array.ndim == 1 else array.reshape(-1)[index]
     array._seen.item()  # numpy's own error where there are several
+    if (number := number_in(capture, array)) is not None:
+        return number
     found = capture.elements(array)
     while isinstance(found, list):
         found = found[0]

@@ -26,6 +26,7 @@ from .answers import ANSWERS, METHODS
 from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
 from .names import METHOD, PYTHON_MODULES, name_of, row_key
+from .reading import Reading, decided, expect_as_read
 from .sizes import expression_of, hint, is_symbolic, symbolic
 from .traced import Traced, TracedArray, TracedScalar, is_traced, seen_of
 
@@ -36,14 +37,15 @@ _NUMBERS = (bool, int, float, complex)
 class Capture:
     """One recording in progress."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
+    def __init__(self, recorder: Recorder, reading: Reading) -> None:
+        self.recorder, self.reading = recorder, reading
         self.locator = Locator(("numpy", "scipy"))
         self.call = ""
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False
         self.states = States()
         self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
+        self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
         self._met: dict[int, tuple[Any, bytes, Value]] = {}
         self._saved: dict[Value, tuple[Any, Any]] = {}
@@ -140,7 +142,8 @@ class Capture:
         """An operator between arrays and numbers."""
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
-        return self.record(METHOD + name, compute, operands, {})
+        operands = decided(self, row_key(METHOD + name), operands)
+        return self.record(METHOD + name, compute, operands, {}) if any(map(is_traced, operands)) else compute(*operands)
 
     def getitem(self, array: Traced, index: Any) -> Any:
         """``array[index]``."""
@@ -162,8 +165,12 @@ class Capture:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         gives_number: Callable[[], bool] = lambda: False,
+        reads: bool = False,
     ) -> Any:
-        """Makes the call on real arrays, and a node of it; ``gives_number`` tells afterwards whether the scalar is a number of Python in the user's code."""
+        """Makes the call on real arrays, and a node of it; ``gives_number`` tells afterwards whether the scalar is a number of Python in the user's code.
+
+        ``reads`` says that it is one that Python reads from an array, as all numbers are that are computed from it.
+        """
         self.call, key = name, row_key(name)
         self._check_state()
         args, kwargs = kinds.settled(self, name, args, kwargs)
@@ -176,9 +183,15 @@ class Capture:
         weak = type(result) in _NUMBERS and any(item._value in self.weak for item in operands)
         result = np.asarray(result)[()] if weak else result
         is_number = weak or gives_number()
-        found = self._noted(name, key, inputs, params, operands, written, result, is_number)
+        from_read = any(item._value in self.read for item in operands)
+        is_read = is_number and (reads or from_read)
+        found = self._noted(name, key, inputs, params, operands, written, result, is_number, is_read)
         if is_number:
             self.weak.add(found._value)
+        if is_read:
+            self.read.add(found._value)
+        if from_read:
+            expect_as_read(self, key, args, found)
         return found
 
     def _check_state(self) -> None:
@@ -211,7 +224,7 @@ class Capture:
                 self.decide(Size.of(Symbol(value, axis, seen)))
 
     def _noted(
-        self, name: str, key: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any, weak: bool
+        self, name: str, key: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any, weak: bool, read: bool
     ) -> Any:
         made: dict[int, Any] = {}
         given = {id(item._seen): item for item in reversed(operands)}
@@ -223,7 +236,7 @@ class Capture:
         if key in kinds.BY_STRIDES:
             self.by_strides.update(item._value for item in (*operands, *made.values()))
         if made or written or name.startswith(FUNCTION):
-            self._add_node(name, key, inputs, params, operands, written, list(made.values()), result, given, weak)
+            self._add_node(name, key, inputs, params, operands, written, list(made.values()), result, given, weak, read)
         known = {**given, **made}
         return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
 
@@ -239,6 +252,7 @@ class Capture:
         result: Any,
         given: Any,
         weak: bool,
+        read: bool,
     ) -> None:
         outputs = self.recorder.new_values([(item._value.name, item, item._value.spec) for item in made])
         for item, value in zip(made, outputs):
@@ -253,6 +267,7 @@ class Capture:
             views={index: memory[owner] for index, owner in owners.items() if owner in memory},
             random=name.startswith(FUNCTION),
             weak=weak,
+            read=read,
             errstate=_errstate(),
         )
         self.recorder.add_call(name, inputs, params, self.locator.locate(name, 4), outputs, record)

@@ -32,6 +32,7 @@ from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
 from .names import PYTHON_MODULES
 from .opened import OPENED
+from .reading import number_in
 from .sizes import expression_of, is_symbolic, symbolic
 from .traced import is_traced
 from .vectorized import Vectorized
@@ -121,6 +122,11 @@ def _made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
 
 
 _SYMBOLS = Symbols(is_symbolic, _expressions, _made)
+
+
+def _number(item: Any) -> Any:
+    number = number_in(item._capture, item) if is_traced(item) and current() is not None else None
+    return item if number is None else number
 
 
 def _length(item: Any) -> Any:
@@ -258,7 +264,7 @@ def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[
         with (
             standing_in(modules),
             asked_in(spaces, lambda item: is_traced(item) or is_symbolic(item)),
-            conversions_in(places_of(functions), _SYMBOLS, _length),
+            conversions_in(places_of(functions), _SYMBOLS._replace(number_of=_number), _length),
         ):
             yield
     finally:

@@ -42,6 +42,7 @@ from .kept import Kept
 from .kept_views import KeptViews
 from .parameters import Weights
 from .patches import replaced, replacement_of
+from .reading import Reading
 from .sizes import expression_of, is_symbolic
 from .traced import TracedScalar, is_traced
 
@@ -57,9 +58,10 @@ def record(request: Request) -> Recording:
     often, numbers = _changed_often(request)
     known, views = list(request.places), KeptViews()
     grown = request.changing.lengths.grown(known) if request.changing is not None else frozenset()
+    reading = Reading(request.numbers)
     for _ in range(_MOST_ROUNDS):
         try:
-            recording, found = _undisturbed(_attempt, request, together(known, often), numbers, grown, views)
+            recording, found = _undisturbed(_attempt, request, together(known, often), numbers, grown, views, reading)
         except Exception:
             if grown and request.changing is not None:
                 request.changing.lengths.give_up(grown)
@@ -67,9 +69,9 @@ def record(request: Request) -> Recording:
                 continue
             if views.next_attempt():
                 continue
-            if not (often or numbers):
+            if not (often or numbers or reading.any):
                 raise
-            often, numbers = [], frozenset()  # symbols in the place of numbers may have been what failed
+            often, numbers, reading = [], frozenset(), Reading(False)  # what stands for numbers may have been what failed
             continue
         if not found:
             return recording
@@ -105,7 +107,12 @@ def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
 
 
 def _attempt(
-    request: Request, places: Sequence[Place], numbers: frozenset[Path], grown: frozenset[tuple[int, Any]], views: KeptViews
+    request: Request,
+    places: Sequence[Place],
+    numbers: frozenset[Path],
+    grown: frozenset[tuple[int, Any]],
+    views: KeptViews,
+    reading: Reading,
 ) -> tuple[Recording, list[Place]]:
     """A recording, and the places that it shows to be state although they are not among ``places``."""
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
@@ -114,7 +121,7 @@ def _attempt(
         code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
         refuse_outside(code.found())
         capture, weights = (
-            Capture(Recorder(request.name, "numpy")),
+            Capture(Recorder(request.name, "numpy"), reading),
             Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views),
         )
         locks.only(weights.may_change)
@@ -138,7 +145,7 @@ def _attempt(
                 f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead"
             )
     surroundings = _surroundings((function, *referred(tree)), asked, graph, weights, containers)
-    return Recording(graph, weights, surroundings, kept.places, bool(numbers)), found
+    return Recording(graph, weights, surroundings, kept.places, bool(numbers) or reading.any), found
 
 
 def _before(code: Reach) -> Surroundings:

@@ -20,7 +20,6 @@ from .exits import Exit
 PACKAGES: dict[str, tuple[str, str | None]] = {
     "numpy": ("1.26", "import numpy as np; assert (np.ones(2) + 1).sum() == 4"),
     "networkx": ("3.2", None),
-    "safetensors": ("0.4.3", "import safetensors.numpy"),
     "torch": ("2.6", "import torch; assert (torch.ones(2) + 1).sum() == 4"),
     "jax": ("0.6", "import jax.numpy as jnp; assert (jnp.ones(2) + 1).sum() == 4"),
     "tensorflow": ("2.18", "import tensorflow as tf; assert tf.reduce_sum(tf.ones(2) + 1) == 4"),
@@ -31,7 +30,7 @@ PACKAGES: dict[str, tuple[str, str | None]] = {
     "typer": ("0.12", None),
     "rich": ("13", None),
 }
-_NEEDED = ("numpy", "networkx", "safetensors")
+_NEEDED = ("numpy", "networkx")
 _INSTEAD = {"tensorflow": ("tensorflow-cpu", "tensorflow-macos")}  # other distributions of the same package
 _SECONDS = 180
 

@@ -6,7 +6,8 @@ function, or as the body of a Python statement. What a region captures is read t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
+from .folding import LONGEST, folded, tidied
 from .standing_alone import portable
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
@@ -48,9 +50,14 @@ class Scope:
         self.text: dict[Value, str] = {}
         self.symbols: dict[Symbol, str] = {}
         self.lines: list[str] = []
-        self.origins: list[tuple[int, Origin]] = []  # by the place in ``lines``
+        self.origins: list[tuple[int, Origin]] = []  # of each node, by the place of its line in ``lines``
+        self.inner_origins: list[tuple[int, Origin]] = []  # the same of nodes of regions
         self.made = {value for node in nodes for value in node.outputs}
-        self.last_use = last_uses(nodes, roots)
+        self.needed = set(roots)
+        self.last_use = last_uses(nodes, self.needed)
+        self.uses = Counter(value for node in nodes for value in values_in((node.inputs, node.params, _outer_sizes(node))))
+        self.foldable: list[tuple[int, Node, str]] = []  # lines that may go into the next: where they end, what they compute
+        self.ends: list[tuple[int, tuple[Value, ...], str]] = []  # the same of lines that make what the block gives
         self.wishes: Mapping[Value, str] = {}
         self.module: str = outer.module if outer else ""
         self.context = ""
@@ -139,9 +146,35 @@ class Scope:
         gone = self._release_after(node)
         self.name(node)
         targets = self._targets(node)
+        expression = tidied(self._with_folded(node, expression))
         self.origins.append((len(self.lines), node.origin))
         self.line((_STEP if self.context else "") + (f"{targets} = {expression}" if targets else expression))
+        if self._may_be_folded(node):
+            self.foldable.append((len(self.lines), node, expression))
+        elif not self.context and len(node.outputs) == 1 and not self.uses[node.outputs[0]]:
+            self.ends.append((len(self.lines), node.outputs, expression))
         self._delete(node, gone)
+
+    def _may_be_folded(self, node: Node) -> bool:
+        """Whether a line may go into the one that uses its result: that is used once, and is none of the user's variables."""
+        if self.context or len(node.outputs) != 1 or node.writes or node.is_random:
+            return False
+        (value,) = node.outputs
+        return value not in self.needed and self.uses[value] == 1 and value.name not in node.origin.stored
+
+    def _with_folded(self, node: Node, expression: str) -> str:
+        """The expression with those of the lines before it that it alone uses, and that come from the same line of the user's."""
+        while self.foldable and self.foldable[-1][0] == len(self.lines) and not self.context:
+            _, before, inner = self.foldable[-1]
+            (value,) = before.outputs
+            same_line = (before.origin.file, before.origin.line) == (node.origin.file, node.origin.line)
+            found = folded(expression, self.text[value], inner) if same_line and value in node.uses else None
+            if found is None:
+                break
+            expression = found
+            self.foldable.pop()
+            self.lines.pop()
+        return expression
 
     def _structured(self, node: Node) -> None:
         """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
@@ -214,11 +247,23 @@ class Scope:
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self, region)
         scope.text.update(zip(block.inputs, [*inputs, *(repr(self.literal(item)) for item in captured)], strict=True))
         scope.write()
-        return Inside(scope, [repr(scope.literal(item)) for item in block.outputs])
+        return Inside(scope, scope.results(block.outputs))
+
+    def results(self, outputs: Sequence[Any]) -> list[str]:
+        """The text of what a block gives. The last lines go into it where they make results that nothing else uses."""
+        text = [repr(self.literal(item)) for item in outputs]
+        while self.ends and self.ends[-1][0] == len(self.lines):
+            _, (value,), expression = self.ends.pop()
+            places = [place for place, item in enumerate(outputs) if item is value]
+            if len(places) != 1 or sum(map(len, text)) + len(expression) > LONGEST:
+                break
+            text[places[0]] = expression
+            self.lines.pop()
+        return text
 
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""
-        self.origins += [(len(self.lines) + place, origin) for place, origin in inside.scope.origins]
+        self.inner_origins += [(len(self.lines) + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)]
         for text in inside.scope.lines:
             self.line(text)
 
@@ -243,20 +288,19 @@ class Inside:
 
     def expression(self) -> str | None:
         """All of it as one expression, where it is one line that makes the only output."""
-        lines = [line for line in self.scope.lines if line]
-        if not lines and len(self.outputs) == 1:
-            return self.outputs[0]
-        head = f"{self.outputs[0]} = "
-        return lines[0].removeprefix(head) if len(lines) == len(self.outputs) == 1 and lines[0].startswith(head) else None
+        return self.outputs[0] if self.is_empty and len(self.outputs) == 1 else None
 
     def free(self) -> None:
         """Its names may be used again."""
         self.scope.free(list(self.scope.held))
 
 
-def last_uses(nodes: Iterable[Node], roots: Iterable[Value]) -> dict[Node, list[Value]]:
+def _outer_sizes(node: Node) -> list[Any]:
+    return [size for region in node.regions for size in region.sizes.values()]
+
+
+def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, list[Value]]:
     """node -> the values that nothing needs after it."""
-    needed = set(roots)
     last: dict[Value, Node] = {}
     for node in nodes:
         last.update((value, node) for value in (*node.outputs, *node.uses))

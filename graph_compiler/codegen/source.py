@@ -19,7 +19,7 @@ from ..ir.graph import Graph, Guard
 from ..ir.node import Node, Origin, Value, values_in
 from ..naming import Namespace
 from ..sizes import Size, Symbol
-from ..trees import iterate_structure
+from ..trees import Leaf, iterate_structure
 from .lines import broken
 from .results import ResultText, result_text
 from .scope import Scope, Shared
@@ -65,7 +65,8 @@ class Dialect(Protocol):
 class Program:
     """Source text of a function, and what must be bound for it to run.
 
-    ``origins`` tell, in order, at which line of the text the line of a recorded call begins, and where the call was made.
+    ``origins`` tell, in order, at which line of the text the line of each node begins, and where the call was made; ``inner_origins``
+    the same of the nodes of regions.
     ``arguments`` are the leading arguments that are no user inputs (``"parameters"``, ``"constants"``), ``globals`` objects
     that the text refers to but cannot spell, ``checks`` the guards whose values the function returns beside its result.
     """
@@ -77,6 +78,7 @@ class Program:
     globals: dict[str, Any] = field(default_factory=dict)
     checks: tuple[Guard, ...] = ()
     origins: tuple[tuple[int, Origin], ...] = ()
+    inner_origins: tuple[tuple[int, Origin], ...] = ()
 
 
 def write(graph: Graph, dialect: Dialect, header: str, structured: Structured | None = None) -> Program:
@@ -97,8 +99,8 @@ class _Writer:
         }  # state is called as its buffer
         self.inner_guards: dict[Value, list[tuple[Guard, Size]]] = {}
         for guard, condition in graph.inner_guards():
-            for symbol in condition.symbols():
-                self.inner_guards.setdefault(symbol.source, []).append((guard, condition))
+            for source in dict.fromkeys(symbol.source for symbol in condition.symbols()):
+                self.inner_guards.setdefault(source, []).append((guard, condition))
 
     def program(self, header: str) -> Program:
         graph, scope = self.graph, self.scope
@@ -110,8 +112,9 @@ class _Writer:
         reads = len(scope.lines)
         self._guards_on(graph.sources())
         scope.write(self._guards_on)
-        result = result_text(graph, scope.literal, self.names)
         checks = tuple(guard for guard in graph.guards if isinstance(guard.condition, Value))
+        is_array = isinstance(graph.output_tree, Leaf) and not checks and not graph.effects
+        result = ResultText(scope.results(graph.outputs)[0]) if is_array else result_text(graph, scope.literal, self.names)
         self._return(result, checks)
         leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
         inputs = tuple(scope.text[value] for value in graph.inputs)
@@ -122,13 +125,14 @@ class _Writer:
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, "\n".join([*head, body, ""]), helpers, result)
         bound = {**scope.shared.globals, **result.globals}
-        return Program(source, name, leading, inputs, bound, checks, self._origins(source, lines))
+        own, inner = (self._origins(source, lines, origins) for origins in (scope.origins, scope.inner_origins))
+        return Program(source, name, leading, inputs, bound, checks, own, inner)
 
-    def _origins(self, source: str, lines: list[str]) -> tuple[tuple[int, Origin], ...]:
+    def _origins(self, source: str, lines: list[str], origins: list[tuple[int, Origin]]) -> tuple[tuple[int, Origin], ...]:
         """Counted from the end, where the function ends: of its first lines some were left out of ``lines``."""
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
         end, last = source.count("\n") + 1, len(self.scope.lines)
-        return tuple((end - after[min(last - place, len(lines))], origin) for place, origin in self.scope.origins)
+        return tuple((end - after[min(last - place, len(lines))], origin) for place, origin in origins)
 
     # ------------------------------------------------------------------------------ names
     def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
@@ -144,9 +148,9 @@ class _Writer:
         for value, axes in wanted.items():
             for axis in sorted(axes):
                 scope.symbols[axes[axis]] = self.names.unique(f"{scope.text[value]}_dim{axis}")
-            if len(axes) == value.ndim:
+            if len(axes) == value.ndim > 1:
                 names = ", ".join(scope.symbols[axes[axis]] for axis in sorted(axes))
-                scope.line(f"{names}{',' if value.ndim == 1 else ''} = {self.dialect.sizes(scope.text[value])}")
+                scope.line(f"{names} = {self.dialect.sizes(scope.text[value])}")
             else:
                 for axis in sorted(axes):
                     scope.line(f"{scope.symbols[axes[axis]]} = {self.dialect.size(scope.text[value], axes[axis])}")
@@ -155,7 +159,7 @@ class _Writer:
     def _guards_on(self, made: Iterable[Value]) -> None:
         """Checks the guards that the values just made are the last part of."""
         pending = [pair for value in made for pair in self.inner_guards.get(value, ())]
-        for guard, condition in {id(pair): pair for pair in pending}.values():
+        for guard, condition in {id(guard): (guard, condition) for guard, condition in pending}.values():
             if all(symbol.source in self.scope.text for symbol in condition.symbols()):
                 self.scope.guard(guard.condition, guard.origin)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .block import nodes_within
 from .graph import Graph
-from .node import Value
+from .node import Value, every
 
 
 class Aliases:
@@ -17,7 +16,7 @@ class Aliases:
     def __init__(self, graph: Graph) -> None:
         self._base: dict[Value, Value] = {}
         self.written: set[Value] = set()
-        for node in nodes_within(graph.nodes):
+        for node in every(graph.nodes):
             for index, viewed in node.views.items():
                 self._base[node.outputs[index]] = self.base_of(viewed)
             self.written.update(self.base_of(value) for value in node.writes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,9 @@ from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, substitute
 from .makers import Makers
 from .node import Node, Value
+
+DEEPEST = 16
+"""How deep regions may stand in regions: files that nest deeper are refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +55,4 @@ class Region:
         return tuple(ArraySpec(tuple(map(self.outward, item.shape)), item.dtype) for item in self.block.outputs if isinstance(item, Value))
 
 
-def nodes_within(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes, and behind each of them those of its regions, at all depths."""
-    for node in nodes:
-        yield node
-        for region in node.regions:
-            yield from nodes_within(region.block.nodes)
-
-
-__all__ = ["Block", "Region", "nodes_within"]
+__all__ = ["Block", "Region"]

@@ -73,6 +73,10 @@ class Builder:
         return outputs if several else outputs[0]
 
     # ------------------------------------------------------------------------------ regions
+    def argument(self, name: str, spec: ArraySpec) -> Value:
+        """An input for a body."""
+        return Value(name, spec)
+
     @contextmanager
     def block(self) -> Iterator[list[Node]]:
         """Inside of the block, nodes go to the list that is given, for the body of an operation that runs blocks."""

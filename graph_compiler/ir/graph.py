@@ -8,13 +8,14 @@ them; in a *canonical* graph ``op`` is a word of the vocabulary, inputs are arra
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..sizes import Size, Symbol
 from ..trees import Leaf, Tree, iterate_structure
 from .assumption import Assumption
+from .block import Block
 from .debug_info import DebugInfo
 from .demands import TargetDemands
 from .guard import Guard
@@ -90,6 +91,22 @@ class Graph:
         }
         return Graph(**{**fields, **changes})
 
+    @property
+    def block(self) -> Block:
+        """The program as one block, whose inputs are all sources and whose outputs are all roots: outputs, conditions of guards, effects."""
+        conditions = (guard.condition for guard in self.guards)
+        outputs = (*self.outputs, *conditions, *(effect.value for effect in self.effects))
+        return Block(tuple(self.sources()), tuple(self.nodes), outputs)
+
+    def with_block(self, block: Block) -> Graph:
+        """The graph with the nodes and outputs of a block that a pass has made of its own. Guards that hold always are left out, and repeated ones."""
+        made = list(block.outputs)
+        outputs, made = made[: len(self.outputs)], made[len(self.outputs) :]
+        conditions, values = made[: len(self.guards)], made[len(self.guards) :]
+        guards = [replace(guard, condition=condition) for guard, condition in zip(self.guards, conditions) if condition is not True]
+        effects = [replace(effect, value=value) for effect, value in zip(self.effects, values, strict=True)]
+        return self.derive(nodes=list(block.nodes), outputs=outputs, guards=_distinct(guards), effects=effects)
+
     def maker(self, value: Value) -> Node | None:
         """The node that makes a value; None for an input, a parameter, a constant, and what is not in this graph."""
         return self._makers.of(value, self.nodes)
@@ -150,67 +167,40 @@ class Graph:
     def symbols(self) -> Iterator[Symbol]:
         """The symbols of all sizes and numbers in nodes, outputs and guards; may repeat."""
         conditions = [guard.condition for guard in self.guards]
-        for item in iterate_structure((conditions, self.outputs, [(node.inputs, node.params) for node in self.nodes])):
+        shared = [size for node in self.nodes for region in node.regions for size in region.sizes.values()]
+        for item in iterate_structure((conditions, self.outputs, shared, [(node.inputs, node.params) for node in self.nodes])):
             if isinstance(item, Size):
                 yield from item.symbols()
 
     def numbers_of_sizes(self) -> set[Value]:
         """The inputs that are numbers and stand in parameters of nodes, which a compiler has to know (sizes, bounds of slices), elements left out."""
-        sizes = (
-            item
-            for node in self.nodes
-            for name, param in node.params.items()
-            if name not in _ELEMENTS
-            for item in iterate_structure(param)
-            if isinstance(item, Size)
-        )
-        return {symbol.source for size in sizes for symbol in size.symbols() if symbol.kind == "item"}
+        return {symbol.source for size in _sizes_in_params(self.nodes) for symbol in size.symbols() if symbol.kind == "item"}
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """The graph as a ``networkx.MultiDiGraph``.
 
         Nodes are numbered; attributes are ``kind`` (input, parameter, constant, operation, output), ``op``, ``name``,
-        ``params``, ``shapes``, ``dtypes``, ``module``, ``file``, ``line``. An edge goes from maker to user with the value's
-        name and output index, once for each time that the value is used.
+        ``params``, ``shapes``, ``dtypes``, ``module``, ``file``, ``line``, and ``regions``: the blocks that a node runs, name -> graph. An
+        edge goes from maker to user with the value's name and output index, once for each time that the value is used.
         """
-        import networkx  # here: it takes longer to import than all the rest of the core
+        from .network import to_networkx
 
-        drawn = networkx.MultiDiGraph(name=self.name, dialect=self.dialect)
-        place: dict[Value, tuple[int, int]] = {}  # value -> number of the node, index of the output
-        kinds = [("input", v) for v in self.inputs] + [("parameter", v) for v in self.parameters.values()]
-        for kind, value in kinds + [("constant", value) for value, _ in self.constants.values()]:
-            place[value] = len(drawn), 0
-            drawn.add_node(len(drawn), kind=kind, op=kind, name=value.name, params={}, shapes=(value.spec.hints,), dtypes=(value.dtype,))
-        for node in self.nodes:
-            number = len(drawn)
-            drawn.add_node(number, **_node_attributes(node))
-            _connect(drawn, number, (node.inputs, node.params), place)
-            place.update((value, (number, index)) for index, value in enumerate(node.outputs))
-        number = len(drawn)
-        drawn.add_node(number, kind="output", op="output", name="output", params={}, shapes=(), dtypes=())
-        _connect(drawn, number, self.outputs, place)
-        return drawn
+        return to_networkx(self)
 
 
-def _node_attributes(node: Node) -> dict[str, Any]:
-    origin = node.origin
-    return {
-        "kind": "operation",
-        "op": node.op,
-        "name": node.outputs[0].name if node.outputs else node.op,
-        "params": node.params,
-        "shapes": tuple(value.spec.hints for value in node.outputs),
-        "dtypes": tuple(value.dtype for value in node.outputs),
-        "module": origin.module,
-        "file": origin.file,
-        "line": origin.line,
-    }
+def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
+    """Sizes that operations are told, those inside of regions in terms of the outside; elements of arrays are none."""
+    for node in nodes:
+        params = (param for name, param in node.params.items() if name not in _ELEMENTS)
+        yield from (item for param in params for item in iterate_structure(param) if isinstance(item, Size))
+        for region in node.regions:
+            told = map(region.outward, _sizes_in_params(region.block.nodes))
+            yield from (size for size in told if isinstance(size, Size))
 
 
-def _connect(drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: dict[Value, tuple[int, int]]) -> None:
-    for value in values_in(arguments):
-        maker, output = place[value]
-        drawn.add_edge(maker, number, value=value.name, output=output)
+def _distinct(guards: list[Guard]) -> list[Guard]:
+    is_hashable = all(not isinstance(guard.expected, list) for guard in guards)
+    return list(dict.fromkeys(guards)) if is_hashable else guards
 
 
 __all__ = ["Effect", "Graph", "Guard"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..ops.registry import ArraySpec
@@ -20,12 +20,17 @@ _NO_VIEWS: Mapping[int, Value] = {}
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a node comes from: the user's file and line, the module path, and the call that was made there."""
+    """Where a node comes from: the user's file and line, the module path, and the call that was made there.
+
+    ``stored`` are the variables that the user's code stores the result of the expression in, ``instruction`` tells expressions of one line apart.
+    """
 
     file: str = ""
     line: int = 0
     module: str = ""
     call: str = ""
+    stored: tuple[str, ...] = ()
+    instruction: int = 0
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file else "unknown place"
@@ -37,7 +42,8 @@ class Value:
 
     ``spec.shape`` is symbolic in canonical graphs and as seen in recorded ones. ``name`` is the wish for a
     name in generated code; it need not be unique. Which node makes a value is a question to the graph or block (``maker``): graphs that
-    passes derived from one another share values.
+    passes derived from one another share values. So nothing assigns to ``name`` and ``spec`` but the code that makes the value, before the
+    graph that it is in is handed on.
     """
 
     __slots__ = ("name", "spec")
@@ -64,29 +70,27 @@ class Value:
         return f"%{self.name}: {self.spec}"
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Node:
-    """One operation in a graph. ``record`` holds what a frontend noted of a recorded call; it is None in canonical graphs.
+    """One operation in a graph: an immutable value. A changed node is a new one, made with ``dataclasses.replace``, of the same outputs or others.
 
-    ``regions`` are the blocks of an operation that runs blocks: the body of a loop, the branches of a ``cond``. A region reads nothing but
-    its own inputs, so ``uses`` are the operands, and the sources of the sizes that its regions have in common with the outside.
+    ``record`` holds what a frontend noted of a recorded call; it is None in canonical graphs. ``regions`` are the blocks of an operation that
+    runs blocks: the body of a loop, the branches of a ``cond``. A region reads nothing but its own inputs, so ``uses`` are the operands, and
+    the sources of the sizes that its regions have in common with the outside.
     """
 
-    __slots__ = ("inputs", "op", "origin", "outputs", "params", "record", "regions", "uses")
+    op: str
+    inputs: tuple[Any, ...]
+    params: dict[str, Any]
+    origin: Origin
+    outputs: tuple[Value, ...] = ()
+    record: CallRecord | None = None
+    regions: tuple[Region, ...] = ()
+    uses: tuple[Value, ...] = field(init=False)
 
-    def __init__(
-        self,
-        op: str,
-        inputs: tuple[Any, ...],
-        params: dict[str, Any],
-        origin: Origin,
-        outputs: tuple[Value, ...] = (),
-        record: CallRecord | None = None,
-        regions: tuple[Region, ...] = (),
-    ) -> None:
-        self.op, self.inputs, self.params, self.origin = op, inputs, params, origin
-        self.outputs, self.record, self.regions = outputs, record, regions
-        outside = [size for region in regions for size in region.sizes.values()]
-        self.uses: tuple[Value, ...] = tuple(dict.fromkeys(values_in((inputs, params, outside))))
+    def __post_init__(self) -> None:
+        outside = [size for region in self.regions for size in region.sizes.values()]
+        object.__setattr__(self, "uses", tuple(dict.fromkeys(values_in((self.inputs, self.params, outside)))))
 
     @property
     def key(self) -> str:
@@ -120,6 +124,14 @@ class Node:
 
     def __repr__(self) -> str:
         return f"{', '.join(f'%{value.name}' for value in self.outputs)} = {self.op}"
+
+
+def every(nodes: Iterable[Node]) -> Iterator[Node]:
+    """The nodes, each followed by those of its regions, at any depth."""
+    for node in nodes:
+        yield node
+        for region in node.regions:
+            yield from every(region.block.nodes)
 
 
 def values_in(structure: Any) -> Iterator[Value]:

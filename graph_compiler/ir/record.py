@@ -38,7 +38,10 @@ class CallRecord:
     strided: bool = False  # it reads the memory of a view by strides, which no other framework can
     itself: bool = False  # it returned its first operand
     wide: bool = False  # integers beyond the range of int32 came up in it
-    weak: bool = False  # its result is a Python number in the user's code, which takes the dtype of the arrays beside it
+    weak: bool = (
+        False  # numbers of Python (numpy) or weakly typed arrays (JAX), which take the dtype of the arrays beside them, come up in it
+    )
+    read: bool = False  # its result is a number that Python has read from an array, or computed from such
     errstate: tuple[tuple[str, str], ...] = ()  # how floating-point errors are treated, where it is not the default
     extra: Extra | None = None
 

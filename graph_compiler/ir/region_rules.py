@@ -9,10 +9,8 @@ from ..ops.control import own_inputs
 from ..ops.registry import get
 from ..sizes import Size, hint_of
 from ..trees import iterate_structure
-from .block import Region
+from .block import DEEPEST, Region
 from .node import Node, Value, values_in
-
-DEEPEST = 16  # regions in regions: files that nest deeper are refused
 
 
 def faults(node: Node, depth: int = 1) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Builds a changed copy of a graph: values replaced by others, nodes left out."""
+"""Builds a changed copy of a block: values replaced by others, nodes left out."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from ..sizes import Size, Symbol, substitute
 from ..trees import map_structure
-from .block import Region
-from .graph import Effect, Graph, Guard
+from .block import Block, Region
 from .makers import Makers
 from .node import Node, Value
 
 
 class Rewriter:
-    """Walk ``graph.nodes``; for each take :meth:`rewritten`, then :meth:`append` it or :meth:`replace` its outputs."""
+    """Walk ``block.nodes``; for each take :meth:`rewritten`, then :meth:`append` it or :meth:`replace` its outputs."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self._is_canonical = all(node.record is None for node in block.nodes)  # shapes of recorded values are as seen
         self.nodes: list[Node] = []
         self._instead: dict[Value, Value] = {}
         self._makers = Makers()
@@ -38,9 +38,13 @@ class Rewriter:
         """The node with its operands replaced: itself where none is."""
         if not any(self.is_replaced(value) for value in node.uses):
             return node
-        record = None if node.record is None else node.record.mapped(self.mapped)
-        regions = tuple(map(self._region, node.regions))
-        return Node(node.op, self.mapped(node.inputs), self.mapped(node.params), node.origin, node.outputs, record, regions)
+        return replace(
+            node,
+            inputs=self.mapped(node.inputs),
+            params=self.mapped(node.params),
+            record=None if node.record is None else node.record.mapped(self.mapped),
+            regions=tuple(map(self._region, node.regions)),
+        )
 
     def _region(self, region: Region) -> Region:
         """What a region reads are its own inputs; only the sizes that it has in common with the outside can be replaced."""
@@ -70,25 +74,13 @@ class Rewriter:
     def _symbol(self, symbol: Symbol) -> Any:
         if not self.is_replaced(symbol.source):
             return Size.of(symbol)
-        dim = self.dimension(symbol.source, symbol.axis) if symbol.kind == "size" and self.graph.dialect == "canonical" else None
+        dim = self.dimension(symbol.source, symbol.axis) if symbol.kind == "size" and self._is_canonical else None
         return dim if dim is not None else Size.of(Symbol(self.value(symbol.source), symbol.axis, symbol.hint, symbol.kind))
 
-    def finish(self, **changes: Any) -> tuple[Graph, bool]:
-        """The new graph and whether it differs."""
-        if len(self.nodes) == len(self.graph.nodes) and not self._instead and not changes:
-            return self.graph, False
-        graph = self.graph
-        guards = [mapped for guard in graph.guards if (mapped := guard.mapped(self._mapped)) is not None]
-        effects = [Effect(e.kind, e.target, self._mapped(e.value)) for e in graph.effects]
-        outputs = [self._mapped(leaf) for leaf in graph.outputs]
-        return graph.derive(
-            nodes=self.nodes,
-            outputs=outputs,
-            guards=list(dict.fromkeys(guards)) if _hashable(guards) else guards,
-            effects=effects,
-            **changes,
-        ), True
-
-
-def _hashable(guards: list[Guard]) -> bool:
-    return all(not isinstance(guard.expected, list) for guard in guards)
+    def finish(self) -> Block:
+        """The new block; the block itself where nothing has changed."""
+        outputs = tuple(map(self._mapped, self.block.outputs))  # which may append nodes
+        nodes = tuple(self.nodes)
+        if nodes == self.block.nodes and not self._instead:
+            return self.block
+        return Block(self.block.inputs, nodes, outputs)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..sizes import Size, Symbol
 from ..trees import map_structure
-from .block import Block
+from .block import Region
 from .graph import Graph
 from .node import Node, Value
 
@@ -30,33 +30,8 @@ def same_program(left: Graph, right: Graph) -> bool:
 
 def _description(graph: Graph) -> tuple[Any, ...]:
     """What a graph does, with numbers in the place of values."""
-    numbers = {value: number for number, value in enumerate(graph.sources())}
-
-    def symbol(item: Symbol) -> str:
-        return f"{item.kind} {item.axis} of {numbers[item.source]}"
-
-    def plain(item: Any) -> Any:
-        if isinstance(item, Value):
-            return ("value", numbers[item], item.spec)
-        return ("size", item.text(symbol)) if isinstance(item, Size) else (type(item), item)
-
-    def described(node: Node) -> Any:
-        regions = [
-            (region.name, *block(region.block), {plain(Size.of(key)): size for key, size in region.sizes.items()})
-            for region in node.regions
-        ]
-        return node.op, map_structure(plain, (node.inputs, node.params)), node.no_grad, map_structure(plain, regions)
-
-    def block(inside: Block) -> Any:
-        numbers.update((value, len(numbers) + i) for i, value in enumerate(inside.inputs))
-        return inside.inputs, made(inside.nodes), inside.outputs
-
-    def made(nodes: Sequence[Node]) -> Any:
-        for node in nodes:
-            numbers.update((value, len(numbers) + i) for i, value in enumerate(node.outputs))
-        return [described(node) for node in nodes]
-
-    nodes = made(graph.nodes)
+    plain = _numbered(graph.sources(), graph.nodes, with_specs=True)
+    nodes = [_node(node, plain) for node in graph.nodes]
     guards = [(plain(guard.condition), guard.expected) for guard in graph.guards]
     effects = [(effect.kind, effect.target, plain(effect.value)) for effect in graph.effects]
     return (
@@ -74,5 +49,52 @@ def _description(graph: Graph) -> tuple[Any, ...]:
         graph.randomness.recorded_from,
         graph.demands,
         map_structure(plain, graph.shared_memory),
-        {numbers[value]: number for value, number in graph.debug.numbers.items()},
+        {plain(value): number for value, number in graph.debug.numbers.items()},
     )
+
+
+def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[Any, ...]:
+    """What a region does, with numbers in the place of its values; ``outside`` says what to write for a size of the outside."""
+    block = region.block
+    plain = _numbered(block.inputs, block.nodes)
+    inputs = [(value.dtype, map_structure(plain, value.shape)) for value in block.inputs]
+    sizes = [(plain(Size.of(symbol)), outside(size)) for symbol, size in region.sizes.items()]
+    nodes = [_node(node, plain) for node in block.nodes]
+    found = hashable((region.name, inputs, sizes, nodes, map_structure(plain, block.outputs)))
+    assert isinstance(found, tuple)
+    return found
+
+
+def hashable(item: Any) -> Any:
+    """Nested arguments as tuples. Numbers are told apart by type and sign (1, 1.0 and True; 0.0 and -0.0)."""
+    if isinstance(item, (tuple, list)):
+        return (type(item), *map(hashable, item))
+    if isinstance(item, dict):
+        return tuple((key, hashable(value)) for key, value in item.items())
+    if isinstance(item, slice):
+        return ("slice", hashable(item.start), hashable(item.stop), hashable(item.step))
+    if isinstance(item, (Value, Size)):
+        return item
+    return (type(item), str(item) if isinstance(item, (float, complex)) else item)
+
+
+def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
+    regions = [region_description(region, plain) for region in node.regions]
+    return (node.op, map_structure(plain, (node.inputs, node.params)), node.no_grad, regions)
+
+
+def _numbered(sources: Iterable[Value], nodes: Iterable[Node], with_specs: bool = False) -> Callable[[Any], Any]:
+    """What to write for values and sizes: numbers in the order in which the values are made."""
+    numbers = {value: number for number, value in enumerate(sources)}
+    for node in nodes:
+        numbers.update((value, len(numbers) + i) for i, value in enumerate(node.outputs))
+
+    def symbol(item: Symbol) -> str:
+        return f"{item.kind} {item.axis} of {numbers[item.source]}"
+
+    def plain(item: Any) -> Any:
+        if isinstance(item, Value):
+            return ("value", numbers[item], item.spec) if with_specs else ("value", numbers[item])
+        return ("size", item.text(symbol)) if isinstance(item, Size) else (type(item), item)
+
+    return plain

@@ -17,6 +17,7 @@ from ..errors import InvalidFile
 from ..ops.registry import ArraySpec
 from ..sizes import FUNCTIONS, Apply, Size, Symbol
 from .assumption import Assumption
+from .block import DEEPEST, Block, Region
 from .demands import TargetDemands
 from .graph import Effect, Graph, Guard
 from .node import Node, Origin, Value
@@ -31,7 +32,7 @@ NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
 _MOST_TERMS, _MOST_FACTORS = 1000, 64  # of one size
-_FLAGS = ("no_grad", "aside", "random", "strided", "weak")  # of a recorded call
+_FLAGS = ("no_grad", "aside", "random", "strided", "weak", "read")  # of a recorded call
 _RECORDED = ("result", "writes", "views", *_FLAGS)
 _KINDS = ("size", "stride", "item", "number")
 _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
@@ -91,6 +92,17 @@ class Encoder:
             self.origin(node.origin),
             self._record(node),
             outputs,
+            [self._region(region) for region in node.regions],
+        ]
+
+    def _region(self, region: Region) -> list[Any]:
+        block = region.block
+        return [
+            region.name,
+            [self.number(value) for value in block.inputs],
+            [self._node(node) for node in block.nodes],
+            self.item(list(block.outputs)),
+            [[self._atom(symbol), self.item(size)] for symbol, size in region.sizes.items()],
         ]
 
     def _record(self, node: Node) -> dict[str, Any] | None:
@@ -180,7 +192,7 @@ class Decoder:
             graph.randomness = Randomness(self.value(data["key"]))
         graph.number_outputs = tuple(map(_place, data["number_outputs"]))
         graph.demands = _demands(*data["demands"])
-        graph.nodes = [self._node(*node) for node in data["nodes"]]
+        graph.nodes = [self._node(1, *node) for node in data["nodes"]]
         graph.outputs = self.item(data["outputs"])
         assumptions = [self.kinds[_one_of(kind, tuple(self.kinds))].from_json(about, self) for kind, about in data["assumptions"]]
         graph.guards = [assumption for assumption in assumptions if isinstance(assumption, Guard)]
@@ -203,13 +215,28 @@ class Decoder:
             raise InvalidFile(f"{dim!r} is no size")
         return dim
 
-    def _node(self, op: str, inputs: Any, params: Any, origin: Any, record: Any, outputs: list[int]) -> Node:
+    def _node(
+        self, depth: int, op: str, inputs: Any, params: Any, origin: Any, record: Any, outputs: list[int], regions: list[Any]
+    ) -> Node:
         inputs, params = self.item(inputs), self.item(params)
         if type(op) is not str or not isinstance(inputs, tuple) or not isinstance(params, dict):
             raise InvalidFile("a node is not of the right form")
         made = tuple(self.value(number) for number in outputs)
         params = {matching(NAME, name): item for name, item in params.items()}
-        return Node(op, inputs, params, self.origin(origin), made, self._record(op, record, len(made)))
+        inner = tuple(self._region(depth, *region) for region in regions)
+        return Node(op, inputs, params, self.origin(origin), made, self._record(op, record, len(made)), inner)
+
+    def _region(self, depth: int, name: str, inputs: list[int], nodes: list[Any], outputs: Any, sizes: list[Any]) -> Region:
+        if depth > DEEPEST:
+            raise InvalidFile(f"regions are more than {DEEPEST} deep")
+        block = Block(tuple(map(self.value, inputs)), tuple(self._node(depth + 1, *node) for node in nodes), tuple(self.item(outputs)))
+        return Region(matching(NAME, name), block, {self._symbol(symbol): self.item(size) for symbol, size in sizes})
+
+    def _symbol(self, data: Any) -> Symbol:
+        atoms = [*self._atom(data).atoms()]
+        if len(atoms) != 1 or not isinstance(atoms[0], Symbol):
+            raise InvalidFile("what a region has in common with the outside is no size")
+        return atoms[0]
 
     def _record(self, op: str, data: Any, count: int) -> CallRecord | None:
         if (data is None) != (self.data["dialect"] == "canonical"):

@@ -45,7 +45,7 @@ def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: 
             raise _fault(graph, node, fault)
         for region in node.regions:
             _verify_nodes(graph, region.block.nodes, set(region.block.inputs), depth + 1)
-        if graph.dialect == "canonical":
+        if graph.dialect == "canonical" or node.regions:
             _check_canonical(graph, node)
 
 
@@ -53,9 +53,12 @@ def _check_canonical(graph: Graph, node: Node) -> None:
     op = get(node.op)
     if check_params(op, node.params).keys() != node.params.keys():
         raise _fault(graph, node, "lacks parameters")
-    specs = (item.spec if isinstance(item, Value) else item for item in node.inputs)
-    inferred: Any = op.infer(*specs, **op.named_regions(node.regions), **node.params)
-    for value, spec in zip(node.outputs, inferred if isinstance(inferred, tuple) else (inferred,), strict=True):
+    given = (item.spec if isinstance(item, Value) else item for item in node.inputs)
+    inferred: Any = op.infer(*given, **op.named_regions(node.regions), **node.params)
+    specs = inferred if isinstance(inferred, tuple) else (inferred,)
+    if len(specs) != len(node.outputs):
+        raise _fault(graph, node, f"makes {len(node.outputs)} values, and its rule gives {len(specs)}")
+    for value, spec in zip(node.outputs, specs):
         if value.dtype != spec.dtype or tuple(map(hint_of, value.shape)) != spec.hints:
             raise _fault(graph, node, f"%{value.name} is {value.spec} but its rule infers {spec}")
 

@@ -80,6 +80,18 @@ def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) ->
         raise InvalidGraph(f"{what} gives {[*given]} where {[*wanted]} is needed: shapes and data types stay the same")
 
 
+def runs_blocks(op: str) -> bool:
+    """Whether this is an operation of this section.
+
+    >>> runs_blocks("scan"), runs_blocks("add")
+    (True, False)
+    """
+    return op in _NAMES
+
+
+_NAMES = frozenset({"branch", "call", "scan", "while_loop"})
+
+
 def own_inputs(op: str, params: dict[str, Any]) -> int:
     """How many inputs a region of such a node has before those that it captures; each of them has an operand in the same place.
 

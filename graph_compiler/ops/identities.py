@@ -12,9 +12,17 @@ from .dtypes import is_floating, is_integer
 class Made(Protocol):
     """What an identity asks of the node that made an operand."""
 
-    op: str
-    inputs: tuple[Any, ...]
-    params: dict[str, Any]
+    @property
+    def op(self) -> str:
+        """Its operation."""
+
+    @property
+    def inputs(self) -> tuple[Any, ...]:
+        """Its operands."""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Its parameters."""
 
 
 def _is_written(made: Made | None, value: Any, key: Any) -> bool:
@@ -65,14 +73,14 @@ def identity_of(name: str, inputs: tuple[Any, ...], params: dict[str, Any], make
     ``maker`` tells which node made an input; None where it comes from outside or is no array.
     """
     if name in _NEUTRAL_TRUTHS:
-        return _beside(_NEUTRAL_TRUTHS[name], *inputs, maker=maker)
+        return _beside(_NEUTRAL_TRUTHS[name], maker, *inputs)
     if name == "setitem":
         return inputs[0] if _is_written(maker(inputs[0]), inputs[1], params["key"]) else None
     unchanged = _IDENTITIES.get(name)
     return inputs[0] if unchanged is not None and unchanged(*inputs, **params) else None
 
 
-def _beside(op: str, x: Any, y: Any, *, maker: Callable[[Any], Made | None]) -> Any:
+def _beside(op: str, maker: Callable[[Any], Made | None], x: Any, y: Any) -> Any:
     """The array of truth values that stands beside a single one made by ``op``, which any shape takes as it is."""
     for array, other in ((x, y), (y, x)):
         made = maker(other)

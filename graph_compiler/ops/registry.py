@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ..errors import DuplicateRow, UnknownOperation, nearest
+from ..errors import DuplicateRow, InvalidGraph, UnknownOperation, nearest
 from ..sizes import Dim, Scalar, Size, hint_of
 from .sections import SECTIONS
 
@@ -78,8 +78,11 @@ class Op:
 
     def named_regions(self, regions: tuple[Any, ...]) -> dict[str, Any]:
         """Regions of a node as keyword arguments of the rule."""
-        several = self.regions[:1] and self.regions[0].startswith("*")
-        return {self.regions[0][1:]: regions} if several else dict(zip(self.regions, regions, strict=True))
+        if self.regions[:1] and self.regions[0].startswith("*"):
+            return {self.regions[0][1:]: regions}
+        if len(regions) != len(self.regions):
+            raise InvalidGraph(f"{self.name} runs {', '.join(self.regions) or 'no block'}; {len(regions)} regions were given")
+        return dict(zip(self.regions, regions))
 
 
 _OPS: dict[str, Op] = {}

@@ -1,8 +1,14 @@
-"""Passes over graphs: each takes a graph and gives ``(graph, changed)``; the graph it was given stays as it is."""
+"""Passes over graphs: each takes a graph and gives ``(graph, changed)``; the graph it was given stays as it is.
+
+Those that concern straight-line code alone are passes over blocks (:class:`.driver.Pass`), which are run on the blocks of regions too.
+"""
 
 from .bounded import bounded as bounded
 from .cache_constants import cache_constants as cache_constants
 from .decompose import decompose as decompose
+from .driver import GraphPass as GraphPass
+from .driver import Pass as Pass
+from .driver import passed as passed
 from .freeze import freeze as freeze
 from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators

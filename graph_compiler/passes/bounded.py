@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
@@ -21,24 +22,29 @@ from ..ops.indexing import gathered_shape
 from ..ops.registry import get
 from ..ops.rules import normalise_axes
 from ..sizes import Size, product, substitute
+from .driver import Pass
 
 _FIRST = (0, 1, 1)
 
 
 def bounded(graph: Graph) -> tuple[Graph, bool]:
     """The graph without sizes that depend on elements; as it is where one of them has to stay."""
+    return Pass("bounded", _bounded)(graph)
+
+
+def _bounded(block: Block) -> Block:
     found_in: dict[Node, _Found] = {}
-    for mask in dict.fromkeys(node.inputs[-1] for node in graph.nodes if _finds(node)):
+    for mask in dict.fromkeys(node.inputs[-1] for node in block.nodes if _finds(node)):
         found = _Found(mask)
-        if not found.has_bound(graph) or not found_in.keys().isdisjoint(found.nodes):  # rows of two masks in one array
-            return graph, False
+        if not found.has_bound(block) or not found_in.keys().isdisjoint(found.nodes):  # rows of two masks in one array
+            return block
         found_in.update(dict.fromkeys(found.nodes, found))
     if not found_in:
-        return graph, False
-    bounder = _Bounder(graph)
-    for node in graph.nodes:
+        return block
+    bounder = _Bounder(block)
+    for node in block.nodes:
         bounder.visit(node, found_in.get(node))
-    return bounder.finish(constants=graph.constants)
+    return bounder.finish()
 
 
 def _finds(node: Node) -> bool:
@@ -70,11 +76,11 @@ class _Found:
         self.axes: dict[Value, int] = {}
         self.nodes: dict[Node, None] = {}
 
-    def has_bound(self, graph: Graph) -> bool:
+    def has_bound(self, block: Block) -> bool:
         """Whether the size can be given one."""
         if self.mask.ndim == 0:  # it makes an axis of its own
             return False
-        for node in graph.nodes:
+        for node in block.nodes:
             if self.is_finder(node):
                 axis = node.params.get("axis", 0)
                 self.sizes.append(node.outputs[0].shape[axis])
@@ -82,8 +88,7 @@ class _Found:
                 self.nodes[node] = None
             elif self.touches((node.inputs, node.params)) and not self.follows(node):
                 return False
-        conditions = (self.unified(guard.condition) for guard in graph.guards)
-        return not self.touches([graph.outputs, *conditions, *(effect.value for effect in graph.effects)])
+        return not self.touches([self.unified(item) for item in block.outputs])
 
     def is_finder(self, node: Node) -> bool:
         """Whether a node finds the elements."""
@@ -319,9 +324,9 @@ _MEETING: dict[str, tuple[_Rule, _Made]] = {
 
 # ---------------------------------------------------------------------------------- the new graph
 class _Bounder(Rewriter):
-    def __init__(self, graph: Graph) -> None:
-        super().__init__(graph)
-        self.scratch = graph.derive(nodes=[])
+    def __init__(self, block: Block) -> None:
+        super().__init__(block)
+        self.scratch = Graph("scratch", "canonical")
         self.scratch.nodes = self.nodes
         self.rows: dict[_Found, _Rows] = {}
         self.places: dict[_Found, list[Value]] = {}
@@ -331,7 +336,7 @@ class _Bounder(Rewriter):
         if found is None:
             self.append(self.rewritten(node))
             return
-        build, inputs = Builder(self.scratch, node.origin), self.mapped(node.inputs)
+        build, inputs, before = Builder(self.scratch, node.origin), self.mapped(node.inputs), len(self.nodes)
         if found.is_finder(node):
             made: Any = _TAKEN[node.op](build, list(inputs[:-1]), self.places_in(build, found), node)
         elif found.meets(node):
@@ -339,8 +344,10 @@ class _Bounder(Rewriter):
         else:
             made = build.apply(get(node.op), self.counted(build, found, node), self.mapped(node.params))
         several = made if isinstance(made, tuple) else (made,)
+        fresh = {value for node in self.nodes[before:] for value in node.outputs}
         for value, other in zip(node.outputs, several):
-            other.name = value.name
+            if other in fresh:
+                other.name = value.name
         self.replace(node.outputs, several)
 
     def counted(self, build: Builder, found: _Found, node: Node) -> tuple[Any, ...]:

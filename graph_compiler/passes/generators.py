@@ -84,4 +84,4 @@ def _baked(node: Node) -> Node:
         return item.hint if isinstance(item, Size) else item
 
     record = None if node.record is None else replace(node.record, random=False)
-    return Node(node.op, map_structure(hint, node.inputs), map_structure(hint, node.params), node.origin, node.outputs, record)
+    return replace(node, inputs=map_structure(hint, node.inputs), params=map_structure(hint, node.params), record=record)

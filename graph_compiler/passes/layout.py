@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
+from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.graph import Graph
 from ..ir.node import Node, Value
@@ -18,16 +19,21 @@ from ..ops.axes import ROWS, Order
 from ..ops.layouts import to_first, to_last
 from ..ops.registry import ArraySpec, Unknown
 from ..sizes import Size, Symbol, hint_of
+from .driver import Pass
 
 
 def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
-    """The graph with the operations that ``prefers`` names computed with the channels last."""
-    if not any(node.op in prefers for node in graph.nodes):
-        return graph, False
-    mover = _Mover(graph, prefers, _wanted(graph, prefers))
-    for node in graph.nodes:
+    """The graph with the operations that ``prefers`` names computed with the channels last. Regions take and give arrays with the channels first."""
+    return Pass("layout", lambda block: _laid_out(block, prefers), "deep")(graph)
+
+
+def _laid_out(block: Block, prefers: Container[str]) -> Block:
+    if not any(node.op in prefers for node in block.nodes):
+        return block
+    mover = _Mover(block, prefers, _wanted(block, prefers))
+    for node in block.nodes:
         mover.visit(node)
-    return mover.finish(constants=graph.constants)
+    return mover.finish()
 
 
 def _carriers(node: Node) -> list[Value]:
@@ -37,10 +43,10 @@ def _carriers(node: Node) -> list[Value]:
     return [item for item in inputs if isinstance(item, Value)] if row else []
 
 
-def _wanted(graph: Graph, prefers: Container[str]) -> set[Value]:
+def _wanted(block: Block, prefers: Container[str]) -> set[Value]:
     """The values that are needed with the channels last: by an operation that prefers it, or a permutation of the user's."""
     wanted: set[Value] = set()
-    for node in reversed(graph.nodes):
+    for node in reversed(block.nodes):
         permutes = node.op == "permute_dims" and node.params["axes"] == to_last(len(node.params["axes"]))
         if node.op in prefers or permutes:
             wanted.add(node.inputs[0])
@@ -53,13 +59,13 @@ class _Mover(Rewriter):
     """``last`` holds arrays with the channels last; values in ``moved`` are there in no other layout yet, those in ``written`` because of a
     permutation that the user wrote."""
 
-    def __init__(self, graph: Graph, prefers: Container[str], wanted: set[Value]) -> None:
-        super().__init__(graph)
+    def __init__(self, block: Block, prefers: Container[str], wanted: set[Value]) -> None:
+        super().__init__(block)
         self.prefers, self.wanted = prefers, wanted
         self.last: dict[Value, Value] = {}
         self.moved: set[Value] = set()
         self.written: set[Value] = set()
-        self.scratch = graph.derive(nodes=[])
+        self.scratch = Graph("scratch", "canonical")
         self.scratch.nodes = self.nodes
         self.origin = Builder(self.scratch).origin
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.graph import Graph
 from ..ir.node import Node, Value
 from ..ir.rewrite import Rewriter
 from ..ops.axes import WHOLE
 from ..ops.layouts import CHANNELS_LAST
+from .driver import Pass
 
 
 def pointwise(graph: Graph) -> tuple[Graph, bool]:
     """The graph with ``linear`` for each convolution whose kernel is one element: the weight then needs no other layout."""
-    rewriter = Rewriter(graph)
-    scratch = graph.derive()
+    return Pass("pointwise", _products, "deep")(graph)
+
+
+def _products(block: Block) -> Block:
+    rewriter, scratch = Rewriter(block), Graph("scratch", "canonical")
     scratch.nodes = rewriter.nodes
-    for node in graph.nodes:
+    for node in block.nodes:
         node = rewriter.rewritten(node)
         if _is_pointwise(node):
             rewriter.replace(node.outputs, (_product(Builder(scratch, node.origin), node),))

@@ -3,43 +3,52 @@
 from __future__ import annotations
 
 from ..ir.aliases import Aliases
+from ..ir.block import Block
 from ..ir.graph import Graph
-from ..ir.node import Node, Value
+from ..ir.guard import GUARD
+from ..ir.node import Node, Value, values_in
+from .driver import Pass
 
 
 def prune(graph: Graph) -> tuple[Graph, bool]:
     """The graph without nodes, parameters and constants that contribute to no output, guard or effect.
 
     A node that writes is needed while its memory is needed later, or belongs to an input or a parameter. Random nodes of a
-    recorded graph stay: they advance the generator, and the numbers drawn after them depend on that.
+    recorded graph stay: they advance the generator, and the numbers drawn after them depend on that. Inputs of regions stay.
     """
     aliases = Aliases(graph)
+    pruned, changed = Pass("prune", lambda block: _pruned(block, aliases), "deep")(graph)
+    used = {base for node in pruned.nodes for value in node.uses for base in (value, aliases.base_of(value))}
+    used.update(base for value in pruned.roots() for base in (value, aliases.base_of(value)))
+    found, has_unused = _without_unused_sources(pruned, used)
+    return found, changed or has_unused
+
+
+def _pruned(block: Block, aliases: Aliases) -> Block:
     needed: set[Value] = set()
 
     def need(value: Value) -> None:
         needed.add(value)
         needed.add(aliases.base_of(value))
 
-    for value in graph.roots():
+    for value in values_in(block.outputs):
         need(value)
     kept: list[Node] = []
-    for node in reversed(graph.nodes):
-        if _contributes(graph, node, needed, aliases):
+    for node in reversed(block.nodes):
+        if _contributes(block, node, needed, aliases):
             kept.append(node)
             for value in node.uses:
                 need(value)
-    if len(kept) == len(graph.nodes):
-        return _without_unused_sources(graph, needed)
-    pruned, _ = _without_unused_sources(graph, needed)
-    return pruned.derive(nodes=kept[::-1]), True
+    return block if len(kept) == len(block.nodes) else Block(block.inputs, tuple(kept[::-1]), block.outputs)
 
 
-def _contributes(graph: Graph, node: Node, needed: set[Value], aliases: Aliases) -> bool:
+def _contributes(block: Block, node: Node, needed: set[Value], aliases: Aliases) -> bool:
     written = [aliases.base_of(value) for value in node.writes]
     return bool(
         any(value in needed for value in node.outputs)
-        or any(base in needed or graph.maker(base) is None for base in written)
+        or any(base in needed or block.maker(base) is None for base in written)
         or node.is_random
+        or node.op == GUARD
     )
 
 

@@ -5,23 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from ..ir.aliases import Aliases
+from ..ir.block import Block
 from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
-from ..sizes import Size
+from ..ir.sameness import hashable, region_description
+from .driver import Pass
 
 
 def share(graph: Graph) -> tuple[Graph, bool]:
     """The graph with each repeated pure node replaced by the first of its kind.
 
-    Random nodes, nodes whose operands or results are written to, and results that the caller receives stay apart, and so do nodes that run
-    blocks: two branches on one condition may run other blocks.
+    Random nodes, nodes whose operands or results are written to, and results that the caller receives stay apart. Nodes with regions are
+    equal where their regions are the same program.
     """
     aliases = Aliases(graph)
     escaping = {aliases.base_of(value) for value in values_in(graph.outputs)}
-    rewriter = Rewriter(graph)
+    return Pass("share", lambda block: _shared(block, aliases, escaping), "deep")(graph)
+
+
+def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
+    escaping = escaping.union(aliases.base_of(value) for value in values_in(block.outputs))  # what a region gives is apart as well
+    rewriter = Rewriter(block)
     seen: dict[Any, Node] = {}
-    for node in graph.nodes:
+    for node in block.nodes:
         node = rewriter.rewritten(node)
         key = None if _stays(node, aliases, escaping) else _key(node)
         first = seen.setdefault(key, node) if key is not None else node
@@ -33,7 +40,7 @@ def share(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
-    if node.is_random or node.writes or not node.outputs or node.regions:
+    if node.is_random or node.writes or not node.outputs:
         return True
     if node.record is not None and any(aliases.base_of(value) in escaping for value in node.outputs):
         return True
@@ -42,20 +49,9 @@ def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
 
 def _key(node: Node) -> Any:
     try:
-        key = (node.op, node.no_grad, _frozen(node.inputs), _frozen(node.params))
+        regions = tuple(region_description(region, hashable) for region in node.regions)
+        key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params), regions)
         hash(key)
     except TypeError:
         return None
     return key
-
-
-def _frozen(item: Any) -> Any:
-    if isinstance(item, (tuple, list)):
-        return (type(item), *map(_frozen, item))
-    if isinstance(item, dict):
-        return tuple((key, _frozen(value)) for key, value in item.items())
-    if isinstance(item, slice):
-        return ("slice", _frozen(item.start), _frozen(item.stop), _frozen(item.step))
-    if isinstance(item, (Value, Size)):
-        return item
-    return (type(item), str(item) if isinstance(item, (float, complex)) else item)

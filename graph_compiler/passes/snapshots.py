@@ -18,7 +18,8 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     for node in graph.nodes:
         for value in node.uses:
             uses[value] = uses.get(value, 0) + 1
-    rewriter = Rewriter(graph)
+    block = graph.block
+    rewriter = Rewriter(block)
     for node in graph.nodes:
         made = rewriter.rewritten(node)
         snapshot = made.key == "clone" and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
@@ -28,4 +29,5 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
             rewriter.replace(made.outputs, (original,))
         else:
             rewriter.append(made)
-    return rewriter.finish()
+    made_block = rewriter.finish()
+    return (graph, False) if made_block is block else (graph.with_block(made_block), True)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
 
 import numpy as np
-import safetensors
 
 from ..errors import FrameworkNotInstalled, GraphCompilerError, GuardFailed, InvalidFile
 from ..ir.graph import Graph as IRGraph
@@ -19,43 +20,48 @@ from ..ir.serialisation import KEY, NAME, matching
 from ..ops.dtypes import ITEMSIZE, NARROWED
 from ..tracing import Surroundings
 from .absent import Absent
-from .decoding import checked_index, dtypes_of, graphs_of, require_stored
+from .decoding import checked_index, dtypes_of, graphs_of, read_json, require_stored
 from .graph import Graph
 from .loaded import Held, LoadedPipeline
 from .piecewise import FILES
 from .pipeline import Options
+from .stored import Hashed, stored_arrays
 from .target import Target
 from .variant import Recorded
 
+_Opened = Callable[[str], IO[bytes]]  # a file of the graph, by its name
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, GraphCompilerError,
-           zipfile.BadZipFile, safetensors.SafetensorError, EOFError, NotImplementedError, SyntaxError, StopIteration)  # fmt: skip
+           zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError, StopIteration)  # fmt: skip
 
 
 def load(
     path: str | os.PathLike[str], to: str | None, frontend_of: Callable[[str], ModuleType], backend_of: Callable[[str], ModuleType]
 ) -> Graph:
     """See :func:`graph_compiler.load`."""
-    return _graph_in(_read(Path(path)), path, to, frontend_of, backend_of)
+    with _opened(Path(path)) as opened:
+        return _graph_in(opened, path, to, frontend_of, backend_of)
 
 
 def from_bytes(data: bytes, frontend_of: Callable[[str], ModuleType], backend_of: Callable[[str], ModuleType]) -> Graph:
     """The graph that :func:`saving.to_bytes` wrote."""
-    return _graph_in(_read_zip(io.BytesIO(data), "the pickle"), "the pickle", None, frontend_of, backend_of)
+    with _zip_opened(io.BytesIO(data), "the pickle") as opened:
+        return _graph_in(opened, "the pickle", None, frontend_of, backend_of)
 
 
 def _graph_in(
-    files: dict[str, bytes],
+    opened: _Opened,
     path: str | os.PathLike[str],
     to: str | None,
     frontend_of: Callable[[str], ModuleType],
     backend_of: Callable[[str], ModuleType],
 ) -> Graph:
     try:
-        data = checked_index(files)
+        digests = read_json(_whole(opened, FILES[2]))
+        data = _index(opened, digests)
         name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
         frontend, backend = _frontend(source, data, frontend_of), backend_of(written_for)
         target = backend if to is None else backend_of(to)
-        graphs, arrays = _graphs(data, files, frontend, backend, target.target)
+        graphs, arrays = _graphs(data, _arrays(data, opened, digests, _native(data, backend, target)), frontend, backend)
         trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
     except _DAMAGE as problem:
         raise (
@@ -89,55 +95,81 @@ def _nothing(*args: Any, **kwargs: Any) -> Any:
     raise GuardFailed("a loaded graph has no original")
 
 
-def _read(path: Path) -> dict[str, bytes]:
+@contextmanager
+def _opened(path: Path) -> Iterator[_Opened]:
     if path.is_dir():
         missing = [name for name in FILES if not (path / name).is_file()]
         if missing:
             raise InvalidFile(f"{path} is no saved graph: {', '.join(missing)} is missing")
-        return {name: (path / name).read_bytes() for name in FILES}
+        yield lambda name: (path / name).open("rb", buffering=0)
+        return
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}")
     if not path.is_file():  # a pipe would be waited for
         raise InvalidFile(f"{path} is no file")
-    return _read_zip(path, path)
+    with _zip_opened(path, path) as opened:
+        yield opened
 
 
-def _read_zip(file: Path | IO[bytes], path: str | os.PathLike[str]) -> dict[str, bytes]:
+@contextmanager
+def _zip_opened(file: Path | IO[bytes], path: str | os.PathLike[str]) -> Iterator[_Opened]:
     try:
-        with zipfile.ZipFile(file) as archive:
-            infos = {info.filename: info for info in archive.infolist()}
-            if sorted(archive.namelist()) != sorted(FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
-                raise InvalidFile(f"{path} is no saved graph: it holds {', '.join(infos) or 'nothing'}")
-            return {name: archive.read(name) for name in FILES}
-    except (*_DAMAGE, OSError) as problem:
-        raise (
-            problem if isinstance(problem, InvalidFile) else InvalidFile(f"{path} is no saved graph, or a damaged one: {problem}")
-        ) from problem
+        archive = zipfile.ZipFile(file)
+    except _DAMAGE as problem:
+        raise InvalidFile(f"{path} is no saved graph, or a damaged one: {problem}") from problem
+    with archive:
+        infos = {info.filename: info for info in archive.infolist()}
+        if sorted(archive.namelist()) != sorted(FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
+            raise InvalidFile(f"{path} is no saved graph: it holds {', '.join(infos) or 'nothing'}")
+        yield archive.open
 
 
-def _graphs(data: Any, files: dict[str, bytes], frontend: Any, backend: ModuleType, target: Target) -> tuple[list[IRGraph], dict[str, Any]]:
-    """The graphs and their parameters: arrays of ``target`` in canonical graphs, of the source where its own calls were saved.
+def _whole(opened: _Opened, name: str) -> bytes:
+    with opened(name) as file:
+        return file.read()
 
-    What the file holds of the arrays is let go piece by piece, for memory has no place for all weights three times.
-    """
-    native = target if data["variants"][0]["dialect"] == "canonical" else backend.target
-    entries = dict(safetensors.deserialize(files.pop("arrays.safetensors")))  # type: ignore[no-untyped-call]
-    dtypes = dtypes_of(data)
-    arrays = {name: _array(entries.pop(name), dtypes[name], data["array_shapes"][name], native) for name in tuple(entries)}
+
+def _index(opened: _Opened, digests: Any) -> Any:
+    """What the JSON of the graph says, once it is whole and of this version."""
+    text = _whole(opened, FILES[0])
+    data = checked_index(text)
+    if digests.get(FILES[0]) != hashlib.sha256(text).hexdigest():
+        raise InvalidFile(f"{FILES[0]} was altered or damaged since it was saved")
+    return data
+
+
+def _native(data: Any, backend: ModuleType, target: ModuleType) -> Target:
+    """Whose arrays a graph holds: those of the target in canonical graphs, those of the source where its own calls were saved."""
+    found: Target = (target if data["variants"][0]["dialect"] == "canonical" else backend).target
+    return found
+
+
+def _arrays(data: Any, opened: _Opened, digests: Any, native: Target) -> dict[str, Any]:
+    """Name in the file -> native array, each read into memory that becomes the array's where the framework takes it."""
+    dtypes, arrays = dtypes_of(data), {}
+    with opened(FILES[1]) as file:
+        hashed = Hashed(file)
+        for name, encoded, stored in stored_arrays(hashed):
+            arrays[name] = _array(encoded, stored, dtypes[name], data["array_shapes"][name], native)
+        hashed.require(digests.get(FILES[1]), FILES[1])
+    return arrays
+
+
+def _graphs(data: Any, arrays: dict[str, Any], frontend: Any, backend: ModuleType) -> tuple[list[IRGraph], dict[str, Any]]:
+    """The graphs and their parameters."""
     graphs = graphs_of(data, arrays, frontend, backend)
     return graphs, {name.removeprefix("parameters/"): array for name, array in arrays.items() if name.startswith("parameters/")}
 
 
-def _array(entry: Any, dtype: str, shape: Any, target: Any) -> Any:
+def _array(encoded: str, stored: np.ndarray[Any, Any], dtype: str, shape: Any, native: Target) -> Any:
     width, count = ITEMSIZE[dtype], 1
     for size in shape:
         if type(size) is not int or not 0 <= size < 1 << 48:
             raise InvalidFile(f"{size!r} is no size of an array")
         count *= size
-    require_stored(entry["dtype"], dtype)
-    stored = bytes(entry["data"])
+    require_stored(encoded, dtype)
     if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[NARROWED.get(dtype, dtype)] * 2:
-        stored = np.frombuffer(stored, NARROWED[dtype]).astype(dtype).tobytes()  # saved from a framework without the wide type
+        stored = stored.view(NARROWED[dtype]).astype(dtype).view(np.uint8)  # saved from a framework without the wide type
     elif len(stored) != width * count:
         raise InvalidFile(f"an array of type {dtype} and shape {shape} has {len(stored)} bytes")
-    return target.from_bytes(stored, dtype, tuple(shape))
+    return native.from_bytes(stored, dtype, tuple(shape))

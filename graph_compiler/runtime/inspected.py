@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
+from ..ir.node import every
 from .variant import Variant
 
 if TYPE_CHECKING:
@@ -70,4 +71,4 @@ class Inspected:
         >>> graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),)).function_frequencies()
         {'torch.Tensor.sin': 2, 'torch.Tensor.add': 1}
         """
-        return dict(Counter(node.op for variant in self._variants for node in variant.graph.nodes).most_common())
+        return dict(Counter(node.op for variant in self._variants for node in every(variant.graph.nodes)).most_common())

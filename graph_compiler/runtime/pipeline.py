@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import os
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import ModuleType
 from typing import Any, ClassVar
 
 from ..assumptions import KeywordOrder
 from ..codegen import WIDTH, Program, load, write
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
-from ..ir import verify
 from ..ir.graph import Graph as IRGraph
+from ..ir.node import every
 from ..passes import (
     bake_generators,
     bounded,
@@ -26,6 +26,7 @@ from ..passes import (
     drop_snapshots,
     freeze,
     layout,
+    passed,
     pointwise,
     prune,
     repeat_draws,
@@ -43,6 +44,7 @@ from ..tracing.roots import reach
 from ..tracing.stage import stage
 from ..tracing.state_locks import reserved
 from ..tracing.stateful import Stateful
+from ..tracing.variable_names import name_by_variables
 from ..tracing.world import World
 from ..trees import Branch, Tree, iterate_structure, unfixed
 from .border import Border
@@ -52,8 +54,6 @@ from .methods import Methods
 from .source_framework import SourceFramework
 from .variant import Recorded, Variant
 from .weights import NativeWeights
-
-_VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
 
 
 @dataclass
@@ -137,6 +137,7 @@ class Pipeline:
                 )
             )
         self._note_places(recording.places)
+        name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"
         graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
@@ -267,31 +268,32 @@ class Pipeline:
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:
         """The recorded graph without what contributes nothing or is the same at every call."""
-        graph = _checked(graph)
-        graph = _checked(drop_snapshots(graph)[0])
-        graph = _checked(prune(graph)[0])
+        graph = passed(graph, drop_snapshots, prune)
         if not self.options.include_generators:
-            graph = _checked(bake_generators(graph, self.frontend.checking.COPY)[0])
+            graph = passed(graph, partial(bake_generators, copy=self.frontend.checking.COPY))
             if (state := graph.randomness.recorded_from) is not None:
                 graph = graph.derive(randomness=replace(graph.randomness, recorded_from=None))
-                graph = _checked(repeat_draws(graph, state, self.frontend.checking.RANDOM_STATE)[0])
+                graph = passed(graph, partial(repeat_draws, state=state, calls=self.frontend.checking.RANDOM_STATE))
         if self.options.array_caching or not self.options.include_generators:
-            graph = _checked(cache_constants(graph, self._evaluate)[0])
-        graph = _checked(share(graph)[0])
-        return _checked(drop_implied(prune(graph)[0])[0])
+            graph = passed(graph, partial(cache_constants, evaluate=self._evaluate))
+        return passed(graph, share, prune, drop_implied)
 
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
         """The canonical graph with repeated operations shared."""
-        graph = _checked(prune(_checked(graph))[0])
-        graph = _checked(decompose(graph, self.target.rows)[0])
-        if self.target.rows.bounded:
-            graph = _checked(bounded(graph)[0])
-        graph = _checked(layout(graph, self.target.rows.channels_last)[0])
-        graph = _checked(pointwise(graph)[0])
-        graph = _checked(share(graph)[0])
-        graph = _checked(drop_implied(prune(graph)[0])[0])
+        rows = self.target.rows
         own_results = getattr(self.target, "own_results", None)  # of a target whose arrays can be written to
-        return _checked(own_results(graph)[0]) if own_results else graph
+        return passed(
+            graph,
+            prune,
+            partial(decompose, rows=rows),
+            *([bounded] if rows.bounded else []),
+            partial(layout, prefers=rows.channels_last),
+            pointwise,
+            share,
+            prune,
+            drop_implied,
+            *([own_results] if own_results else []),
+        )
 
     def _frozen(self, recording: Any) -> IRGraph:
         live = recording.weights.live(list(recording.graph.parameters))()
@@ -330,10 +332,6 @@ def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> 
 def _array(item: Any) -> Any:
     """A constant as an array: calls of numpy give scalars, which backends take for numbers."""
     return item.__array__() if type(item).__module__ == "numpy" and not hasattr(item, "__setitem__") else item
-
-
-def _checked(graph: IRGraph) -> IRGraph:
-    return verify(graph) if _VERIFY else graph
 
 
 def _classes(tree: Tree) -> set[type]:

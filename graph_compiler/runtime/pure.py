@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GuardFailed
 from ..trees import Branch, Item, Tree
+from .sorted_keys import in_recorded_order
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -43,9 +44,10 @@ def purely(
 
 
 def _spelt(graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
-    """The variants with the call as it is given, then those that were recorded with another spelling with the call spelt so."""
+    """The variants with the call as it is given, then those that were recorded with another spelling, or order of keys, with the call spelt so."""
     yield from ((variant, (args, kwargs)) for variant in variants)
     yield from graph.spellings.others(variants, args, kwargs)
+    yield from in_recorded_order(variants, args, kwargs)
 
 
 def _held(variant: Variant, given: Any) -> tuple[Any, ...]:

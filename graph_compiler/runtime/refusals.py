@@ -29,9 +29,14 @@ def raise_refused(variant: Variant, problem: Exception) -> NoReturn:
 
 def _origin(program: Program, problem: Exception) -> Origin | None:
     """The recorded call whose line of the flat function raised."""
-    for frame, line in traceback.walk_tb(problem.__traceback__):
-        code = frame.f_code
-        if code.co_name == program.name and code.co_filename.startswith(f"<graph_compiler {program.name} "):
-            place = bisect.bisect_right(program.origins, line, key=lambda pair: pair[0])
-            return program.origins[place - 1][1] if place else None
+    lines = [
+        line
+        for frame, line in traceback.walk_tb(problem.__traceback__)
+        if frame.f_code.co_filename.startswith(f"<graph_compiler {program.name} ")
+    ]
+    known = sorted((*program.origins, *program.inner_origins), key=lambda pair: pair[0])
+    for line in reversed(lines):  # a nested function, or a helper in front of the function, whose lines are none of a call
+        place = bisect.bisect_right(known, line, key=lambda pair: pair[0])
+        if place:
+            return known[place - 1][1]
     return None

@@ -18,6 +18,7 @@ from .following import give_up, tracer_of
 from .progress import converting, recorded_text
 from .pure import purely
 from .refusals import raise_refused
+from .sorted_keys import in_recorded_order
 from .variant import NO_FIT, Missed, Variant
 from .widening import with_recorded_types
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from .beyond import Limit
     from .graph import Graph
     from .pipeline import Pipeline
+    from .spelling import Call
 
 log = logging.getLogger("graph_compiler")
 
@@ -49,7 +51,7 @@ class Retraced:
         ``known`` were tried, or that did not fit while another thread recorded."""
         if (tracer := tracer_of(self._graph)) is not None and tracer.is_following():
             give_up(self._graph, tracer)
-        for variant, call in self._graph.spellings.others(self._variants, args, kwargs):
+        for variant, call in self._other_calls(args, kwargs):
             result = variant.attempt(*call)
             if not isinstance(result, Missed):
                 return result
@@ -59,6 +61,12 @@ class Retraced:
         with self._recording():
             result = self._tried_again(known, args, kwargs)
             return self._recorded_or_run(args, kwargs) if isinstance(result, Missed) else result
+
+    def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
+        """What the same call may have been recorded as. A function of JAX is recorded inside of a transformation too, with the keys that it has there."""
+        yield from self._graph.spellings.others(self._variants, args, kwargs)
+        if self._variants and not self.pipeline.same_framework:
+            yield from in_recorded_order(self._variants, args, kwargs)
 
     def _recording(self) -> AbstractContextManager[Any]:
         """One thread records this graph. One that records another just now does so inside of it, and waits for nobody."""

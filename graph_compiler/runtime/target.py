@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+import numpy as np
+
 
 class Tracer(Protocol):
     """A compiler of the target that follows Python code instruction by instruction, calls of graphs too (``torch.compile``)."""
@@ -35,6 +37,7 @@ class Target(Protocol):
     signals: tuple[type[Exception], ...]  # by which the framework ends a function that it runs for its own ends: no failure of the function
     undecided: tuple[type[Exception], ...]  # what comparisons of sizes raise that are unknown while the framework traces a function
     tracer: Tracer | None
+    sorts_keys: bool  # whether its transformations hand dicts over with their keys sorted
     shares: bool  # whether arrays of other frameworks that are converted share their memory
 
     def convert(self, array: Any) -> Any:
@@ -70,8 +73,8 @@ class Target(Protocol):
     def to_bytes(self, array: Any) -> bytes:
         """The elements in row-major order."""
 
-    def from_bytes(self, data: bytes, dtype: str, shape: tuple[int, ...]) -> Any:
-        """A native array of these elements, of the nearest dtype that the framework has."""
+    def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
+        """A native array of these elements (bytes, of type uint8), of the nearest dtype that the framework has. It may keep their memory."""
 
     def copy(self, array: Any) -> Any:
         """The elements of now, whatever is written to ``array`` later."""

@@ -9,7 +9,7 @@ from typing import Any
 from ..errors import InvalidFile
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
-from ..ir.node import Value, values_in
+from ..ir.node import Value, every, values_in
 from ..ir.serialisation import LINE, matching
 from ..ops.dtypes import ITEMSIZE
 from ..sizes import Size
@@ -59,13 +59,13 @@ def _check_trees(graph: IRGraph) -> None:
 
 def _check_results(graph: IRGraph) -> None:
     """What a recorded call gives is where its source takes names from."""
-    for node in graph.nodes:
+    for node in every(graph.nodes):
         if not set(node.outputs) <= set(values_in(node.result)):
             raise InvalidFile(f"the result of {node.op:.80} is none of the values that it makes")
 
 
 def _check_words(graph: IRGraph) -> None:
-    for node in graph.nodes:
+    for node in every(graph.nodes):
         for name, item in node.params.items():
             if name.endswith("dtype") and item is not None and item not in ITEMSIZE:
                 raise InvalidFile(f"{item!r:.80} is no data type")

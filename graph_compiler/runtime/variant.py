@@ -14,6 +14,7 @@ from ..ir.aliases import Aliases
 from ..ir.elements import same_elements
 from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
+from ..ir.node import every
 from ..tracing import Surroundings
 from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places
@@ -88,7 +89,7 @@ class Variant:
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self._watches = bool(self._written) and self.watch is not None
         self.is_random = self.graph.randomness.key is not None
-        self._draws = any(node.is_random for node in self.graph.nodes)  # from a generator that the framework holds
+        self._draws = any(node.is_random for node in every(self.graph.nodes))  # from a generator that the framework holds
         self.last_failure = ""
         does_more = (self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers)
         self._only_computes = not any(does_more)

@@ -10,6 +10,7 @@ from typing import Any
 from ..ir.node import Origin
 from .code_names import names_read
 from .messages import is_message
+from .stored_names import stored_names
 from .syntax import function_called
 
 _OWN = __name__.rpartition(".")[0].partition(".")[0]
@@ -27,6 +28,7 @@ class Locator:
         self._internal = (*(f"{name}." for name in (*internal, _OWN)),)
         self._module_call, self._path_of = module_call, path_of
         self._is_internal: dict[CodeType, bool] = {}
+        self._names: dict[tuple[CodeType, int], tuple[str, ...]] = {}
 
     def locate(self, call: str, depth: int = 2) -> Origin:
         """The origin of a call made ``depth`` frames up or further."""
@@ -41,7 +43,13 @@ class Locator:
             frame = frame.f_back
         if place is None:
             return Origin(call=call, module=path or "")
-        return Origin(place.f_code.co_filename, place.f_lineno, path or "", call)
+        return Origin(place.f_code.co_filename, place.f_lineno, path or "", call, *self._stored(place.f_code, place.f_lasti))
+
+    def _stored(self, code: CodeType, instruction: int) -> tuple[tuple[str, ...], int]:
+        key = code, instruction
+        if key not in self._names:
+            self._names[key] = stored_names(code, instruction)
+        return self._names[key], instruction
 
     def in_message(self) -> bool:
         """Whether the user's code makes a text right now that nothing but a message can show."""

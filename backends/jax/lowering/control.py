@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ....ir.block import Region
-from ....ir.node import Node
+from ....ir.node import Node, Value, values_in
 from ...structured import Loop, Scope, names_of, packed
 from .table import rows
 
@@ -29,8 +30,19 @@ def _scan(scope: Scope, node: Node) -> None:
         length = f", length={scope.literal(params['length'])!r}" if not elements else ""
         reverse = ", reverse=True" if params["reverse"] else ""
         targets = f"{_targets(made[:count])}, {_targets(made[count:])}"
-        scope.line(f"{targets} = lax.scan({step}, {packed(loop.state)}, {packed(loop.sequences)}{length}{reverse})")
+        start, sequences = packed(loop.state), packed(loop.sequences)
+        start = f"varying_as({sequences}, {start})" if elements and _is_made(scope, node.inputs[:count]) else start
+        scope.line(f"{targets} = lax.scan({step}, {start}, {sequences}{length}{reverse})")
     scope.free([name])
+
+
+def _is_made(scope: Scope, values: Sequence[Any]) -> bool:
+    """Whether one of the values depends on nothing that is given, as zeros do: in shard_map it is the same on all devices."""
+    made: set[Value] = set()
+    for node in scope.nodes:
+        if made.issuperset(values_in(node.inputs)):
+            made.update(node.outputs)
+    return any(value in made for value in values)
 
 
 def _while_loop(scope: Scope, node: Node) -> None:

@@ -44,6 +44,7 @@ from .bessel import bessel_k1e as bessel_k1e
 from .bessel import bessel_y0 as bessel_y0
 from .bessel import bessel_y1 as bessel_y1
 from .bessel import chebyshev_sum as chebyshev_sum
+from .control import varying_as as varying_as
 from .convolution import col2im as col2im
 from .convolution import conv as conv
 from .convolution import conv_of_columns as conv_of_columns
@@ -134,11 +135,6 @@ from .pooling import over_windows as over_windows
 from .random import dropout as dropout
 from .random import random_categorical as random_categorical
 from .random import threefry as threefry
-from .recurrent import affine as affine
-from .recurrent import gru as gru
-from .recurrent import lstm as lstm
-from .recurrent import rnn as rnn
-from .recurrent import scan_sequence as scan_sequence
 from .resampling import affine_grid as affine_grid
 from .resampling import channel_shuffle as channel_shuffle
 from .resampling import elements_at as elements_at

@@ -112,12 +112,6 @@ from .random import random_categorical as random_categorical
 from .random import random_normal as random_normal
 from .random import random_uniform as random_uniform
 from .random import threefry as threefry
-from .recurrent import affine as affine
-from .recurrent import gru as gru
-from .recurrent import logistic as logistic
-from .recurrent import lstm as lstm
-from .recurrent import rnn as rnn
-from .recurrent import run_sequence as run_sequence
 from .resampling import affine_grid as affine_grid
 from .resampling import channel_shuffle as channel_shuffle
 from .resampling import elements_at as elements_at

@@ -44,7 +44,7 @@ def _while_loop(scope: Scope, node: Node) -> None:
     step.free()
     scope.free(state)
     made = scope.name(node)
-    scope.line(f"{_tuple(made).strip('()')} = while_loop({goes_on}, {name}, {_tuple(loop.state)})")
+    scope.line(f"{_tuple(made)} = while_loop({goes_on}, {name}, {_tuple(loop.state)})")
     scope.free([name, goes_on])
 
 
@@ -54,9 +54,9 @@ def _branch(scope: Scope, node: Node) -> None:
     names = [_thunk(scope, region, captured) for region in node.regions]
     made = scope.name(node)
     if index.dtype == "bool":
-        scope.line(f"{_tuple(made).strip('()')} = tf.cond({chosen}, {names[1]}, {names[0]})")
+        scope.line(f"{_tuple(made)} = tf.cond({chosen}, {names[1]}, {names[0]})")
     else:
-        scope.line(f"{_tuple(made).strip('()')} = tf.switch_case(tf.cast({chosen}, tf.int32), [{', '.join(names)}])")
+        scope.line(f"{_tuple(made)} = tf.switch_case(tf.cast({chosen}, tf.int32), [{', '.join(names)}])")
     scope.free(names)
 
 

@@ -209,11 +209,6 @@ from .random import random_complex_normal as random_complex_normal
 from .random import random_gumbel as random_gumbel
 from .random import random_permutation as random_permutation
 from .random import threefry as threefry
-from .recurrent import affine as affine
-from .recurrent import gru as gru
-from .recurrent import lstm as lstm
-from .recurrent import rnn as rnn
-from .recurrent import scan_sequence as scan_sequence
 from .resampling import affine_grid as affine_grid
 from .resampling import cubic_taps as cubic_taps
 from .resampling import elements_at as elements_at

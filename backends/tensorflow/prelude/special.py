@@ -75,8 +75,9 @@ def frexp(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     return tf.where(plain, x, tf.cast(mantissa, x.dtype)), tf.where(plain, 0, tf.cast(exponent, tf.int32))
 
 
-def gammainc(a: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+def gammainc(a: Any, x: Any) -> tf.Tensor:
     """Regularised lower incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(1, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(0, x)))
     far, near_a, near_x = gamma_far(a, x, -1)
@@ -84,8 +85,9 @@ def gammainc(a: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
     return tf.where((a == 0) | tf.math.is_inf(a), limit, value)
 
 
-def gammaincc(a: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
+def gammaincc(a: Any, x: Any) -> tf.Tensor:
     """Regularised upper incomplete gamma function, with its limits for ``a`` at 0 and at infinity."""
+    a, x = in_one_type(a, x)
     of_zero = tf.where(x > 0, like(0, x), like(math.nan, x))
     limit = tf.where(a == 0, of_zero, tf.where(tf.math.is_inf(x), like(math.nan, x), like(1, x)))
     far, near_a, near_x = gamma_far(a, x, 1)

@@ -24,11 +24,6 @@ from .pooling import max_unpool as max_unpool
 from .pooling import over_leading_axes as over_leading_axes
 from .random import dropout as dropout
 from .random import threefry as threefry
-from .recurrent import affine as affine
-from .recurrent import gru as gru
-from .recurrent import lstm as lstm
-from .recurrent import rnn as rnn
-from .recurrent import step_through as step_through
 from .recurrent import whole_layer as whole_layer
 from .searching import unique_with_first as unique_with_first
 from .special import beta_fraction as beta_fraction

@@ -40,6 +40,15 @@ class _NumpyRaiser(Raiser):
         key = row_key(node.op)
         return (rows.get(f"ndarray.{key}") if node.op.startswith(METHOD) else None) or rows.get(key)
 
+    def run(self) -> Graph:
+        """Results that are numbers which Python's code has read are Python's numbers in the end."""
+        graph = super().run()
+        records = ((node.record, value) for node in self.recorded.nodes for value in node.outputs)
+        read = {value for record, value in records if record is not None and record.read}
+        places = [place for place, leaf in enumerate(self.recorded.outputs) if isinstance(leaf, Value) and leaf in read]
+        graph.number_outputs = tuple(sorted({*places, *graph.number_outputs}))
+        return graph
+
     def call(self, node: Node) -> Any:
         before = len(self.result.nodes)
         result = self._by_row(node)

@@ -47,8 +47,8 @@ def _repeated_whole(b: TorchBuilder, node: Node) -> Any:
 
 def _divisor(b: TorchBuilder, node: Node) -> Any:
     divisor = node.inputs[1]
-    maker = b.maker(divisor)
-    is_array = isinstance(divisor, Value) and not (maker is not None and maker.op == "full")
+    made = b.maker(divisor)
+    is_array = isinstance(divisor, Value) and not (made is not None and made.op == "full")
     return b.not_equal(divisor, 0) if is_array and not is_inexact(divisor.dtype) and divisor.dtype != "bool" else None
 
 

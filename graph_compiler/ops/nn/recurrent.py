@@ -2,11 +2,17 @@
 
 Sequences are [time, batch, features]. ``length`` [batch], where given, ends each sequence early: later outputs are 0, and the final
 state is that of the last step in the sequence. ``reverse`` runs from the last step to the first.
+
+Targets without such layers of their own get them as a ``scan``.
 """
 
 from __future__ import annotations
 
-from ..registry import ArraySpec, declare
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ..registry import ArraySpec, declare, decomposition
 from ..rules import dtype_of
 
 _SECTION = "recurrent layers"
@@ -71,3 +77,131 @@ def rnn(
     """Elman network with ``activation`` tanh or relu: (outputs, last hidden state)."""
     dtype = dtype_of(x, hidden, weight_ih, weight_hh)
     return ArraySpec((*x.shape[:2], hidden.shape[-1]), dtype), ArraySpec(hidden.shape, dtype)
+
+
+@decomposition("lstm")
+def _lstm(
+    b: Any,
+    x: Any,
+    hidden: Any,
+    cell: Any,
+    weight_ih: Any,
+    weight_hh: Any,
+    bias_ih: Any = None,
+    bias_hh: Any = None,
+    weight_hr: Any = None,
+    length: Any = None,
+    *,
+    reverse: bool = False,
+) -> Any:
+    matrix, projection = _transposed(b, weight_hh), weight_hr and _transposed(b, weight_hr)
+
+    def step(entering: Any, hidden: Any, cell: Any) -> tuple[Any, ...]:
+        gates = b.add(entering, b.matmul(hidden, matrix))
+        entry, forget, new, exit = _parts(b, gates, cell.shape[-1], "input_gate", "forget_gate", "new", "output_gate")
+        kept = _named("kept", b.add(b.multiply(b.sigmoid(forget), cell), b.multiply(b.sigmoid(entry), b.tanh(new))))
+        shown = _named("shown", b.multiply(b.sigmoid(exit), b.tanh(kept)))
+        return shown if projection is None else b.matmul(shown, projection), kept
+
+    return _over_time(b, step, _entering(b, x, weight_ih, bias_ih, bias_hh), matrix, {"hidden": hidden, "cell": cell}, length, reverse)
+
+
+@decomposition("gru")
+def _gru(
+    b: Any,
+    x: Any,
+    hidden: Any,
+    weight_ih: Any,
+    weight_hh: Any,
+    bias_ih: Any = None,
+    bias_hh: Any = None,
+    length: Any = None,
+    *,
+    reverse: bool = False,
+) -> Any:
+    matrix = _transposed(b, weight_hh)
+
+    def step(entering: Any, hidden: Any) -> tuple[Any, ...]:
+        product = b.matmul(hidden, matrix)
+        recurring = product if bias_hh is None else b.add(product, bias_hh)
+        reset_x, update_x, new_x = _parts(b, entering, hidden.shape[-1], "reset_x", "update_x", "new_x")
+        reset_h, update_h, new_h = _parts(b, recurring, hidden.shape[-1], "reset_h", "update_h", "new_h")
+        reset, update = b.sigmoid(b.add(reset_x, reset_h)), b.sigmoid(b.add(update_x, update_h))
+        new = b.tanh(b.add(new_x, b.multiply(reset, new_h)))
+        return (b.add(new, b.multiply(update, b.subtract(hidden, new))),)
+
+    return _over_time(b, step, _entering(b, x, weight_ih, bias_ih), matrix, {"hidden": hidden}, length, reverse)
+
+
+@decomposition("rnn")
+def _rnn(
+    b: Any,
+    x: Any,
+    hidden: Any,
+    weight_ih: Any,
+    weight_hh: Any,
+    bias_ih: Any = None,
+    bias_hh: Any = None,
+    length: Any = None,
+    *,
+    activation: str = "tanh",
+    reverse: bool = False,
+) -> Any:
+    matrix = _transposed(b, weight_hh)
+
+    def step(entering: Any, hidden: Any) -> tuple[Any, ...]:
+        return (getattr(b, activation)(b.add(entering, b.matmul(hidden, matrix))),)
+
+    return _over_time(b, step, _entering(b, x, weight_ih, bias_ih, bias_hh), matrix, {"hidden": hidden}, length, reverse)
+
+
+def _entering(b: Any, x: Any, weight: Any, *biases: Any) -> Any:
+    """What each step gets from the sequence: one product over all steps, with all biases that are only added."""
+    given = [bias for bias in biases if bias is not None]
+    return b.linear(x, weight, *([functools.reduce(b.add, given)] if given else []))
+
+
+def _transposed(b: Any, weight: Any) -> Any:
+    """The weight as the steps multiply with it. It is transposed once: in the loop, XLA for CPU takes several times as long for one row."""
+    return _named("matrix", b.permute_dims(weight, axes=(1, 0)))
+
+
+def _parts(b: Any, joined: Any, size: Any, *names: str) -> Any:
+    """Parts of the last axis, each of this size."""
+    parts = b.split(joined, sizes=(size,) * len(names), axis=1)
+    return tuple(map(_named, names, parts))
+
+
+def _named(name: str, value: Any) -> Any:
+    """The value, with a name for generated source."""
+    value.name = name
+    return value
+
+
+def _over_time(
+    b: Any, step: Callable[..., tuple[Any, ...]], entering: Any, matrix: Any, state: dict[str, Any], length: Any, reverse: bool
+) -> Any:
+    """(outputs, *last states) of ``state = step(row, *state)`` over the rows of ``entering``; the first state of each step is its output.
+
+    In the body, the sizes of what meets are the same: those of the hidden state and of the ``matrix``. Outside they are equal, but may be read
+    from other arrays.
+    """
+    batch = state["hidden"].shape[0]
+    rows = {"entering": (entering, (batch, matrix.shape[1]))}
+    if length is not None:
+        times = b.reshape(b.arange(stop=entering.shape[0], dtype=length.dtype), shape=(entering.shape[0], 1, 1))
+        rows["inside"] = b.less(times, b.reshape(length, shape=(length.shape[0], 1))), (batch, 1)
+
+    def write(*given: Any) -> tuple[Any, ...]:
+        old, (row, *inside) = given[: len(state)], given[len(state) :]
+        new = [b.reshape(one, shape=other.shape) for one, other in zip(step(row, *old), old, strict=True)]
+        if not inside:
+            return (*new, new[0])
+        return (*(b.where(inside[0], one, other) for one, other in zip(new, old)), b.where(inside[0], new[0], 0))
+
+    arguments = [b.argument(name, ArraySpec((batch, value.shape[1]), value.dtype)) for name, value in state.items()]
+    arguments += [b.argument(name, ArraySpec(shape, value.dtype)) for name, (value, shape) in rows.items()]
+    operands = [*state.values(), *(value for value, _ in rows.values())]
+    options = {"carried": len(state), "sequences": len(rows), "length": entering.shape[0], "reverse": reverse}
+    *last, outputs = b.run("scan", operands, [b.body("step", arguments, write)], **options)
+    return (_named("outputs", outputs), *map(_named, state, last))

@@ -1,0 +1,136 @@
+"""Primitives in the words that a person would use: operators and public functions of ``jax.lax`` and ``jax.numpy`` that compute just the same.
+
+Public functions promote types, and numbers of Python take the type of the array beside them: a row is used where all arrays are of one type and
+shape and none of them is weakly typed. Everything else is written as the primitive (``lax.add_p.bind``), which keeps all that the trace has said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from ...ir.node import Node, Value
+from ...ops.text import Text, factor
+
+_OPERATORS = {
+    "add_p": "+", "sub_p": "-", "mul_p": "*", "gt_p": ">", "ge_p": ">=", "lt_p": "<", "le_p": "<=", "eq_p": "==", "ne_p": "!=", "div_p": "/",
+}  # fmt: skip
+_FLOATING = frozenset({"div_p"})  # of integers the operator is another function
+_PLAIN = frozenset({
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "conj", "cos", "cosh", "digamma", "erf", "erf_inv", "erfc", "exp",
+    "exp2", "expm1", "floor", "imag", "is_finite", "lgamma", "log", "log1p", "logistic", "not", "real", "rsqrt", "sign", "sin", "sinh", "sqrt",
+    "square", "tan", "tanh",
+})  # fmt: skip
+_LAX = {"not": "bitwise_not"}
+_SAID: tuple[dict[str, None], ...] = ({"accuracy": None}, {"out_dtype": None}, {})  # parameters that say nothing
+Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
+
+
+def readable(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
+    """The text of a primitive, or None where only its own name will do."""
+    if node.record is None or node.record.weak:
+        return None
+    if key in _OPERATORS and node.params in _SAID:
+        return _operator(key, node, text)
+    name = key.removesuffix("_p")
+    if name in _PLAIN and node.params in _SAID and len(node.inputs) == 1 and isinstance(node.inputs[0], Value):
+        return f"lax.{_LAX.get(name, name)}({text(node.inputs[0])!r})"
+    row = _ROWS.get(key)
+    return None if row is None else row(node, text)
+
+
+def _operator(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
+    arrays = [item for item in node.inputs if isinstance(item, Value)]
+    numbers = [item for item in node.inputs if not isinstance(item, Value)]
+    if not arrays or len({(item.spec.hints, item.dtype) for item in arrays}) != 1 or len(set(map(id, arrays))) + len(numbers) != 2:
+        return None
+    plain = [_plain(item, arrays[0].dtype) for item in numbers]
+    if None in plain or (key in _FLOATING and "float" not in arrays[0].dtype):
+        return None
+    written = [repr(text(item)) if isinstance(item, Value) else factor(repr(_plain(item, arrays[0].dtype))) for item in node.inputs]
+    return f" {_OPERATORS[key]} ".join(written)
+
+
+def _plain(number: Any, dtype: str) -> Any:
+    """A number as Python writes it, where an array of this type takes it for just the same; else None."""
+    if not isinstance(number, np.generic) or str(number.dtype) != dtype or number.dtype.kind not in "if" or not np.isfinite(number):
+        return None
+    plain = int(number) if number.dtype.kind == "i" else float(str(number))
+    return plain if number.dtype.type(plain) == number and not (plain == 0 and np.signbit(number)) else None
+
+
+def typed(item: Any) -> Any:
+    """A number of numpy's as short text: ``np.float32(0.5)``."""
+    if not isinstance(item, np.generic) or item.dtype.kind not in "iufb" or not hasattr(np, str(item.dtype)) or not np.isfinite(item):
+        return item
+    return Text(f"np.{item.dtype if item.dtype.kind != 'b' else 'bool_'}({item!s})")
+
+
+# ------------------------------------------------------------------------------------- rows
+def _broadcast(node: Node, text: Callable[[Any], Any]) -> str | None:
+    shape, axes = node.params["shape"], node.params["broadcast_dimensions"]
+    if node.params.get("sharding") is not None:
+        return None
+    (item, *_) = node.inputs
+    number = None if isinstance(item, Value) else _plain(item, node.outputs[0].dtype)
+    if number is not None and not axes:
+        return f"jnp.full({text(shape)!r}, {number!r}, jnp.{node.outputs[0].dtype})"
+    return f"lax.broadcast_in_dim({text(item)!r}, {text(shape)!r}, {axes!r})" if isinstance(item, Value) else None
+
+
+def _converted(node: Node, text: Callable[[Any], Any]) -> str | None:
+    params, (item, *_) = node.params, node.inputs
+    if params.get("weak_type") or params.get("sharding") is not None or not isinstance(item, Value):
+        return None
+    dtype = str(node.outputs[0].dtype)
+    return f"{text(item)!r}.astype(jnp.{'bool_' if dtype == 'bool' else dtype})" if hasattr(jax.numpy, dtype) or dtype == "bool" else None
+
+
+def _reduced(name: str) -> Written:
+    def row(node: Node, text: Callable[[Any], Any]) -> str | None:
+        said = {key for key, item in node.params.items() if item is not None}
+        return f"lax.{name}({text(node.inputs[0])!r}, {node.params['axes']!r})" if said == {"axes"} and hasattr(jax.lax, name) else None
+
+    return row
+
+
+def _selected(node: Node, text: Callable[[Any], Any]) -> str | None:
+    arrays = [item for item in node.inputs if isinstance(item, Value)]
+    if len(arrays) != 3 or arrays[0].dtype != "bool" or len({item.spec.hints for item in arrays}) != 1:
+        return None
+    pred, first, second = map(text, arrays)
+    return f"jnp.where({pred!r}, {second!r}, {first!r})"
+
+
+def _transposed(node: Node, text: Callable[[Any], Any]) -> str:
+    axes = node.params["permutation"]
+    return (
+        f"{text(node.inputs[0])!r}.T"
+        if axes == tuple(range(len(axes)))[::-1]
+        else f"{text(node.inputs[0])!r}.transpose({', '.join(map(str, axes))})"
+    )
+
+
+def _power(node: Node, text: Callable[[Any], Any]) -> str | None:
+    return f"{text(node.inputs[0])!r} ** {node.params['y']}" if set(node.params) == {"y"} and node.params["y"] > 0 else None
+
+
+def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
+    params = node.params
+    if len(params["shape"]) != 1 or params.get("sharding") is not None or node.inputs:
+        return None
+    return f"lax.iota(jnp.{node.outputs[0].dtype}, {text(params['shape'][0])!r})"
+
+
+_ROWS: dict[str, Written] = {
+    "broadcast_in_dim_p": _broadcast,
+    "convert_element_type_p": _converted,
+    "integer_pow_p": _power,
+    "iota_p": _iota,
+    "select_n_p": _selected,
+    "transpose_p": _transposed,
+    **{f"reduce_{name}_p": _reduced(f"reduce_{name}") for name in ("sum", "max", "min", "prod", "and", "or")},
+}

@@ -1,0 +1,83 @@
+"""Numbers that Python reads from arrays (``int(np.argmax(x))``, ``x.max().item()``): they stay part of the graph, as numbers of Python.
+
+Where Python has to have the number itself (``range``, a shape, a text) it becomes a guard, as before; so does what Python or numpy would refuse.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .names import METHOD
+from .sizes import is_symbolic
+from .traced import is_traced
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+_OPEN = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64")
+_DIVISIONS = ("divide", "floor_divide", "remainder")
+_BY_SIGN = ("power", "left_shift", "right_shift")  # another type, or an error, where the second number is negative
+_INDEXED = ("__getitem__", "__setitem__")
+_PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarray.argmin")
+
+
+class Reading:
+    """Whether numbers that are read stay open in an attempt at a recording; ``any``: whether some did."""
+
+    def __init__(self, is_open: bool = True) -> None:
+        self.is_open, self.any = is_open, False
+
+
+def number_in(capture: Capture, array: Any) -> Any:
+    """The only element, a whole number or float, as a number of Python to be computed with; None where it has to be known."""
+    is_open = capture.reading.is_open and array.ndim == 0 and array.dtype.name in _OPEN and capture.recorder.varies(array._value)
+    if not is_open or array._value in capture.weak:
+        return None
+    capture.reading.any = True
+    return capture.record(f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (array,), {}, lambda: True, reads=True)
+
+
+def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of an operator; numbers that were read as they are where the type of its result, or an error, depends on them."""
+    if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
+        return operands
+    return tuple(capture.elements(item) if is_traced(item) and item._value in capture.read else item for item in operands)
+
+
+def expect_as_read(capture: Capture, key: str, operands: Sequence[Any], result: Any) -> None:
+    """Guards on what Python or numpy refuses for other numbers than those that were read."""
+    if is_traced(result) and result._value in capture.weak and key in _DIVISIONS and is_traced(operands[1]):
+        _expect(capture, "__ne__", operands[1], 0)
+    if key in _INDEXED:
+        _expect_inside(capture, operands)
+
+
+def _expect_inside(capture: Capture, operands: Sequence[Any]) -> None:
+    """Indices that were read: numpy refuses those outside of the array, and targets do not."""
+    array, index = operands[0], operands[1] if isinstance(operands[1], tuple) else (operands[1],)
+    is_plain = all(isinstance(item, (int, slice)) or is_symbolic(item) for item in index)
+    for axis, item in enumerate(index):
+        if is_traced(item) and item._value in capture.read and not _is_place_in(item, array):
+            if not (is_plain and is_traced(array)):
+                capture.elements(item)
+                continue
+            _expect(capture, "__lt__", item, array.shape[axis])
+            _expect(capture, "__ge__", item, -array.shape[axis])
+
+
+def _expect(capture: Capture, name: str, item: Any, other: Any) -> None:
+    capture.element(capture.operator(name, getattr(operator, name), item, other), bool, True)
+
+
+def _is_place_in(item: Any, array: Any) -> bool:
+    """Whether this is the place of the largest or smallest element of the array itself, which has one axis."""
+    graph = item._capture.recorder.graph
+    read = graph.maker(item._value)
+    found = graph.maker(read.inputs[0]) if read is not None and read.op.endswith(".item") else None
+    if found is None or found.op not in _PLACES or found.params or len(found.inputs) != 1:
+        return False
+    return bool(is_traced(array) and array.ndim == 1 and found.inputs[0] is array._value)

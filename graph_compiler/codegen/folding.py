@@ -1,0 +1,78 @@
+"""Puts an expression that is used once into the expression that uses it: ``y = jnp.sum(x * 2.0)`` in the place of two lines."""
+
+from __future__ import annotations
+
+import re
+
+from ..ops.text import factor
+
+LONGEST_INNER, LONGEST = 60, 96  # characters of an expression that is put into another one, and of what results
+_STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'')
+_NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]+)\)(?=[,)\]])")
+
+
+def folded(expression: str, name: str, inner: str) -> str | None:
+    """The expression with ``inner`` in the place of ``name``; None where the name stands there more than once, or the result is too long.
+
+    >>> folded("jnp.sum(mul, axis=1)", "mul", "x * 2.0"), folded("mul + 1.0", "mul", "x * 2.0"), folded("mul * mul", "mul", "x + y")
+    ('jnp.sum(x * 2.0, axis=1)', 'x * 2.0 + 1.0', None)
+    >>> folded("1.0 / add", "add", "1.0 + lax.exp(x - y)"), folded("x - add", "add", "y + z"), folded("mul < 2", "mul", "x * y")
+    ('1.0 / (1.0 + lax.exp(x - y))', 'x - (y + z)', 'x * y < 2')
+    """
+    if len(inner) > LONGEST_INNER or len(expression) + len(inner) - len(name) > LONGEST:
+        return None
+    masked = _STRING.sub(lambda text: "_" * len(text[0]), expression)
+    found = list(re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)(?!\s*=(?!=))", masked))
+    if len(found) != 1:
+        return None
+    start, end = found[0].span()
+    bare = _stands_alone(masked, start, end) or _binds_more(inner, masked[:start].rstrip(), masked[end:].lstrip())
+    return expression[:start] + (inner if bare else factor(inner)) + expression[end:]
+
+
+def _stands_alone(masked: str, start: int, end: int) -> bool:
+    """Whether what stands at this place is a whole argument or item."""
+    before, after = masked[:start].rstrip(), masked[end:].lstrip()
+    is_keyword = before.endswith("=") and before[-2:] not in ("==", "<=", ">=", "!=") and "(" in before
+    opens = before.endswith(("(", "[", ",")) or is_keyword
+    return (opens and after.startswith((")", "]", ","))) or not (before or after)
+
+
+def _binds_more(inner: str, before: str, after: str) -> bool:
+    """Whether an expression keeps together beside these operators: products beside sums, and both beside comparisons."""
+    own = _weakest(inner)
+    sides = [_BINDS.get(side, 0) for side in (_operator_at_end(before), _operator_at_start(after)) if side]
+    return own > 0 and all(0 < side < own for side in sides)
+
+
+def _weakest(expression: str) -> int:
+    """How the weakest operator outside of brackets binds; 0 where that is not known."""
+    depth, found = 0, []
+    for word in _STRING.sub("_", expression).split(" "):
+        if depth == 0 and not word[:1].isalnum() and not word.startswith(("(", "[", "_", '"', "'")):
+            found.append(_BINDS.get(word, 0))
+        depth += sum(map(word.count, "([{")) - sum(map(word.count, ")]}"))
+    return min(found, default=0)
+
+
+def _operator_at_end(text: str) -> str:
+    return "" if not text or text.endswith(("(", "[", ",")) else text.rpartition(" ")[2] if " " in text else text
+
+
+def _operator_at_start(text: str) -> str:
+    return "" if not text or text.startswith((")", "]", ",")) else text.partition(" ")[0]
+
+
+_BINDS = {**dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 1), "+": 5, "-": 5, "*": 6, "/": 6, "@": 6}
+
+
+def tidied(expression: str) -> str:
+    """Negative numbers that are whole arguments stand without parentheses.
+
+    >>> tidied("jnp.where(mask, (-1e9), x)")
+    'jnp.where(mask, -1e9, x)'
+    """
+    return _NEGATIVE.sub(lambda match: match[1] or match[2], expression) if "(-" in expression else expression
+
+
+__all__ = ["folded", "tidied"]

@@ -1,0 +1,80 @@
+"""Runs passes: over blocks and the blocks of their regions, and one after the other, checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from ..ir.block import Block, Region
+from ..ir.graph import Graph
+from ..ir.node import Node
+from ..ir.verifier import verify
+
+_VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
+GraphPass = Callable[[Graph], "tuple[Graph, bool]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A pass over blocks. ``run`` gives a new block with the same inputs, and as many outputs; the block itself where there is nothing to do.
+
+    A ``"deep"`` pass is run on the blocks of regions as well, innermost first. For a ``"top"`` pass a node with regions is one operation.
+    """
+
+    name: str
+    run: Callable[[Block], Block]
+    depth: Literal["deep", "top"] = "top"
+
+    def __call__(self, graph: Graph) -> tuple[Graph, bool]:
+        """The graph after the pass, and whether it is another one."""
+        block = graph.block
+        made = self.on(block)
+        return (graph, False) if made is block else (graph.with_block(made), True)
+
+    def on(self, block: Block) -> Block:
+        """The block after the pass."""
+        return self.run(_Inside(self).block(block) if self.depth == "deep" else block)
+
+
+@dataclass(slots=True)
+class _Inside:
+    """Runs a pass in the regions of nodes. A region that stands in several nodes (of ``call``) stays one."""
+
+    of: Pass
+    done: dict[int, Region] = field(default_factory=dict)
+
+    def block(self, block: Block) -> Block:
+        nodes = tuple(self._node(node) for node in block.nodes)
+        return block if nodes == block.nodes else Block(block.inputs, nodes, block.outputs)
+
+    def _node(self, node: Node) -> Node:
+        regions = tuple(map(self._region, node.regions))
+        return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+
+    def _region(self, region: Region) -> Region:
+        if id(region) not in self.done:
+            made = self.of.run(self.block(region.block))
+            self.done[id(region)] = region if made is region.block else replace(region, block=made)
+        return self.done[id(region)]
+
+
+def passed(graph: Graph, *passes: GraphPass) -> Graph:
+    """The graph after these passes. Where GRAPH_COMPILER_VERIFY is set, it is verified before the first one and after each."""
+    graph = verify(graph) if _VERIFY else graph
+    for each in passes:
+        graph, _ = each(graph)
+        graph = verify(graph) if _VERIFY else graph
+    return graph
+
+
+def nodes_of(block: Block) -> Iterator[Node]:
+    """All nodes of a block, those of regions before the node that has them."""
+    for node in block.nodes:
+        for region in node.regions:
+            yield from nodes_of(region.block)
+        yield node
+
+
+__all__ = ["GraphPass", "Pass", "nodes_of", "passed"]

@@ -1,0 +1,1 @@
+"""Kinds of assumptions: a row of samples for each."""

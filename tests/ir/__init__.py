@@ -1,0 +1,1 @@
+"""The intermediate representation by itself: graphs that are written by hand."""

@@ -1,0 +1,1 @@
+"""Passes by themselves, on graphs that are written by hand."""

@@ -1,0 +1,102 @@
+"""Graphs for tests of passes: how they are written, what they compute in numpy, and that a pass leaves them as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from graph_compiler.backends import numpy as numpy_backend
+from graph_compiler.codegen import load, write
+from graph_compiler.ir import Block, Builder, CallRecord, Graph, Node, Origin, Value, verify
+from graph_compiler.ops import ArraySpec
+from graph_compiler.trees import Branch, Leaf
+
+SPEC = ArraySpec((2, 3), "float32")
+
+
+def canonical(write_it: Callable[..., Any], *specs: ArraySpec) -> Graph:
+    """The canonical graph of ``write_it(build, *inputs)``, with an input for each spec, whose sizes are symbols."""
+    graph = Graph("f", "canonical")
+    build = Builder(graph)
+    made = write_it(build, *(build.input(f"x{place}", spec) for place, spec in enumerate(specs)))
+    graph.outputs = list(made) if isinstance(made, (list, tuple)) else [made]
+    graph.output_tree = flat_tree(len(graph.outputs))
+    return verify(graph)
+
+
+def flat_tree(count: int) -> Branch:
+    """A tuple of so many results."""
+    return Branch(tuple, tuple(range(count)), (Leaf(),) * count)
+
+
+class Recording:
+    """A recorded graph that is written by hand: ``call`` is what a frontend does for each call."""
+
+    def __init__(self) -> None:
+        self.graph = Graph("f", "somewhere")
+
+    def input(self, name: str) -> Value:
+        """A new input."""
+        self.graph.inputs.append(Value(name, SPEC))
+        return self.graph.inputs[-1]
+
+    def parameter(self, name: str) -> Value:
+        """A new parameter."""
+        return self.graph.parameters.setdefault(name, Value(name, SPEC))
+
+    def constant(self, name: str, array: Any = None) -> Value:
+        """A new constant."""
+        return self.graph.constants.setdefault(name, (Value(name, SPEC), array))[0]
+
+    def call(self, op: str, *inputs: Any, makes: int = 1, **noted: Any) -> Any:
+        """A new node; ``noted`` are fields of its record."""
+        outputs = tuple(Value(op, SPEC) for _ in range(makes))
+        result = outputs[0] if makes == 1 else outputs
+        self.graph.nodes.append(Node(op, inputs, {}, Origin(call=op), outputs, CallRecord(op, result=result, **noted)))
+        return result
+
+    def returning(self, *outputs: Any) -> Graph:
+        """The graph, checked."""
+        self.graph.outputs, self.graph.output_tree = list(outputs), flat_tree(len(outputs))
+        return verify(self.graph)
+
+
+def ops_of(block: Graph | Block) -> list[str]:
+    """The operations in program order."""
+    return [node.op for node in block.nodes]
+
+
+def computed(graph: Graph, *arrays: Any) -> list[Any]:
+    """What a canonical graph gives for these arrays in numpy."""
+    program = write(graph.derive(guards=[], effects=[]), numpy_backend.dialect, "A graph.")
+    held = {"constants": {name: array for name, (_, array) in graph.constants.items()}}
+    return list(load(program)(*(held[name] for name in program.arguments), *arrays))
+
+
+def after(step: Callable[[Graph], tuple[Graph, bool]], graph: Graph) -> Graph:
+    """The verified graph after a pass, which has left the one that it was given as it was, and told whether there is another one."""
+    before = _all_of(graph)
+    made, changed = step(graph)
+    assert _all_of(graph) == before
+    verify(graph)
+    assert changed or made is graph
+    return verify(made)
+
+
+def _all_of(graph: Graph) -> list[Any]:
+    """Everything that a pass could change in a graph. Nodes cannot be changed, but for what stands in dicts."""
+    values = [*graph.sources(), *(value for node in graph.nodes for value in node.outputs)]
+    return [
+        [(value, value.name, value.spec) for value in values],
+        [(node, dict(node.params)) for node in graph.nodes],
+        [list(graph.inputs), dict(graph.parameters), list(graph.constants), list(graph.outputs)],
+        [list(graph.guards), list(graph.effects), graph.assumptions, graph.state, graph.demands, graph.input_tree, graph.output_tree],
+    ]
+
+
+def random_arrays(graph: Graph) -> list[Any]:
+    """Elements for the inputs, of the sizes while recording."""
+    rng = np.random.default_rng(0)
+    return [rng.uniform(-2, 2, value.spec.hints).astype(value.dtype) for value in graph.inputs]

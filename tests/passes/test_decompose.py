@@ -1,0 +1,81 @@
+"""Operations without a row are written in smaller ones, through as many steps as it takes, or refused with the reason."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Container, Mapping
+from functools import partial
+
+import numpy as np
+import pytest
+
+from graph_compiler.backends import numpy as numpy_backend
+from graph_compiler.errors import UnsupportedOperation
+from graph_compiler.ir import Graph, Node, Region
+from graph_compiler.ops import all_ops
+from graph_compiler.passes import decompose
+
+from .graphs import SPEC, Recording, after, canonical, computed, ops_of, random_arrays
+
+
+@dataclasses.dataclass
+class Rows:
+    """A lowering table that has only these rows."""
+
+    known: Container[str]
+    unsupported: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    framework: str = "somewhere"
+
+    def can_write(self, node: Node) -> bool:
+        return node.op in self.known
+
+    def stand_in(self, op: str, dtype: str) -> str | None:
+        return None
+
+
+def hard_swish() -> Graph:
+    """``hard_swish(x) + 1``."""
+    return canonical(lambda b, x: b.add(b.hard_swish(x), 1.0), SPEC)
+
+
+def opened(graph: Graph, *without: str) -> Graph:
+    """The graph where there are no rows for these operations."""
+    return after(partial(decompose, rows=Rows(all_ops().keys() - set(without))), graph)
+
+
+def test_decompositions_of_decompositions() -> None:
+    graph = hard_swish()
+    made = opened(graph, "hard_swish", "relu6", "hard_tanh")
+    assert not {"hard_swish", "relu6", "hard_tanh"} & set(ops_of(made)) and len(made.nodes) > 3
+    arrays = random_arrays(graph)
+    wanted = computed(decompose(graph, numpy_backend.rows)[0], *arrays)
+    np.testing.assert_allclose(computed(decompose(made, numpy_backend.rows)[0], *arrays), wanted, rtol=1e-6)
+
+
+def test_nothing_changes_where_all_have_rows() -> None:
+    graph = hard_swish()
+    assert opened(graph) is graph
+
+
+def test_the_error_tells_the_operation_and_the_reason() -> None:
+    without = all_ops().keys() - {"add"}
+    with pytest.raises(UnsupportedOperation, match=r"somewhere has no row for these operations of f, .*\n  add, for .*: it cannot count$"):
+        decompose(hard_swish(), Rows(without, {"add": "it cannot count"}))
+
+
+def test_all_that_is_missing_is_told_at_once_that_of_regions_too() -> None:
+    body, made = canonical(lambda b, x: b.cos(b.exp(x)), SPEC).block, Recording()
+    result = made.call("loop", made.call("sin", made.input("x")))
+    made.graph.nodes[1] = dataclasses.replace(made.graph.nodes[1], regions=(Region("body", body, {}),))
+    with pytest.raises(UnsupportedOperation, match=r"\n  sin, for .*\n  cos, for") as found:
+        decompose(made.returning(result), Rows({"exp", "loop"}))
+    assert len(found.value.problems) == 2
+
+
+def test_in_regions() -> None:
+    body, made = hard_swish().block, Recording()
+    result = made.call("loop", made.input("x"))
+    made.graph.nodes[0] = dataclasses.replace(made.graph.nodes[0], regions=(Region("body", body, {}),))
+    rows = Rows({*all_ops(), "loop"} - {"hard_swish"})
+    loop = after(partial(decompose, rows=rows), made.returning(result)).nodes[0]
+    assert "hard_swish" not in ops_of(loop.regions[0].block) and ops_of(body) == ["hard_swish", "add"]

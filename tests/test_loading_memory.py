@@ -1,0 +1,134 @@
+"""``load`` reads weights into the memory that the arrays keep, one after the other, and believes no header."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+jax = pytest.importorskip("jax")
+pytest.importorskip("tensorflow")
+
+import numpy as np  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import InvalidFile  # noqa: E402
+from graph_compiler.runtime.stored import Hashed, stored_arrays  # noqa: E402
+
+TARGETS = ("torch", "jax", "tensorflow", "numpy")
+WIDTH, LAYERS = 2048, 4
+LOADS = """
+import sys
+import graph_compiler
+
+def kibibytes(name):
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(name))
+
+small, large, *targets = sys.argv[1:]
+for target in targets:
+    graph_compiler.load(small, to=target)  # what is imported counts for nothing
+kept = []
+for target in targets:
+    before = kibibytes("VmRSS")
+    kept.append(graph_compiler.load(large, to=target))
+    print(target, kibibytes("VmHWM") - before, kibibytes("VmRSS") - before)
+"""
+
+
+class Stack(torch.nn.Module):
+    def __init__(self, width: int, layers: int) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(width, width) for _ in range(layers))
+        self.low = torch.nn.Parameter(torch.ones(width * width, dtype=torch.bfloat16))
+
+    def forward(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x * self.low[0]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system says there how much memory a process has taken")
+def test_the_weights_stand_in_memory_once(tmp_path: Path) -> None:
+    for name, width, layers in (("small.zip", 4, 1), ("large.zip", WIDTH, LAYERS)):
+        graph_compiler.transpile(Stack(width, layers).eval(), to="jax", args=(torch.ones(1, width),)).save(tmp_path / name)
+    size = (tmp_path / "large.zip").stat().st_size / 1024
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, *map(str, (tmp_path / "small.zip", tmp_path / "large.zip")), *TARGETS],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [name for name, *_ in lines] == list(TARGETS)
+    for name, peak, kept in lines:
+        assert 0.9 * size < int(kept) <= int(peak) < 1.1 * size, (name, peak, kept, size)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_arrays_of_every_type_and_shape_come_back(target: str, tmp_path: Path) -> None:
+    """Empty ones, ones without axes, and ones that do not begin where frameworks want them in the file."""
+    held = {
+        "flag": torch.tensor([True, False, True]),
+        "scalar": torch.tensor(2.5),
+        "none": torch.zeros(0, 3),
+        "low": torch.tensor([1.5, -2.0], dtype=torch.bfloat16),
+        "bytes": torch.arange(7, dtype=torch.uint8),
+        "complex": torch.tensor([1 + 2j]),
+        "long": torch.tensor([[1, -(2**20)]]),
+    }
+    graph = graph_compiler.transpile(lambda: dict(held), to=target, args=())
+    graph.save(tmp_path / "graph.zip")
+    for name, array in graph_compiler.load(tmp_path / "graph.zip")().items():
+        assert tuple(array.shape) == tuple(held[name].shape)
+        expected = held[name].float() if name == "low" else held[name]
+        np.testing.assert_array_equal(np.asarray(array.float() if hasattr(array, "float") and name == "low" else array), expected.numpy())
+
+
+def test_a_loaded_graph_has_memory_of_its_own(tmp_path: Path) -> None:
+    model = Stack(4, 1)
+    graph_compiler.compile(model, args=(torch.ones(1, 4),)).save(tmp_path / "graph.zip")
+    first, second = (graph_compiler.load(tmp_path / "graph.zip") for _ in range(2))
+    with torch.no_grad():
+        first.parameters["low"].zero_()
+    (tmp_path / "graph.zip").write_bytes(b"")
+    assert not first(torch.ones(1, 4)).any() and second(torch.ones(1, 4)).any()
+
+
+def _file(header: Any, data: bytes = bytes(8)) -> bytes:
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def _entry(begin: int, end: int, shape: Any = (1,), dtype: str = "F32") -> dict[str, Any]:
+    return {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(lambda: _file({"a": _entry(0, 4), "b": _entry(0, 4)}), id="two arrays in one place"),
+        pytest.param(lambda: _file({"a": _entry(0, 4), "b": _entry(5, 9)}), id="a hole"),
+        pytest.param(lambda: _file({"a": _entry(0, 8)}), id="a shape of another size"),
+        pytest.param(lambda: _file({"a": _entry(0, 16, [4])}), id="fewer bytes than the header says"),
+        pytest.param(lambda: _file({"a": _entry(4, 8)}), id="an array that does not begin at the beginning"),
+        pytest.param(lambda: (1 << 60).to_bytes(8, "little") + b"{}", id="a header without end"),
+        pytest.param(lambda: _file({})[:9], id="half a header"),
+    ],
+)
+def test_no_header_is_believed(text: Callable[[], bytes]) -> None:
+    with pytest.raises(InvalidFile):
+        list(stored_arrays(Hashed(io.BytesIO(text()))))
+
+
+def test_what_follows_the_arrays_is_refused() -> None:
+    file = Hashed(io.BytesIO(_file({"a": _entry(0, 4)})))
+    assert [(name, encoded, len(data)) for name, encoded, data in stored_arrays(file)] == [("a", "F32", 4)]
+    with pytest.raises(InvalidFile, match="altered"):
+        file.require("", "arrays")

@@ -1,0 +1,122 @@
+"""Numbers that Python reads from arrays in functions of numpy: one variant computes with them, where Python does not have to know them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+pytest.importorskip("tensorflow")
+
+import graph_compiler  # noqa: E402
+
+TARGETS = ("numpy", "jax", "tensorflow", "torch")
+
+
+def written(x: Any) -> Any:
+    y = x.copy()
+    y[int(np.argmax(x))] = -1
+    return y
+
+
+COMPUTED: dict[str, Callable[[Any], Any]] = {
+    "a result": lambda x: int(np.argmax(x)),
+    "a float": lambda x: float(x.max()) * 2,
+    "item": lambda x: x.argmax().item() + 1,
+    "an index": lambda x: x[int(np.argmax(x))],
+    "an index from the end": lambda x: x[-int(np.argmax(x)) - 1],
+    "two indices": lambda x: x[int(np.argmax(x))] + x[int(np.argmin(x))],
+    "an index of another array": lambda x: np.eye(6)[int(np.argmax(x))],
+    "an index that is written to": written,
+    "a factor": lambda x: x * int(np.argmax(x)),
+    "a quotient": lambda x: x / (int(np.argmax(x)) + 1),
+    "Python's quotient": lambda x: 7 // (int(np.argmax(x)) + 1) * x,
+    "a quotient that is rounded down": lambda x: (int(np.argmax(x)) - 3) // 2 * x,
+    "a remainder": lambda x: (int(np.argmax(x)) - 3) % 4 * x,
+    "a comparison": lambda x: (np.arange(6) == int(np.argmax(x))) * x,
+    "a branch": lambda x: x * 2 if int(np.argmax(x)) > 5 else x,
+    "a class": lambda x: x * (2 if isinstance(int(np.argmax(x)), int) else 3),
+    "more than the type of the array holds": lambda x: int(x.astype(np.int8)[2]) * 300,
+    "less than the type of the array holds": lambda x: int(x.astype(np.uint8).max()) - 20,
+    "sizes": lambda x: int((x > 0).sum()) / len(x),
+}
+KNOWN: dict[str, Callable[[Any], Any]] = {  # Python has the number itself
+    "a range": lambda x: sum(range(int(np.argmax(x)))) * x,
+    "a bound": lambda x: x[: int(np.argmax(x)) + 1],
+    "a shape": lambda x: np.zeros(int(np.argmax(x)) + 1),
+    "a text": lambda x: len(f"{10 ** int(np.argmax(x))}") * x,
+    "json": lambda x: len(json.dumps(10 ** int(np.argmax(x)))) * x,
+    "a class of numpy": lambda x: np.float32(int(np.argmax(x))) * x,
+    "a method of int": lambda x: int(np.argmax(x)).bit_length() * x,
+    "a power": lambda x: 2 ** int(np.argmax(x)) * x,
+    "round": lambda x: round(float(x.max())) * x,
+}
+
+
+def inputs() -> Iterator[Any]:
+    for place in range(4):
+        x = np.zeros(6, np.float32)
+        x[place] = place + 1
+        yield x
+
+
+def check(graph: Any, function: Callable[[Any], Any]) -> None:
+    for x in inputs():
+        found, expected = graph(x), function(x)
+        assert hasattr(found, "shape") == hasattr(expected, "shape"), (found, expected)  # a number of Python has none
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", COMPUTED)
+def test_one_variant_computes_with_the_number(name: str, to: str) -> None:
+    graph = graph_compiler.transpile(COMPUTED[name], to=to, source="numpy")
+    check(graph, COMPUTED[name])
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", KNOWN)
+def test_where_python_has_the_number_it_is_a_guard(name: str, to: str) -> None:
+    check(graph_compiler.transpile(KNOWN[name], to=to, source="numpy"), KNOWN[name])
+
+
+INDICES: dict[str, Callable[[Any], Any]] = {
+    "one": lambda x: x[int(x[0])],
+    "two": lambda x: x.reshape(2, 3)[int(x[1]), int(x[2])],
+    "behind an ellipsis": lambda x: x.reshape(2, 3)[..., int(x[1])],
+    "of a constant": lambda x: np.arange(4)[x[1].item()] * 2,
+    "a division": lambda x: 10 // int(x[0]) % int(x[1]) * x,
+    "a power": lambda x: int(x[0]) ** int(x[1]) * x,
+    "a shift": lambda x: (int(x[0]) << int(x[1])) * x,
+}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", INDICES)
+def test_what_numpy_and_python_refuse_is_refused(name: str, to: str) -> None:
+    graph = graph_compiler.transpile(INDICES[name], to=to, source="numpy")
+    refused = 0
+    for begin in ([1, 1, 2], [0, 1, 0], [5, 1, 0], [3, -1, -2], [7, 7, 7], [2, 0, 4], [-6, -2, 2], [-7, -3, 1], [0, -1, 3]):
+        x = np.array([*begin, 20, 30, 40])
+        try:
+            expected = INDICES[name](x)
+        except Exception as problem:
+            with pytest.raises(type(problem)):
+                graph(x)
+            refused += 1
+        else:
+            np.testing.assert_allclose(np.asarray(graph(x)), expected)
+    assert refused
+
+
+def test_such_graphs_are_compiled_differentiated_and_saved(tmp_path: Any) -> None:
+    graph = graph_compiler.transpile(COMPUTED["an index"], to="jax", args=(np.arange(4.0, dtype=np.float32),), source="numpy")
+    x = jax.numpy.asarray([3.0, 9.0, 1.0])
+    assert jax.jit(graph.functional)({}, x) == 9 and jax.grad(graph)(x).tolist() == [0, 1, 0]
+    graph.save(tmp_path / "graph.zip")
+    assert graph_compiler.load(tmp_path / "graph.zip")(x) == 9
