@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Any
 
 from ..ir.block import Region
@@ -263,8 +264,10 @@ class Scope:
 
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""
-        self.inner_origins += [(len(self.lines) + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)]
-        for text in inside.scope.lines:
+        lines = list(dropwhile(lambda text: not text, inside.scope.lines))
+        first = len(self.lines) - (len(inside.scope.lines) - len(lines))
+        self.inner_origins += [(first + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)]
+        for text in lines:
             self.line(text)
 
     def free(self, names: Iterable[str]) -> None:

@@ -88,7 +88,7 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
     for inner in region.block.nodes:
         if any(value in changing for value in inner.uses):
             changing.update(inner.outputs)
-        elif get_section(inner.op) == "random" and inner.uses:
+        elif inner.record is None and get_section(inner.op) == "random" and inner.uses:  # recorded draws advance a generator
             yield f"{inner.op} in {region.name} draws the same numbers in every step: its key depends on nothing that changes"
 
 

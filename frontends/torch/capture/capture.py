@@ -366,21 +366,16 @@ class Capture(TorchFunctionMode):
         seen = value.spec.shape[axis]
         if not self.recorder.varies(value) or self.is_weight(value):
             return seen
-        if value in self.recorder.arguments:
-            return seen
-        size = size_of(self.recorder.maker(value), value, axis)
+        size = seen if value in self.recorder.arguments else size_of(self.recorder.maker(value), value, axis)
         return seen if size in self.fixed else size
 
     def is_weight(self, value: Value) -> bool:
         """Whether the value is a parameter or a constant, whose sizes are fixed."""
-        from_outside = self.recorder.maker(value) is None and value not in self.recorder.arguments
-        return from_outside and value not in self.recorder.graph.inputs
+        return self.recorder.maker(value) is None and value not in (*self.recorder.graph.inputs, *self.recorder.arguments)
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
         """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where there is a next attempt.
-
-        What was ``compared`` with a number that a loop carries is given as it is.
-        """
+        What was ``compared`` with a number that a loop carries is given as it is."""
         if compared and any(symbol.kind != "size" and self.recorder.is_inside(symbol.source) for symbol in size.symbols()):
             return size
         if text and self.locator.in_message():
