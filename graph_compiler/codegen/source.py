@@ -23,7 +23,7 @@ from ..trees import Leaf, iterate_structure
 from .lines import broken
 from .results import ResultText, result_text
 from .scope import Scope, Shared
-from .standing_alone import GUARD_FAILED, portable
+from .standing_alone import GUARD_FAILED
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
@@ -161,11 +161,7 @@ class _Writer:
         pending = [pair for value in made for pair in self.inner_guards.get(value, ())]
         for guard, condition in {id(guard): (guard, condition) for guard, condition in pending}.values():
             if all(symbol.source in self.scope.text for symbol in condition.symbols()):
-                with self.scope.indented(f"if not ({self.scope.literal(guard.condition)!r}):"):
-                    self.scope.line(f'raise GuardFailed("{self._plain(guard)}")')
-
-    def _plain(self, guard: Guard) -> str:
-        return f"{self.scope.literal(guard.condition)!r}, assumed by {portable(guard.origin)}".replace("\\", "/").replace('"', "'")
+                self.scope.guard(guard.condition, guard.origin)
 
     def _return(self, result: ResultText, checks: tuple[Guard, ...]) -> None:
         text = self.scope.text
