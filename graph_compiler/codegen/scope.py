@@ -57,6 +57,7 @@ class Scope:
         self.needed = set(roots)
         self.last_use = last_uses(nodes, self.needed)
         self.uses = Counter(value for node in nodes for value in values_in((node.inputs, node.params, _outer_sizes(node))))
+        self.folded: set[Value] = set()  # those that have no line of their own
         self.foldable: list[tuple[int, Node, str]] = []  # lines that may go into the next: where they end, what they compute
         self.ends: list[tuple[int, tuple[Value, ...], str]] = []  # the same of lines that make what the block gives
         self.wishes: Mapping[Value, str] = {}
@@ -173,6 +174,7 @@ class Scope:
             if found is None:
                 break
             expression = found
+            self.folded.add(value)
             self.foldable.pop()
             self.lines.pop()
         return expression
@@ -229,7 +231,7 @@ class Scope:
     def _delete(self, node: Node, gone: list[Value]) -> None:
         """``del`` for large values that are needed no more and whose names the node's outputs did not take."""
         taken = {self.text[value] for value in node.outputs}
-        large = [self.text[value] for value in gone if _bytes(value) >= _DELETED_FROM_BYTES]
+        large = [self.text[value] for value in gone if value not in self.folded and _bytes(value) >= _DELETED_FROM_BYTES]
         if names := [name for name in large if name not in taken]:
             self.line(f"del {', '.join(names)}")
             self.context = ""
