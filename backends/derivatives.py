@@ -30,7 +30,9 @@ class Derivative:
     def of(cls, node: Node) -> Derivative:
         function, *others, rule = node.regions
         specs, places = function.specs_outside(), node.params["differentiated"]
-        counts = (0, 0, len(places)) if node.params["kind"] == "jvp" else (len(specs), node.params["residuals"], sum(map(has_derivative, specs)))
+        counts = (
+            (0, 0, len(places)) if node.params["kind"] == "jvp" else (len(specs), node.params["residuals"], sum(map(has_derivative, specs)))
+        )
         parts, inputs = [], list(rule.block.inputs)
         for count in counts:
             parts.append(inputs[:count])

@@ -16,6 +16,7 @@ from ..errors import GraphCompilerError, UnsupportedOperation
 from ..ir.aliases import Aliases
 from ..ir.debug_info import DebugInfo
 from ..ir.graph import Effect, Graph
+from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, every
 from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
@@ -235,6 +236,9 @@ class Raiser:
     # ------------------------------------------------------------------------------ calls
     def _node(self, node: Node) -> None:
         before = len(self.result.nodes)
+        if node.op == GUARD:
+            self.b.guard(self._condition(node.origin, node.inputs[0]))
+            return
         try:
             self._check_types(node)
             result = self.regions.run(node) if node.regions else self.call(node)

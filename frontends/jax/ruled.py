@@ -80,7 +80,9 @@ class _Call:
         """The node whose rule maps cotangents. What the rule needs of the forward function are operands, and residuals that it computes."""
         assert rule.forward is not None and rule.backward is not None
         function, (forward, needed) = self._function(), self._forward(rule.forward)
-        residuals = dict(zip(forward.outputs[len(self.results) :], [Value("residual", item.spec) for item in forward.outputs[len(self.results) :]]))
+        residuals = dict(
+            zip(forward.outputs[len(self.results) :], [Value("residual", item.spec) for item in forward.outputs[len(self.results) :]])
+        )
         inputs, _ = self._operands()
         known = {**dict(zip(forward.inputs, inputs)), **residuals}
         cotangents = self._inputs("cotangent", [self.results[place] for place in rule.results])

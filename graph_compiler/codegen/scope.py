@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Any
 
 from ..ir.block import Region
+from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, values_in
 from ..naming import Namespace, legal
 from ..ops.dtypes import ITEMSIZE
@@ -23,27 +25,12 @@ from ..sizes import Size, Symbol, product
 from ..trees import map_structure
 from .folding import LONGEST, folded, tidied
 from .lines import broken
+from .standing_alone import portable
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 _DELETED_FROM_BYTES = 1 << 16  # memory that is free is taken again while the processor's caches hold it
 _STEP = "    "
-
-
-@dataclass
-class Shared:
-    """What all scopes of one program have in common."""
-
-    dialect: Any
-    structured: Mapping[str, Callable[[Any, Node], None]]
-    names: Namespace
-    globals: dict[str, Any] = field(default_factory=dict)
-    reserved: tuple[str, ...] = ()  # names that no function of the module may use for something else
-    definitions: Definitions = field(default_factory=lambda: Definitions())
-
-
-_NAME = re.compile(r"\w+")
-_OWN_NAME = "_the_name_of_this_definition_"
 
 
 @dataclass
@@ -71,6 +58,22 @@ class Definitions:
         return [text.replace(_OWN_NAME, name) for text, name in self.named.items()]
 
 
+@dataclass
+class Shared:
+    """What all scopes of one program have in common."""
+
+    dialect: Any
+    structured: Mapping[str, Callable[[Any, Node], None]]
+    names: Namespace
+    globals: dict[str, Any] = field(default_factory=dict)
+    reserved: tuple[str, ...] = ()  # names that no function of the module may use for something else
+    definitions: Definitions = field(default_factory=Definitions)
+
+
+_NAME = re.compile(r"\w+")
+_OWN_NAME = "_the_name_of_this_definition_"
+
+
 class Scope:
     """One block on its way to text. ``roots`` are the values that are needed after its last node."""
 
@@ -89,6 +92,7 @@ class Scope:
         self.needed = set(roots)
         self.last_use = last_uses(nodes, self.needed)
         self.uses = Counter(value for node in nodes for value in values_in((node.inputs, node.params, _outer_sizes(node))))
+        self.folded: set[Value] = set()  # those that have no line of their own
         self.foldable: list[tuple[int, Node, str]] = []  # lines that may go into the next: where they end, what they compute
         self.ends: list[tuple[int, tuple[Value, ...], str]] = []  # the same of lines that make what the block gives
         self.wishes: Mapping[Value, str] = {}
@@ -161,6 +165,11 @@ class Scope:
             self.line("")
             if self.module:
                 self.line(f"# {self.module}")
+        if node.op == GUARD:
+            self.context = ""
+            self.guard(node.inputs[0], node.origin)
+            self._release_after(node)
+            return
         (self._structured if node.regions else self._plain)(node)
         before = len(self.lines)
         after(node.outputs)
@@ -200,6 +209,7 @@ class Scope:
             if found is None:
                 break
             expression = found
+            self.folded.add(value)
             self.foldable.pop()
             self.lines.pop()
         return expression
@@ -207,8 +217,11 @@ class Scope:
     def _structured(self, node: Node) -> None:
         """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
         self.context = ""
-        self.origins.append((len(self.lines), node.origin))
+        before = len(self.lines)
         self.shared.structured[node.op](self, node)
+        written = [place for place in range(before, len(self.lines)) if self.lines[place]] or [before]
+        self.origins.append((written[0], node.origin))
+        self.inner_origins.append((written[-1], node.origin))  # where most targets call the functions that they have defined above
         self._delete(node, self._release_after(node))
 
     def name(self, node: Node) -> list[str]:
@@ -253,10 +266,17 @@ class Scope:
     def _delete(self, node: Node, gone: list[Value]) -> None:
         """``del`` for large values that are needed no more and whose names the node's outputs did not take."""
         taken = {self.text[value] for value in node.outputs}
-        large = [self.text[value] for value in gone if _bytes(value) >= _DELETED_FROM_BYTES]
+        large = [self.text[value] for value in gone if value not in self.folded and _bytes(value) >= _DELETED_FROM_BYTES]
         if names := [name for name in large if name not in taken]:
             self.line(f"del {', '.join(names)}")
             self.context = ""
+
+    def guard(self, condition: Any, origin: Origin) -> None:
+        """Ends the call with ``GuardFailed`` where a condition on sizes does not hold."""
+        text = repr(self.literal(condition))
+        message = f"{text}, assumed by {portable(origin)}".replace("\\", "/").replace('"', "'")
+        with self.indented(f"if not ({text}):"):
+            self.line(f'raise GuardFailed("{message}")')
 
     # ------------------------------------------------------------------------------ blocks inside
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
@@ -306,8 +326,10 @@ class Scope:
 
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""
-        self.inner_origins += [(len(self.lines) + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)]
-        for text in inside.scope.lines:
+        lines = list(dropwhile(lambda text: not text, inside.scope.lines))
+        first = len(self.lines) - (len(inside.scope.lines) - len(lines))
+        self.inner_origins += [(first + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)]
+        for text in lines:
             self.line(text)
 
     def free(self, names: Iterable[str]) -> None:

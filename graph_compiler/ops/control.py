@@ -99,7 +99,9 @@ def custom_derivative(
         given = others[0].specs_outside()
         _same("the forward function", given[: len(results)], results)
         if len(given) != len(results) + residuals:
-            raise InvalidGraph(f"the forward function gives {len(given)} arrays where {len(results)} results and {residuals} residuals are needed")
+            raise InvalidGraph(
+                f"the forward function gives {len(given)} arrays where {len(results)} results and {residuals} residuals are needed"
+            )
     wanted = [operands[place] for place in differentiated] if kind == "vjp" else [*results, *filter(has_derivative, results)]
     _same("the rule", rule.specs_outside(), wanted)
     return results

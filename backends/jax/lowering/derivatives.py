@@ -74,9 +74,7 @@ def _function(scope: Scope, decorator: str, name: str, derivative: Derivative) -
     scope.line("")
 
 
-def _forward(
-    scope: Scope, name: str, derivative: Derivative, operands: list[str], held: Sequence[Value]
-) -> tuple[list[str], list[str]]:
+def _forward(scope: Scope, name: str, derivative: Derivative, operands: list[str], held: Sequence[Value]) -> tuple[list[str], list[str]]:
     """The results in the forward function, and what is held of them, the operands and what is computed besides."""
     known = dict(zip(derivative.operands, operands))
     count = len(derivative.has_given)

@@ -30,7 +30,9 @@ def _method_forward(scope: Scope, derivative: Derivative) -> None:
     with scope.indented(f"def forward({bare(operands)}):"):
         outputs = lines_of(scope, derivative.forward or derivative.function, operands)
         seen = [*operands, *outputs]  # results are arrays of their own
-        scope.line(f"return {bare([f'{text}.clone()' if text in seen[: len(operands) + place] else text for place, text in enumerate(outputs)])}")
+        scope.line(
+            f"return {bare([f'{text}.clone()' if text in seen[: len(operands) + place] else text for place, text in enumerate(outputs)])}"
+        )
     scope.free(operands)
 
 

@@ -46,7 +46,13 @@ class RecordedRule:
     def _check(self, capture: Any, conditions: Sequence[Any]) -> None:
         recorder, inner = capture.recorder, {*self.cotangents, *(value for node in self.nodes for value in node.outputs)}
         written = {recorder.base_of(value) for node in self.nodes for value in node.writes}
-        read = [symbol for node in self.nodes for item in iterate_structure((node.inputs, node.params)) if isinstance(item, Size) for symbol in item.symbols()]
+        read = [
+            symbol
+            for node in self.nodes
+            for item in iterate_structure((node.inputs, node.params))
+            if isinstance(item, Size)
+            for symbol in item.symbols()
+        ]
         if not inner.isdisjoint(values_in(list(conditions))) or any(symbol.kind != "size" and symbol.source in inner for symbol in read):
             raise TracingError("elements, or sizes, of a gradient decide in Python")
         if any(node.is_random for node in self.nodes) or not written <= inner:
@@ -58,7 +64,11 @@ class RecordedRule:
         """The node, whose function gives the results as they are. What was computed ``forward`` has no history for the rule, as in torch."""
         recorder, origin = capture.recorder, capture.here()
         kept = [value for value in self._read() if value in forward and value not in self.results]
-        operands = [*(_detached(capture, value, origin) for value in self.results), *self.sources, *(_detached(capture, value, origin) for value in kept)]
+        operands = [
+            *(_detached(capture, value, origin) for value in self.results),
+            *self.sources,
+            *(_detached(capture, value, origin) for value in kept),
+        ]
         given = [Value(value.name, value.spec) for value in self.results]
         function = Body(name, (*given, *(Value(value.name, value.spec) for value in operands[len(given) :])), (), tuple(given))
         unused = [Value(value.name, value.spec) for value in self.results]
