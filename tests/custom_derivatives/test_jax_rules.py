@@ -126,7 +126,7 @@ def test_in_compiled_functions(name: str, to: str) -> None:
 
 def compiled_by_torch(graph: Any, args: Any) -> list[Any]:
     torch = pytest.importorskip("torch")
-    return TARGETS["torch"](torch.compile(lambda *given: graph(*given), backend="aot_eager"), args)
+    return TARGETS["torch"](torch.compile(lambda *given: graph(*given), backend="aot_eager"), args)  # noqa: PLW0108
 
 
 def compiled_by_tensorflow(graph: Any, args: Any) -> list[Any]:
@@ -141,7 +141,7 @@ def compiled_by_tensorflow(graph: Any, args: Any) -> list[Any]:
             total = weighted(results, lambda item, weight: tf.reduce_sum(item * weight))
         return tape.gradient(total, given)
 
-    compiled = tf.function(lambda *given: graph(*given), input_signature=specs)
+    compiled = tf.function(lambda *given: graph(*given), input_signature=specs)  # noqa: PLW0108
     return [item.numpy() for item in gradient(*given)]
 
 
