@@ -31,7 +31,7 @@ def _scan(scope: Scope, node: Node) -> None:
         reverse = ", reverse=True" if params["reverse"] else ""
         targets = f"{_targets(made[:count])}, {_targets(made[count:])}"
         start, sequences = packed(loop.state), packed(loop.sequences)
-        start = f"varying_as({sequences}, {start})" if elements and _is_made(scope, node.inputs[:count]) else start
+        start = f"varying_as({sequences}, {start})" if elements and node.record is None and _is_made(scope, node.inputs[:count]) else start
         scope.line(f"{targets} = lax.scan({step}, {start}, {sequences}{length}{reverse})")
     scope.free([name])
 

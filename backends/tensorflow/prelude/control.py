@@ -18,7 +18,7 @@ def while_loop(
 
 def keep_shapes(new: tuple[tf.Tensor, ...], old: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
     """The new arrays, with what is known of the shapes of the old ones."""
-    return tuple(tf.ensure_shape(array, known.shape) for array, known in zip(new, old))
+    return tuple(array if array.shape == known.shape else tf.ensure_shape(array, known.shape) for array, known in zip(new, old))
 
 
 def scan(
