@@ -217,7 +217,7 @@ def check_gradients(program: Program, way: str, dtype: str, original: Program | 
     graph = recorded(program, to, calls[0])
     function = graph if way in ("tape", "torch") else lambda *args: graph.functional(graph.parameters, *args)
     relative, absolute = tolerance(dtype)
-    for args in calls:
+    for args in calls[:1] if program.by_size else calls:
         found, expected = taken(function, args, program.gradient), by_jax((original or program).function, args, program.gradient)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=10 * relative, atol=10 * absolute)
