@@ -22,7 +22,7 @@ def own_results(graph: Graph, views: Container[str], read_only: Container[str], 
 
     def own(value: Value) -> Value:
         base, writable = _memory(graph, value, views, read_only)
-        if graph.maker(base) is not None and base not in taken and writable and not (scalars and value.ndim == 0):
+        if _is_made(graph.maker(base), base, views) and base not in taken and writable and not (scalars and value.ndim == 0):
             taken.add(base)
             return value
         maker = graph.maker(value)
@@ -35,6 +35,17 @@ def own_results(graph: Graph, views: Container[str], read_only: Container[str], 
     if not scratch.nodes:
         return graph, False
     return graph.derive(nodes=[*graph.nodes, *scratch.nodes], outputs=outputs, effects=effects), True
+
+
+def _is_made(node: Node | None, value: Value, views: Container[str]) -> bool:
+    """Whether a node gives memory that nothing else has. A loop without steps gives what it was given, and a branch may give what it captures."""
+    if node is None or not node.regions:
+        return node is not None
+    place = node.outputs.index(value)
+    if node.op != "branch":
+        return node.op == "scan" and place >= node.params["carried"]
+    makers = (region.block.maker(region.block.outputs[place]) for region in node.regions)
+    return all(maker is not None and not maker.regions and maker.op not in views for maker in makers)
 
 
 def _memory(graph: Graph, value: Value, views: Container[str], read_only: Container[str]) -> tuple[Value, bool]:
