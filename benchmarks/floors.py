@@ -31,6 +31,8 @@ FLOORS: dict[str, Floor] = {
     "steady against torchax, transformer": Floor(1.0, "x"),
     "steady against torchax, convolutional": Floor(0.75, "x"),
     "tf.function against jax.jit": Floor(1.3, "x"),
+    "LSTM, forward, against hand-written": Floor(1.05, "x"),
+    "LSTM, gradient, against hand-written": Floor(1.05, "x"),
     "peak memory above the model": Floor(0.2, "GB"),
     "time for 10x the nodes": Floor(12, "x"),
     "time for 20x the nodes": Floor(24, "x"),

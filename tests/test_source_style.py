@@ -205,3 +205,10 @@ def test_what_is_made_without_gradients_is_cut_off_once() -> None:
     found = jax.grad(lambda *given: graph.functional({}, *given), (0, 1))(x.detach().numpy(), weight.detach().numpy())
     assert_same(list(found), list(torch.autograd.grad(_teacher(x, weight), (x, weight))))
     assert graph.source.count("lax.stop_gradient(") == 2  # of x and weight, and of nothing made of these
+
+
+def test_large_values_that_stand_in_another_expression_are_not_deleted() -> None:
+    x = torch.rand(160, 160)
+    graph = graph_compiler.transpile(lambda x: torch.tanh(x @ x + 1).sum(0), to="numpy", args=(x,))
+    assert "del " not in graph.source
+    assert_same(graph(x), torch.tanh(x @ x + 1).sum(0))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..results import Results
 from ..settings import Settings
-from . import chain, conversion, jitted, memory, overhead, scaling, speed
+from . import chain, conversion, jitted, memory, overhead, recurrent, scaling, speed
 
 SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "overhead": overhead.run,
@@ -14,6 +14,7 @@ SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "conversion": conversion.run,
     "jitted": jitted.run,
     "memory": memory.run,
+    "recurrent": recurrent.run,
     "scaling": scaling.run,
     "speed": speed.run,
 }

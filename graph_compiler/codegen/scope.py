@@ -6,6 +6,8 @@ function, or as the body of a Python statement. What a region captures is read t
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,18 +18,44 @@ from typing import Any
 from ..ir.block import Region
 from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, values_in
-from ..naming import Namespace
+from ..naming import Namespace, legal
 from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
 from .folding import LONGEST, folded, tidied
+from .lines import broken
 from .standing_alone import portable
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 _DELETED_FROM_BYTES = 1 << 16  # memory that is free is taken again while the processor's caches hold it
 _STEP = "    "
+
+
+@dataclass
+class Definitions:
+    """Functions and classes of the module that operations call, inner ones first: text -> name; the same text is one definition."""
+
+    named: dict[str, str] = field(default_factory=dict)
+    taken: dict[str, None] = field(default_factory=dict)
+    open: list[Namespace] = field(default_factory=list)  # of the functions that are being written
+
+    def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
+        """The name of a definition whose text has ``_OWN_NAME`` in its place."""
+        if text not in self.named:
+            free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
+            everywhere = (names, *self.open)
+            name = next(name for name in free if not any(f"{name}{suffix}" in space for suffix in ("", *suffixes) for space in everywhere))
+            self.taken.update(dict.fromkeys(f"{name}{suffix}" for suffix in ("", *suffixes)))
+            for space in everywhere:
+                space.reserve(*self.taken)
+            self.named[text] = name
+        return self.named[text]
+
+    def texts(self) -> list[str]:
+        """All of them, each before those that use it."""
+        return [text.replace(_OWN_NAME, name) for text, name in self.named.items()]
 
 
 @dataclass
@@ -38,6 +66,12 @@ class Shared:
     structured: Mapping[str, Callable[[Any, Node], None]]
     names: Namespace
     globals: dict[str, Any] = field(default_factory=dict)
+    reserved: tuple[str, ...] = ()  # names that no function of the module may use for something else
+    definitions: Definitions = field(default_factory=Definitions)
+
+
+_NAME = re.compile(r"\w+")
+_OWN_NAME = "_the_name_of_this_definition_"
 
 
 class Scope:
@@ -46,7 +80,8 @@ class Scope:
     def __init__(
         self, shared: Shared, nodes: Sequence[Node], roots: Iterable[Value], outer: Scope | None = None, region: Region | None = None
     ) -> None:
-        self.shared, self.dialect, self.names = shared, shared.dialect, shared.names
+        self.shared, self.dialect = shared, shared.dialect
+        self.names = shared.names if outer is None else outer.names
         self.nodes, self.outer, self.region = nodes, outer, region
         self.text: dict[Value, str] = {}
         self.symbols: dict[Symbol, str] = {}
@@ -57,6 +92,7 @@ class Scope:
         self.needed = set(roots)
         self.last_use = last_uses(nodes, self.needed)
         self.uses = Counter(value for node in nodes for value in values_in((node.inputs, node.params, _outer_sizes(node))))
+        self.folded: set[Value] = set()  # those that have no line of their own
         self.foldable: list[tuple[int, Node, str]] = []  # lines that may go into the next: where they end, what they compute
         self.ends: list[tuple[int, tuple[Value, ...], str]] = []  # the same of lines that make what the block gives
         self.wishes: Mapping[Value, str] = {}
@@ -173,6 +209,7 @@ class Scope:
             if found is None:
                 break
             expression = found
+            self.folded.add(value)
             self.foldable.pop()
             self.lines.pop()
         return expression
@@ -180,8 +217,11 @@ class Scope:
     def _structured(self, node: Node) -> None:
         """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
         self.context = ""
-        self.origins.append((len(self.lines), node.origin))
+        before = len(self.lines)
         self.shared.structured[node.op](self, node)
+        written = [place for place in range(before, len(self.lines)) if self.lines[place]] or [before]
+        self.origins.append((written[0], node.origin))
+        self.inner_origins.append((written[-1], node.origin))  # where most targets call the functions that they have defined above
         self._delete(node, self._release_after(node))
 
     def name(self, node: Node) -> list[str]:
@@ -226,7 +266,7 @@ class Scope:
     def _delete(self, node: Node, gone: list[Value]) -> None:
         """``del`` for large values that are needed no more and whose names the node's outputs did not take."""
         taken = {self.text[value] for value in node.outputs}
-        large = [self.text[value] for value in gone if _bytes(value) >= _DELETED_FROM_BYTES]
+        large = [self.text[value] for value in gone if value not in self.folded and _bytes(value) >= _DELETED_FROM_BYTES]
         if names := [name for name in large if name not in taken]:
             self.line(f"del {', '.join(names)}")
             self.context = ""
@@ -262,6 +302,28 @@ class Scope:
             self.lines.pop()
         return text
 
+    def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
+        """A region, written aside for a function of its own: all inputs have names, and sizes are read from them."""
+        block = region.block
+        scope = Scope(self.shared, block.nodes, values_in(block.outputs), self)
+        scope.text.update(zip(block.inputs, inputs, strict=True))
+        scope.write()
+        return Inside(scope, scope.results(block.outputs))
+
+    def define(self, wanted: str, write: Callable[[Scope, str], None], suffixes: Sequence[str] = ()) -> str:
+        """The name of a function or class of the module, which ``write(scope, name)`` writes into a scope of its own; it may define others whose
+        names have these ``suffixes``. What reads the same is written once."""
+        definitions = self.shared.definitions
+        names = Namespace([*self.shared.reserved, *definitions.taken])
+        definitions.open.append(names)
+        scope = Scope(self.shared, (), ())
+        scope.names, scope.module = names, self.module
+        write(scope, _OWN_NAME)
+        text = "\n".join("\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else "" for line in scope.lines)
+        name = definitions.add(wanted, text, suffixes, self.shared.names)
+        definitions.open.pop()
+        return name
+
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""
         lines = list(dropwhile(lambda text: not text, inside.scope.lines))
@@ -288,6 +350,10 @@ class Inside:
     def is_empty(self) -> bool:
         """Whether there is no line."""
         return not any(self.scope.lines)
+
+    def reads(self, name: str) -> bool:
+        """Whether a name stands in it."""
+        return any(name in _NAME.findall(text) for text in (*self.scope.lines, *self.outputs))
 
     def expression(self) -> str | None:
         """All of it as one expression, where it is one line that makes the only output."""
