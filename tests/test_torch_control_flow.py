@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -401,3 +402,14 @@ def test_a_number_that_decides_in_a_step_is_refused() -> None:
         graph_compiler.compile(
             lambda x: while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2 if i == 0 else y + 1), (0, x)), args=(CALLS[0],)
         )
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+@pytest.mark.parametrize("name", ["cell", "branch_in_loop"])
+def test_saved_graphs_keep_their_blocks(name: str, to: str, tmp_path: Path) -> None:
+    """And the conditions on sizes in them: a cell asks how many pieces a product has."""
+    function = PROGRAMS[name]()
+    graph_compiler.compile(function, to=to, args=(CALLS[0],)).save(tmp_path / "graph.zip")
+    graph = graph_compiler.load(tmp_path / "graph.zip")
+    for x in CALLS:
+        assert_same(graph(x if to == "torch" else x.numpy()), function(x))
