@@ -80,8 +80,8 @@ def scan_with(elements: Callable[[Scope, Node, Loop, list[str]], tuple[str, list
             for text in lines:
                 scope.line(text)
             scope.take(step)
+            results.add(scope, outputs, step.outputs[len(state) :])  # first: an output may be what was carried into the step
             assigned(scope, state, step.outputs[: len(state)])
-            results.add(scope, outputs, step.outputs[len(state) :])
             if not lines and not outputs and scope_is_empty(step, state):
                 scope.line("pass")
         results.end(scope, node, outputs)

@@ -8,7 +8,7 @@ from ..errors import UnsupportedOperation
 from ..ir.block import Region
 from ..ir.closing import Body
 from ..ir.graph import Guard
-from ..ir.node import Node, Value, values_in
+from ..ir.node import Node, Value, every, values_in
 from ..ops.control import own_inputs
 from ..ops.registry import ArraySpec
 from ..sizes import apply
@@ -29,7 +29,10 @@ class RaisedRegions:
         first = 1 if node.op == "branch" else 0
         own = first + own_inputs(node.op, node.params)
         operands = [raiser.read(item) for item in node.inputs]
+        self._refuse_draws(node)
         bodies = [self._body(node, region, operands[first:own], operands[own:]) for region in node.regions]
+        if node.op == "branch":
+            self._keep_branches(bodies)
         if len(raiser.problems) > problems:
             for value in node.outputs:
                 raiser.held[value] = Value(value.name, value.spec)
@@ -58,6 +61,23 @@ class RaisedRegions:
         carried = node.params.get("carried", 0)
         shapes = [operand.shape if place < carried else operand.shape[1:] for place, operand in enumerate(operands)]
         return [Value(old.name, ArraySpec(shape, new.dtype)) for old, new, shape in zip(region.block.inputs, operands, shapes)]
+
+    def _keep_branches(self, bodies: list[Body]) -> None:
+        """All branches give the same sizes: where one says them in other words, that these are the same is a guard."""
+        first, *others = ([item for item in body.outputs if isinstance(item, Value)] for body in bodies)
+        for other in others:
+            for new, old in zip(other, first):
+                self._keep_sizes(new, old)
+
+    def _refuse_draws(self, node: Node) -> None:
+        """``UnsupportedOperation`` for random numbers in a loop: every step would draw from the same key. A branch is run once."""
+        inside = (inner for region in node.regions for inner in every(region.block.nodes))
+        drawn = next((inner for inner in inside if inner.is_random), None)
+        if node.op in ("scan", "while_loop") and drawn is not None:
+            raise UnsupportedOperation(
+                f"{drawn.op} draws random numbers in each step of a loop, which only {self.raiser.framework} does as it is recorded; draw them before "
+                f"the loop, and pass them in\n    {drawn.origin}"
+            )
 
     def _keep_sizes(self, new: Value, old: Value) -> None:
         """What is carried keeps its sizes: where they are known in other words after a step, that these are the same is a guard."""

@@ -8,7 +8,7 @@ canonical value that each object holds at the moment: a write through a view bec
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,8 @@ from ..errors import GraphCompilerError, UnsupportedOperation
 from ..ir.aliases import Aliases
 from ..ir.debug_info import DebugInfo
 from ..ir.graph import Effect, Graph
-from ..ir.node import Node, Origin, Value
+from ..ir.guard import GUARD
+from ..ir.node import Node, Origin, Value, every
 from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, hint_of, product, substitute
@@ -46,6 +47,7 @@ class Raiser:
         self.raised: dict[Value, Value] = {}  # recorded -> what it held when it was made
         self.problems: list[str] = []
         self.regions = RaisedRegions(self)
+        self._inner = dict(_made_inside(graph))
 
     # ------------------------------------------------------------------------------ what a framework's own class says
     def builder(self, graph: Graph) -> RaisingBuilder:
@@ -156,7 +158,7 @@ class Raiser:
 
     def _derive(self, view: Value) -> None:
         """Takes the view again, of what its memory holds now."""
-        node = self.recorded.maker(view)
+        node = self._maker(view)
         assert node is not None
         self._bind(node, self.call(node), only=view)
 
@@ -172,11 +174,14 @@ class Raiser:
         self.held[value] = new
         self.stamp[value] = self.written[base]
 
+    def _maker(self, value: Value) -> Node | None:
+        return self._inner.get(value) or self.recorded.maker(value)
+
     def _chain(self, view: Value) -> list[Callable[[Any], Any]]:
         """The calls that lead from the owner of the memory to ``view``, each as a function of the array it views."""
         chain: list[Any] = []
         while self.aliases.base_of(view) is not view:
-            node = self.recorded.maker(view)
+            node = self._maker(view)
             assert node is not None
             viewed = node.views[node.outputs.index(view)]
             chain.append(self._replay(node, view, viewed))
@@ -231,6 +236,9 @@ class Raiser:
     # ------------------------------------------------------------------------------ calls
     def _node(self, node: Node) -> None:
         before = len(self.result.nodes)
+        if node.op == GUARD:
+            self.b.guard(self._condition(node.origin, node.inputs[0]))
+            return
         try:
             self._check_types(node)
             result = self.regions.run(node) if node.regions else self.call(node)
@@ -292,6 +300,12 @@ class Raiser:
     def specs_recorded(self, node: Node) -> tuple[ArraySpec, ...]:
         """The specs of what a call gave while recording."""
         return tuple(item.spec for item in iterate_structure(node.result) if isinstance(item, Value))
+
+
+def _made_inside(graph: Graph) -> Iterator[tuple[Value, Node]]:
+    """The values of regions, with the nodes that make them."""
+    regions = (region for node in every(graph.nodes) for region in node.regions)
+    return ((value, node) for region in regions for node in region.block.nodes for value in node.outputs)
 
 
 def _report(name: str, problems: list[str]) -> str:

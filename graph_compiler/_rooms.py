@@ -32,4 +32,4 @@ class _SiblingRooms:
 
 
 if _ROOMS:
-    sys.meta_path.append(_SiblingRooms())
+    sys.meta_path.insert(0, _SiblingRooms())  # before a finder of another checkout that is installed as editable

@@ -26,7 +26,7 @@ from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
 from ..standing_in import Place, standing_in, under_any_name
-from .counted_loops import counted
+from .counted_loops import counted, scanned
 from .dtypes import dtype_name, is_key
 from .names import CUSTOM, METHOD, holder_of
 from .sizes import current, expression_of, hints, is_symbolic, symbolic
@@ -172,8 +172,8 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
                 _replace_method(name, undo)
             elif (original := _found(name)) is not None:
                 replacements[id(original)] = original, _named(name, original)
-        loop = jax.lax.fori_loop
-        replacements[id(loop)] = loop, counted(loop)
+        for loop, of_any_length in ((jax.lax.fori_loop, counted), (jax.lax.scan, scanned)):
+            replacements[id(loop)] = loop, of_any_length(loop)
         modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in _HOLDERS and module is not None]
         undo.enter_context(standing_in([*_held.places(modules, replacements), *under_any_name(scopes, replacements.values())]))
         yield lambda function: replacements.get(id(function), (function, _with_rule(function)))[1]

@@ -31,13 +31,15 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     """``lax.scan``, ``lax.map`` and loops of ``lax.fori_loop`` whose length is a number."""
     params = equation.params
     constants, carried = params["num_consts"], params["num_carry"]
-    program = params["jaxpr"]
+    program, first = params["jaxpr"], params["num_consts"] + params["num_carry"]
+    unread = [place for place in range(first, len(operands)) if not _is_read(program, place)]
+    program = _without_inputs(program, unread)
+    rows = [item for place, item in enumerate(operands) if place >= first and place not in unread]
     step = _Step(reader, equation, program.in_avals[constants:])
     body = step.body("body", program, operands[:constants])
-    sequences = len(program.in_avals) - constants - carried
-    given = [*step.arrays(operands[constants : constants + carried]), *operands[constants + carried :]]
+    given = [*step.arrays(operands[constants:first]), *rows]
     length = expression_of(params["length"])
-    return step.node("scan", given, [body], carried=carried, sequences=sequences, length=length, reverse=bool(params["reverse"]))
+    return step.node("scan", given, [body], carried=carried, sequences=len(rows), length=length, reverse=bool(params["reverse"]))
 
 
 def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
@@ -140,6 +142,30 @@ def names_of_arguments(program: ClosedJaxpr, count: int) -> list[str]:
     return [name or "x" for name in known] if len(known) == count else ["x"] * count
 
 
+def _is_read(program: ClosedJaxpr, place: int) -> bool:
+    """Whether an input of a program is read in it."""
+    var = program.jaxpr.invars[place]
+    return any(item is var for equation in program.jaxpr.eqns for item in equation.invars) or any(
+        item is var for item in program.jaxpr.outvars
+    )
+
+
+def _without_inputs(program: ClosedJaxpr, places: Sequence[int]) -> ClosedJaxpr:
+    """A program without inputs that nothing in it reads."""
+    return _rearranged(program, [var for place, var in enumerate(program.jaxpr.invars) if place not in places], program.jaxpr.outvars)
+
+
+def _rearranged(program: ClosedJaxpr, invars: Sequence[Any], outvars: Sequence[Any]) -> ClosedJaxpr:
+    """A program with its inputs or outputs in another order, or fewer of them."""
+    jaxpr = program.jaxpr
+    if len(invars) == len(jaxpr.invars) and list(outvars) == list(jaxpr.outvars):
+        return program
+    names = dict(zip(jaxpr.invars, jaxpr.debug_info.arg_names or ()))
+    info = jaxpr.debug_info
+    kept = info._replace(arg_names=tuple(names.get(var, "") for var in invars), result_paths=None) if names else info
+    return ClosedJaxpr(jaxpr.replace(invars=list(invars), outvars=list(outvars), debug_info=kept), program.consts)
+
+
 # ------------------------------------------------------------------------------------- loops of many, under vmap
 def _some(many: Any, step: _Step, inputs: list[Value], found: list[Any]) -> list[Any]:
     return [step.small(lambda goes_on: jax.lax.reduce_or(goes_on, tuple(range(goes_on.ndim))), [many], *found)]
@@ -199,17 +225,10 @@ def _counted(reader: Reader, equation: Any, length: Any, stepped: list[Any], sta
     step = _Step(reader, equation, [avals[0], *avals[2:]])
     end = state[1]
 
-    def without_end(program: ClosedJaxpr) -> ClosedJaxpr:
-        jaxpr = program.jaxpr
-        at = len(stepped)
-        inner = jaxpr.replace(
-            invars=[*jaxpr.invars[:at], jaxpr.invars[at + 1], jaxpr.invars[at], *jaxpr.invars[at + 2 :]],
-            outvars=[jaxpr.outvars[0], *jaxpr.outvars[2:]],
-            debug_info=jaxpr.debug_info.with_unknown_names() if hasattr(jaxpr.debug_info, "with_unknown_names") else jaxpr.debug_info,
-        )
-        return ClosedJaxpr(inner, program.consts)
-
-    block = step.body("body", without_end(body), [*stepped, end])
+    jaxpr, first = body.jaxpr, len(stepped)
+    counter, last, *rest = jaxpr.invars[first:]
+    straight = _rearranged(body, [*jaxpr.invars[:first], last, counter, *rest], [jaxpr.outvars[0], *jaxpr.outvars[2:]])
+    block = step.body("body", straight, [*stepped, end])
     given = step.arrays([state[0], *state[2:]])
     outputs = [equation.outvars[0], *equation.outvars[2:]]
     counter, *rest = step.node("scan", given, [block], outvars=outputs, carried=len(given), sequences=0, length=length)

@@ -1,4 +1,4 @@
-"""``lax.fori_loop`` to a size that is symbolic: JAX asks for the number of steps, and would record a loop for that number alone."""
+"""Loops of a symbolic length (``lax.fori_loop`` to a size, ``lax.scan`` with ``length=``): JAX asks for the number, and would record that number alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import numpy
 
 from ...sizes import Size, apply
 from .sizes import expression_of, is_symbolic, symbolic
@@ -30,6 +31,25 @@ def counted(original: Callable[..., Any]) -> Callable[..., Any]:
         return last
 
     return fori_loop
+
+
+def scanned(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``scan`` that takes a symbolic ``length`` from its rows; where there are none, from rows that nothing reads."""
+    thread = threading.get_ident()
+
+    def scan(
+        f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1, **options: Any
+    ) -> Any:
+        if threading.get_ident() != thread or not is_symbolic(length):
+            return original(f, init, xs, length, reverse, unroll, **options)
+        rows = jax.tree.leaves(xs)
+        if not rows:
+            steps = jax.lax.iota("int32", length)
+            return original(lambda held, _: f(held, xs), init, steps, None, reverse, unroll, **options)
+        is_same = all(expression_of(numpy.shape(row)[0]) == expression_of(length) for row in rows)
+        return original(f, init, xs, None if is_same else length, reverse, unroll, **options)
+
+    return scan
 
 
 def _is_known(item: Any) -> bool:

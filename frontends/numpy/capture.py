@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -185,7 +186,8 @@ class Capture:
         is_number = weak or gives_number()
         from_read = any(item._value in self.read for item in operands)
         is_read = is_number and (reads or from_read)
-        found = self._noted(name, key, inputs, params, operands, written, result, is_number, is_read)
+        noted = CallRecord(key, weak=is_number, read=is_read, random=name.startswith(FUNCTION), errstate=_errstate())
+        found = self._noted(name, inputs, params, operands, written, result, noted)
         if is_number:
             self.weak.add(found._value)
         if is_read:
@@ -223,54 +225,37 @@ class Capture:
             for axis, seen in enumerate(value.spec.shape):
                 self.decide(Size.of(Symbol(value, axis, seen)))
 
-    def _noted(
-        self, name: str, key: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any, weak: bool, read: bool
-    ) -> Any:
+    def _noted(self, name: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any, noted: CallRecord) -> Any:
         made: dict[int, Any] = {}
         given = {id(item._seen): item for item in reversed(operands)}
         leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
         self._check_result(result, operands)
         for leaf in leaves:
             if id(leaf) not in given:
-                made.setdefault(id(leaf), self.wrapped(leaf, Value(kinds.wish(key), self.spec_of(leaf))))
-        if key in kinds.BY_STRIDES:
+                made.setdefault(id(leaf), self.wrapped(leaf, Value(kinds.wish(noted.key), self.spec_of(leaf))))
+        if noted.key in kinds.BY_STRIDES:
             self.by_strides.update(item._value for item in (*operands, *made.values()))
-        if made or written or name.startswith(FUNCTION):
-            self._add_node(name, key, inputs, params, operands, written, list(made.values()), result, given, weak, read)
         known = {**given, **made}
+        if made or written or noted.random:
+            outputs = self.recorder.new_values([(item._value.name, item, item._value.spec) for item in made.values()])
+            for item, value in zip(made.values(), outputs):
+                item._value = value
+            record = self._record(noted, known, operands, written, list(made.values()), result)
+            self.recorder.add_call(name, inputs, params, self.locator.locate(name, 3), outputs, record)
         return map_structure(lambda item: known[id(item)] if isinstance(item, _ARRAYS) else item, result)
 
-    def _add_node(
-        self,
-        name: str,
-        key: str,
-        inputs: Any,
-        params: Any,
-        operands: list[Any],
-        written: list[Any],
-        made: list[Any],
-        result: Any,
-        given: Any,
-        weak: bool,
-        read: bool,
-    ) -> None:
-        outputs = self.recorder.new_values([(item._value.name, item, item._value.spec) for item in made])
-        for item, value in zip(made, outputs):
-            item._value = value
-        known = {**given, **{id(item._seen): item for item in made}}
+    def _record(
+        self, noted: CallRecord, known: dict[int, Any], operands: list[Any], written: list[Any], made: list[Any], result: Any
+    ) -> CallRecord:
+        """What was noted of a call, with what it returned, wrote to and views."""
         memory = {id(_owner(item._seen)): item._value for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
         owners = {index: id(_owner(item._seen)) for index, item in enumerate(made) if isinstance(item._seen, np.ndarray)}
-        record = CallRecord(
-            key,
+        return replace(
+            noted,
             result=map_structure(lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result),
             writes=tuple(dict.fromkeys(item._value for item in written)),
             views={index: memory[owner] for index, owner in owners.items() if owner in memory},
-            random=name.startswith(FUNCTION),
-            weak=weak,
-            read=read,
-            errstate=_errstate(),
         )
-        self.recorder.add_call(name, inputs, params, self.locator.locate(name, 4), outputs, record)
 
     def _check_result(self, result: Any, operands: list[Any]) -> None:
         others = [item for item in iterate_structure((result,)) if not isinstance(item, _ARRAYS) and item is not None]

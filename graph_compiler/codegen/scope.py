@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from typing import Any
 
 from ..ir.block import Region
+from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, values_in
 from ..naming import Namespace
 from ..ops.dtypes import ITEMSIZE
@@ -20,6 +22,7 @@ from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
 from .folding import LONGEST, folded, tidied
+from .standing_alone import portable
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
@@ -127,6 +130,11 @@ class Scope:
             self.line("")
             if self.module:
                 self.line(f"# {self.module}")
+        if node.op == GUARD:
+            self.context = ""
+            self.guard(node.inputs[0], node.origin)
+            self._release_after(node)
+            return
         (self._structured if node.regions else self._plain)(node)
         before = len(self.lines)
         after(node.outputs)
@@ -174,8 +182,11 @@ class Scope:
     def _structured(self, node: Node) -> None:
         """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
         self.context = ""
-        self.origins.append((len(self.lines), node.origin))
+        before = len(self.lines)
         self.shared.structured[node.op](self, node)
+        written = [place for place in range(before, len(self.lines)) if self.lines[place]] or [before]
+        self.origins.append((written[0], node.origin))
+        self.inner_origins.append((written[-1], node.origin))  # where most targets call the functions that they have defined above
         self._delete(node, self._release_after(node))
 
     def name(self, node: Node) -> list[str]:
@@ -225,6 +236,13 @@ class Scope:
             self.line(f"del {', '.join(names)}")
             self.context = ""
 
+    def guard(self, condition: Any, origin: Origin) -> None:
+        """Ends the call with ``GuardFailed`` where a condition on sizes does not hold."""
+        text = repr(self.literal(condition))
+        message = f"{text}, assumed by {portable(origin)}".replace("\\", "/").replace('"', "'")
+        with self.indented(f"if not ({text}):"):
+            self.line(f'raise GuardFailed("{message}")')
+
     # ------------------------------------------------------------------------------ blocks inside
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
         """A region, written aside: its own inputs under the names ``inputs``, what it captures as it is called here.
@@ -251,8 +269,10 @@ class Scope:
 
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""
-        self.inner_origins += [(len(self.lines) + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)]
-        for text in inside.scope.lines:
+        lines = list(dropwhile(lambda text: not text, inside.scope.lines))
+        first = len(self.lines) - (len(inside.scope.lines) - len(lines))
+        self.inner_origins += [(first + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)]
+        for text in lines:
             self.line(text)
 
     def free(self, names: Iterable[str]) -> None:

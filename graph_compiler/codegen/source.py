@@ -23,7 +23,7 @@ from ..trees import Leaf, iterate_structure
 from .lines import broken
 from .results import ResultText, result_text
 from .scope import Scope, Shared
-from .standing_alone import GUARD_FAILED, portable
+from .standing_alone import GUARD_FAILED
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
@@ -129,10 +129,10 @@ class _Writer:
         return Program(source, name, leading, inputs, bound, checks, own, inner)
 
     def _origins(self, source: str, lines: list[str], origins: list[tuple[int, Origin]]) -> tuple[tuple[int, Origin], ...]:
-        """Counted from the end, where the function ends: of its first lines some were left out of ``lines``."""
+        """Counted from the end, where the function ends: of its first lines some were left out of ``lines``, empty ones in front of a block too."""
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
         end, last = source.count("\n") + 1, len(self.scope.lines)
-        return tuple((end - after[last - place], origin) for place, origin in origins)
+        return tuple((end - after[min(last - place, len(lines))], origin) for place, origin in origins)
 
     # ------------------------------------------------------------------------------ names
     def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
@@ -161,11 +161,7 @@ class _Writer:
         pending = [pair for value in made for pair in self.inner_guards.get(value, ())]
         for guard, condition in {id(guard): (guard, condition) for guard, condition in pending}.values():
             if all(symbol.source in self.scope.text for symbol in condition.symbols()):
-                with self.scope.indented(f"if not ({self.scope.literal(guard.condition)!r}):"):
-                    self.scope.line(f'raise GuardFailed("{self._plain(guard)}")')
-
-    def _plain(self, guard: Guard) -> str:
-        return f"{self.scope.literal(guard.condition)!r}, assumed by {portable(guard.origin)}".replace("\\", "/").replace('"', "'")
+                self.scope.guard(guard.condition, guard.origin)
 
     def _return(self, result: ResultText, checks: tuple[Guard, ...]) -> None:
         text = self.scope.text

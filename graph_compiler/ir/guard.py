@@ -13,6 +13,8 @@ from .assumption import Call, Names, Reader, Replaced, Writer, row
 from .elements import same_elements
 from .node import Origin, Value
 
+GUARD = "guard"  # a node of a recorded block without outputs, whose one input is a condition on sizes that are known in the block
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -93,4 +95,4 @@ class Guard:
         return cls(condition, expected, read.origin(origin), float(rounding))
 
 
-__all__ = ["Guard"]
+__all__ = ["GUARD", "Guard"]

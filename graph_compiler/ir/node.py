@@ -29,8 +29,8 @@ class Origin:
     line: int = 0
     module: str = ""
     call: str = ""
-    stored: tuple[str, ...] = ()
-    instruction: int = 0
+    stored: tuple[str, ...] = field(default=(), compare=False)
+    instruction: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file else "unknown place"

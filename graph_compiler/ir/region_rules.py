@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..ops.control import own_inputs
-from ..ops.registry import get
+from ..ops.registry import find
 from ..sizes import Size, hint_of
 from ..trees import iterate_structure
 from .block import DEEPEST, Region
@@ -88,10 +88,10 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
     for inner in region.block.nodes:
         if any(value in changing for value in inner.uses):
             changing.update(inner.outputs)
-        elif get_section(inner.op) == "random" and inner.uses:
+        elif _draws(inner) and inner.uses:
             yield f"{inner.op} in {region.name} draws the same numbers in every step: its key depends on nothing that changes"
 
 
-def get_section(op: str) -> str:
-    """The section of an operation of the vocabulary."""
-    return get(op).section
+def _draws(node: Node) -> bool:
+    declared = find(node.op)
+    return declared is not None and declared.section == "random"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import InvalidGraph
+from ..ops.control import runs_blocks
 from ..ops.registry import check_params, get
 from ..sizes import hint_of
 from .graph import Graph
@@ -45,7 +46,7 @@ def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: 
             raise _fault(graph, node, fault)
         for region in node.regions:
             _verify_nodes(graph, region.block.nodes, set(region.block.inputs), depth + 1)
-        if graph.dialect == "canonical" or node.regions:
+        if graph.dialect == "canonical" or runs_blocks(node.op):
             _check_canonical(graph, node)
 
 

@@ -154,6 +154,11 @@ def get(name: str) -> Op:
         raise UnknownOperation(f"the vocabulary has no operation {name!r}{nearest(name, _OPS)}") from None
 
 
+def find(name: str) -> Op | None:
+    """The declaration of an operation; None where the vocabulary has none of this name, as for calls of a framework."""
+    return _OPS.get(name)
+
+
 def all_ops() -> dict[str, Op]:
     """All operations by name, in order of declaration."""
     return dict(_OPS)

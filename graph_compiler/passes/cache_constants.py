@@ -56,6 +56,9 @@ def _varying(graph: Graph) -> set[Node]:
     """Nodes whose results may differ between calls, or that write to such memory, or whose results leave the graph."""
     aliases = Aliases(graph)
     given = (*values_in(graph.outputs), *(effect.value for effect in graph.effects))  # whoever gets these may write to them
+    given += tuple(
+        value for node in graph.nodes if node.op == "while_loop" for value in values_in(node.inputs)
+    )  # without a step it gives these
     tainted: set[Value] = {*graph.inputs, *graph.parameters.values(), *map(aliases.base_of, given)}
     tainted.update(aliases.touched & {value for value, _ in graph.constants.values()})
     varying: set[Node] = set()

@@ -7,6 +7,7 @@ from collections.abc import Container
 from ..ir.builder import Builder
 from ..ir.graph import Effect, Graph
 from ..ir.node import Node, Origin, Value
+from .own_results import is_handed_on
 
 
 def own_effects(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
@@ -20,7 +21,7 @@ def own_effects(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
     overwritten: set[Value] = set()
 
     def own(value: Value) -> Value:
-        if _owner(graph, value, views) not in overwritten:
+        if overwritten.isdisjoint(_owners(graph, value, views)):
             return value
         maker = graph.maker(value)
         copied: Value = Builder(scratch, maker.origin if maker is not None else Origin()).copy(value)
@@ -46,10 +47,17 @@ def _written(graph: Graph, effect: Effect) -> Value | None:
     return graph.parameters.get(effect.target) if effect.kind == "buffer" else None
 
 
-def _owner(graph: Graph, value: Value, views: Container[str]) -> Value:
-    while (node := graph.maker(value)) is not None and node.op in views:
-        first = node.inputs[0]
-        if not isinstance(first, Value):
-            break
-        value = first
-    return value
+def _owners(graph: Graph, value: Value, views: Container[str]) -> set[Value]:
+    """The values in whose memory this one may lie."""
+    met, open_ = {value}, [value]
+    found: set[Value] = set()
+    while open_:
+        value = open_.pop()
+        node = graph.maker(value)
+        is_view = node is not None and (node.op in views or is_handed_on(node, value))
+        viewed = [item for item in (node.inputs if node.regions else node.inputs[:1]) if isinstance(item, Value)] if node and is_view else []
+        if not viewed:
+            found.add(value)
+        open_ += [item for item in viewed if item not in met]
+        met.update(viewed)
+    return found

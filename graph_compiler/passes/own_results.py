@@ -22,7 +22,9 @@ def own_results(graph: Graph, views: Container[str], read_only: Container[str], 
 
     def own(value: Value) -> Value:
         base, writable = _memory(graph, value, views, read_only)
-        if graph.maker(base) is not None and base not in taken and writable and not (scalars and value.ndim == 0):
+        maker = graph.maker(base)
+        is_made = maker is not None and not is_handed_on(maker, base)
+        if is_made and base not in taken and writable and not (scalars and value.ndim == 0):
             taken.add(base)
             return value
         maker = graph.maker(value)
@@ -35,6 +37,12 @@ def own_results(graph: Graph, views: Container[str], read_only: Container[str], 
     if not scratch.nodes:
         return graph, False
     return graph.derive(nodes=[*graph.nodes, *scratch.nodes], outputs=outputs, effects=effects), True
+
+
+def is_handed_on(node: Node, value: Value) -> bool:
+    """Whether this may be an operand, or a view of one, that a block hands on: the start of a loop without steps, a row, a branch that gives what it is
+    given. Rows that a ``scan`` stacks have memory of their own."""
+    return bool(node.regions) and not (node.op == "scan" and node.outputs.index(value) >= node.params["carried"])
 
 
 def _memory(graph: Graph, value: Value, views: Container[str], read_only: Container[str]) -> tuple[Value, bool]:

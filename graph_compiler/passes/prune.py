@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ir.aliases import Aliases
 from ..ir.block import Block
 from ..ir.graph import Graph
+from ..ir.guard import GUARD
 from ..ir.node import Node, Value, values_in
 from .driver import Pass
 
@@ -47,6 +48,7 @@ def _contributes(block: Block, node: Node, needed: set[Value], aliases: Aliases)
         any(value in needed for value in node.outputs)
         or any(base in needed or block.maker(base) is None for base in written)
         or node.is_random
+        or node.op == GUARD
     )
 
 

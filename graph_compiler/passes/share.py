@@ -25,6 +25,7 @@ def share(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
+    escaping = escaping.union(aliases.base_of(value) for value in values_in(block.outputs))  # what a region gives is apart as well
     rewriter = Rewriter(block)
     seen: dict[Any, Node] = {}
     for node in block.nodes:

@@ -11,6 +11,7 @@ from ..ir import verify
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value, every, values_in
 from ..ir.serialisation import LINE, matching
+from ..ops.control import runs_blocks
 from ..ops.dtypes import ITEMSIZE
 from ..sizes import Size
 from ..trees import Branch, count_leaves, iterate_structure
@@ -60,6 +61,8 @@ def _check_trees(graph: IRGraph) -> None:
 def _check_results(graph: IRGraph) -> None:
     """What a recorded call gives is where its source takes names from."""
     for node in every(graph.nodes):
+        if node.regions and not runs_blocks(node.op):
+            raise InvalidFile(f"{node.op:.80} runs no blocks")
         if not set(node.outputs) <= set(values_in(node.result)):
             raise InvalidFile(f"the result of {node.op:.80} is none of the values that it makes")
 

@@ -7,11 +7,18 @@ Knows no framework. A value stands for one array *object* of the user's program;
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
+from ..errors import TracingError
+from ..ir.block import Region
 from ..ir.graph import Graph, Guard
-from ..ir.node import Node, Origin, Value
+from ..ir.guard import GUARD
+from ..ir.makers import Makers
+from ..ir.node import Node, Origin, Value, values_in
 from ..ir.record import CallRecord
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply, negate
@@ -31,6 +38,8 @@ class Recorder:
         self._guards: set[Any] = set()
         self._base: dict[Value, Value] = {}
         self._kept: dict[Value, Any] = {}
+        self.arguments: set[Value] = set()  # of the blocks that are open
+        self._around: list[tuple[list[Node], Makers]] = []  # the nodes outside of each open block, outermost first
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
@@ -91,9 +100,10 @@ class Recorder:
         origin: Origin,
         outputs: tuple[Value, ...],
         record: CallRecord,
+        regions: tuple[Region, ...] = (),
     ) -> Node:
         """A new node, which makes ``outputs``."""
-        node = Node(op, inputs, params, origin, outputs, record)
+        node = Node(op, inputs, params, origin, outputs, record, regions)
         if node.is_random or any(value in self.varying for value in node.uses) or _reads_sizes(node):
             self.varying.update(outputs)
             self.varying.update(self.base_of(value) for value in node.writes)
@@ -113,7 +123,9 @@ class Recorder:
 
     def maker(self, value: Value) -> Node | None:
         """The call that made a value; None for an input, a parameter and a constant."""
-        return self.graph.maker(value)
+        found = self.graph.maker(value)
+        outside = (makers.of(value, nodes) for nodes, makers in reversed(self._around))
+        return found or next(filter(None, outside), None)
 
     def set_base(self, view: Value, base: Value) -> None:
         """``view`` shares memory with ``base``."""
@@ -130,6 +142,48 @@ class Recorder:
     def is_random(self, value: Value) -> bool:
         """Whether the value depends on random numbers."""
         return value in self._random or self.base_of(value) in self._random
+
+    # ------------------------------------------------------------------------------ blocks
+    @contextmanager
+    def block(self, arguments: Iterable[Value]) -> Iterator[list[Node]]:
+        """Inside of the block calls go to the list that is given, for the body of an operation that runs blocks. ``arguments`` are its inputs.
+
+        Arrays that were made inside stand for nothing afterwards.
+        """
+        graph, arguments = self.graph, set(arguments)
+        outside, nodes = graph.nodes, list[Node]()
+        self._around.append((outside, Makers()))
+        self.arguments |= arguments
+        self.varying |= arguments
+        graph.nodes = nodes
+        try:
+            yield nodes
+        finally:
+            graph.nodes = outside
+            self._around.pop()
+            self.arguments -= arguments
+            inner = arguments.union(value for node in nodes for value in node.outputs)
+            self._values = {key: entry for key, entry in self._values.items() if entry[1] not in inner}
+
+    @property
+    def in_block(self) -> bool:
+        """Whether a block is being recorded."""
+        return bool(self._around)
+
+    def is_inside(self, value: Value) -> bool:
+        """Whether a value was made in one of the open blocks, or is an argument of one."""
+        if not self._around or value in self.arguments:
+            return bool(self._around)
+        nodes, makers = self._around[0]
+        return makers.of(value, nodes) is None and self.maker(value) is not None
+
+    def is_made_here(self, value: Value) -> bool:
+        """Whether the innermost open block, or the graph where none is open, makes the value."""
+        return self.graph.maker(value) is not None
+
+    def all_nodes(self) -> Iterator[Node]:
+        """The calls so far, those outside of the open blocks first."""
+        return chain(*(nodes for nodes, _ in self._around), self.graph.nodes)
 
     # ------------------------------------------------------------------------------ assumptions
     def decide_size(self, size: Size, origin: Origin) -> Any:
@@ -149,9 +203,23 @@ class Recorder:
         self._guard(Guard(number, seen, origin), number)
 
     def _guard(self, guard: Guard, key: Any) -> None:
-        if key not in self._guards:
-            self._guards.add(key)
+        if key in self._guards:
+            return
+        self._guards.add(key)
+        if any(map(self.is_inside, values_in((guard.condition,)))):
+            self._guard_inside(guard)
+        else:
             self.graph.guards.append(guard)
+
+    def _guard_inside(self, guard: Guard) -> None:
+        """Sizes are checked where they are known; elements may be others in each step, and those of a branch are not computed in each call."""
+        symbols = guard.condition.symbols() if isinstance(guard.condition, Size) else ()
+        if not symbols or any(symbol.kind != "size" for symbol in symbols if self.is_inside(symbol.source)):
+            raise TracingError(
+                f"{guard.origin}: elements of an array decide in Python inside of a branch or the body of a loop, where each step or call may have "
+                "others. Compute with the array instead (where, another cond), or read it before"
+            )
+        self.graph.nodes.append(Node(GUARD, (guard.condition,), {}, guard.origin, (), CallRecord(GUARD)))
 
 
 def _reads_sizes(node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""Loops of JAX whose steps the elements decide: written out for as many as they take, and held to having ended."""
+"""Loops of JAX whose steps elements or sizes decide: one recording takes as many steps as each call needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from jax import lax
 
 import graph_compiler
-from graph_compiler.errors import UnsupportedOperation
 
 from ..support.compare import assert_same
 from .test_jax_samples import TARGETS, plain
@@ -75,8 +74,7 @@ def test_loop(function: Any, to: str) -> None:
     graph = graph_compiler.compile(function, to=to, source="jax", args=(jnp.asarray(SMALL),))
     for x in map(jnp.asarray, (SMALL, SMALL[::-1] + 0.25, FURTHER, SMALL)):
         assert_same(graph(*plain((x,), to)), function(x))
-    assert len(graph.variants) <= 3, graph.explain()
-    assert len(graph.variants) == 1 or function is not counted
+    assert len(graph.variants) == 1, graph.explain()
 
 
 # loops whose condition, or whose step, names a size: nothing that is passed in tells it
@@ -97,22 +95,21 @@ def test_a_loop_that_sizes_bound_has_the_steps_of_the_call(name: str, to: str) -
     graph = graph_compiler.compile(function, to=to, source="jax", args=(jnp.ones(4),))
     for size in (4, 1, 7, 13, 4):
         assert_same(graph(*plain((jnp.ones(size),), to)), function(jnp.ones(size)))
+    assert len(graph.variants) == 1, graph.explain()
 
 
-def test_fewer_steps_need_no_recording() -> None:
-    graph = graph_compiler.compile(to_a_bound, to="numpy", source="jax", args=(jnp.full(4, 3.0),))
-    for number in (3.0, 0.0, 1.0, 2.0):
-        assert_same(graph(np.full(4, number, np.float32)), to_a_bound(jnp.full(4, number)))
-    assert len(graph.variants) == 1
-
-
-def test_more_steps_inside_of_jit_give_nan() -> None:
+def test_more_steps_inside_of_jit_are_taken() -> None:
     graph = graph_compiler.compile(lambda x: root(x)[0], to="jax", source="jax", args=(jnp.ones(4),))
     functional = jax.jit(graph.functional)
-    assert_same(functional({}, jnp.ones(4)), root(jnp.ones(4))[0])
-    assert np.isnan(functional({}, jnp.full(4, 900.0))).all()
+    for x in (jnp.ones(4), jnp.full(4, 900.0)):
+        assert_same(functional({}, x), root(x)[0])
 
 
-def test_a_loop_that_goes_on_for_long_is_refused() -> None:
-    with pytest.raises(UnsupportedOperation, match=r"lax.while_loop.*\n.*test_jax_loops.py:\d+"):
-        graph_compiler.compile(lambda x: lax.while_loop(lambda y: y.sum() < 9e9, lambda y: y + 1, x), to="numpy", args=(jnp.ones(2),))
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_loop_that_goes_on_for_long_has_few_lines(to: str) -> None:
+    function = lambda x: lax.while_loop(lambda y: y.sum() < 2e3, lambda y: y + 1, x)  # noqa: E731
+    graph = graph_compiler.compile(function, to=to, args=(jnp.ones(2),))
+    for x in (jnp.ones(2), jnp.ones(3)):
+        assert_same(graph(*plain((x,), to)), function(x))
+    assert len(graph.variants) == 1
+    assert len(graph.source.splitlines()) < 40, graph.source

@@ -37,9 +37,9 @@ class Recording:
     def __init__(self) -> None:
         self.graph = Graph("f", "somewhere")
 
-    def input(self, name: str) -> Value:
+    def input(self, name: str, spec: ArraySpec = SPEC) -> Value:
         """A new input."""
-        self.graph.inputs.append(Value(name, SPEC))
+        self.graph.inputs.append(Value(name, spec))
         return self.graph.inputs[-1]
 
     def parameter(self, name: str) -> Value:

@@ -42,7 +42,7 @@ def test_regions_take_and_give_channels_first() -> None:
         return b.max_pool(x, **POOL)
 
     body, made = canonical(write, IMAGE).block, Recording()
-    result = made.call("loop", made.input("x"))
+    result = made.call("loop", made.input("x", IMAGE))
     made.graph.nodes = [dataclasses.replace(made.graph.nodes[0], regions=(Region("body", body, {}),))]
     inner = moved(made.returning(result)).nodes[0].regions[0].block
     assert ops_of(inner) == ["permute_dims", "max_pool", "permute_dims"]

@@ -31,13 +31,18 @@ def _scan(scope: Scope, node: Node) -> None:
         reverse = ", reverse=True" if params["reverse"] else ""
         targets = f"{_targets(made[:count])}, {_targets(made[count:])}"
         start, sequences = packed(loop.state), packed(loop.sequences)
-        start = f"varying_as({sequences}, {start})" if elements and _is_made(scope, node.inputs[:count]) else start
+        start = f"varying_as({sequences}, {start})" if elements and node.record is None and _is_made(scope, node.inputs[:count]) else start
         scope.line(f"{targets} = lax.scan({step}, {start}, {sequences}{length}{reverse})")
     scope.free([name])
 
 
 def _is_made(scope: Scope, values: Sequence[Any]) -> bool:
-    """Whether one of the values depends on nothing that is given, as zeros do: in shard_map it is the same on all devices."""
+    """Whether one of the values depends on nothing that is given, as zeros do: in shard_map it is the same on all devices.
+
+    A function of JAX that is written in its own calls again begins its loops as the original does.
+    """
+    if not hasattr(scope.dialect.prelude, "varying_as"):
+        return False
     made: set[Value] = set()
     for node in scope.nodes:
         if made.issuperset(values_in(node.inputs)):

@@ -32,6 +32,7 @@ from .bessel import airy_waves as airy_waves
 from .bessel import chebyshev_sum as chebyshev_sum
 from .control import keep_shapes as keep_shapes
 from .control import scan as scan
+from .control import stacked as stacked
 from .control import static as static
 from .control import while_loop as while_loop
 from .convolution import channels_first as channels_first

@@ -42,7 +42,16 @@ def scan(
     start = tuple(tf.convert_to_tensor(array) for array in state)
     most = length if isinstance(length, int) else None
     _, last, outputs = tf.while_loop(lambda time, *_: time < length, step, (tf.constant(0), start, arrays), maximum_iterations=most)
-    return tuple(last), tuple(tf.reshape(array.stack(), [length, *shape]) for array, (shape, _) in zip(outputs, specs))
+    return tuple(last), tuple(stacked(array, length, shape) for array, (shape, _) in zip(outputs, specs))
+
+
+def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...]) -> tf.Tensor:
+    """The elements of an array along a new first axis; of none too, where sizes are not known before the call."""
+    if tf.executing_eagerly():
+        return tf.reshape(array.stack(), [length, *shape])
+    sizes = tf.convert_to_tensor(list(shape), tf.int32)
+    made = tf.raw_ops.TensorListStack(input_handle=array.flow, element_shape=sizes, element_dtype=array.dtype)
+    return tf.reshape(made, [length, *shape])
 
 
 def static(dim: Any) -> int | None:

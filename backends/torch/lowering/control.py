@@ -1,11 +1,21 @@
-"""Control flow: Python's own statements, through which autograd goes; outputs of all steps are stacked."""
+"""Control flow: Python's own statements, through which autograd goes; outputs of all steps are stacked.
+
+torch's compiler takes no statement that elements decide. So the blocks of branches and of ``while`` are functions, which ``torch.cond`` and ``while_loop``
+run where the graph is compiled. It writes a ``for`` loop out, for whose rows it knows the number.
+"""
 
 from __future__ import annotations
 
-from ....ir.node import Node
-from ...statements import Results, branch, call, scan_with, while_loop
-from ...structured import Loop, Scope
+from collections.abc import Sequence
+from typing import Any
+
+from ....ir.block import Region
+from ....ir.node import Node, Value
+from ...statements import Results, branch, call, scan_with
+from ...structured import Loop, Scope, names_of
 from .table import rows
+
+_COMPILED = "torch.compiler.is_compiling()"
 
 
 class _Lists(Results):
@@ -22,7 +32,8 @@ class _Lists(Results):
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
             stacked = f"torch.stack({name}[::-1])" if node.params["reverse"] else f"torch.stack({name})"
-            if not (isinstance(node.params["length"], int) and node.params["length"] > 0):
+            is_filled = isinstance(node.params["length"], int) and node.params["length"] > 0
+            if not (is_filled or node.record is not None):  # torch's own scan has a step at least, to which a recording of it is held
                 empty = f"torch.empty({scope.literal((0, *value.shape[1:]))!r}, dtype={scope.dialect.dtype_text(value.dtype)})"
                 stacked = f"{stacked} if {name} else {empty}"
             scope.line(f"{name} = {stacked}")
@@ -36,4 +47,53 @@ def _elements(scope: Scope, node: Node, loop: Loop, names: list[str]) -> tuple[s
     return f"for {', '.join(names)} in {rows_of}:", []
 
 
-rows.structure({"branch": branch, "call": call, "scan": scan_with(_elements, _Lists()), "while_loop": while_loop})
+def _branch(scope: Scope, node: Node) -> None:
+    index, *captured = node.inputs
+    if index.dtype != "bool":  # torch.cond knows no third branch
+        branch(scope, node)
+        return
+    chosen = repr(scope.literal(index))
+    otherwise, then = (_function(scope, region, [], captured) for region in node.regions)
+    made = ", ".join(scope.name(node))
+    with scope.indented(f"if {_COMPILED}:"):
+        scope.line(f"{made} = torch.cond({chosen}, {then}, {otherwise})")
+    with scope.indented("else:"):
+        scope.line(f"{made} = {then}() if {chosen} else {otherwise}()")
+    scope.free([then, otherwise])
+
+
+def _while_loop(scope: Scope, node: Node) -> None:
+    (condition, body), loop = node.regions, Loop.of(scope, node)
+    inner = names_of(scope, body, len(loop.state))
+    goes_on, step = (_function(scope, region, inner, loop.captured) for region in (condition, body))
+    scope.free(inner)
+    made = scope.name(node)
+    state, comma = ", ".join(made), "," if len(made) == 1 else ""
+    scope.line(f"{state} = {', '.join(loop.state)}")
+    with scope.indented(f"if {_COMPILED}:"):
+        scope.line(f"{state}{comma} = torch._higher_order_ops.while_loop({goes_on}, {step}, ({state}{comma}))")
+    with scope.indented("else:"), scope.indented(f"while {goes_on}({state}):"):
+        scope.line(f"{state} = {step}({state})")
+    scope.free([goes_on, step])
+
+
+def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
+    """The name of a nested function. ``torch.cond`` and ``while_loop`` want arrays that share no memory with others: what it does not make is copied."""
+    inside = scope.inside(region, inputs, captured)
+    made = {value for node in region.block.nodes for value in node.outputs}
+    outputs: dict[Value, str] = {}
+    results = []
+    for value, text in zip(region.block.outputs, inside.outputs):
+        results.append(text if value in made and value not in outputs else f"{text}.clone()")
+        outputs[value] = text
+    name = scope.new(region.name)
+    scope.blank()
+    with scope.indented(f"def {name}({', '.join(inputs)}):"):
+        scope.take(inside)
+        scope.line(f"return {', '.join(results)}")
+    scope.blank()
+    inside.free()
+    return name
+
+
+rows.structure({"branch": _branch, "call": call, "scan": scan_with(_elements, _Lists()), "while_loop": _while_loop})

@@ -59,7 +59,8 @@ from ..process.threads import StartedThreads
 from ..state.parameters import Weights
 from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
-from .control_flow import in_eager
+from .blocks import refuse_outer_writes
+from .control_flow import OPERATORS, in_eager
 from .indices import with_numbers
 from .large_calls import LargeCalls
 from .meeting import met
@@ -207,7 +208,7 @@ class Capture(TorchFunctionMode):
         self.call = self.call if key in reads.SYMBOLIC else name
         if name in reads.BACKWARD:  # its kernels are recorded one by one
             return passed_back(self, function, args, kwargs)
-        if name in self.by_kernel.names:
+        if name in self.by_kernel.names and key not in OPERATORS:
             return self.opened.run(function, args, kwargs)
         answer = ANSWERS.get(key)
         if answer is not None:
@@ -242,7 +243,7 @@ class Capture(TorchFunctionMode):
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
         """Sizes went into code that cannot be seen: from here on they are what they are."""
         graph = self.recorder.graph
-        depending_on_data = (value for node in graph.nodes if node.key in kinds.DATA_SIZED for value in node.outputs)
+        depending_on_data = (value for node in self.recorder.all_nodes() if node.key in kinds.DATA_SIZED for value in node.outputs)
         for value in (*graph.inputs, *depending_on_data):
             numbers.decide_sizes(self, value, origin)
         numbers.decide_read(self, [(node.inputs, node.params) for node in graph.nodes[self.count_decided :]])
@@ -320,6 +321,7 @@ class Capture(TorchFunctionMode):
         origin = self.locator.locate(name, 4)
         strided = key.startswith("as_strided") and not fills_memory(operands[0])
         self.rules.refuse_writes(written, origin)
+        refuse_outer_writes(self, written, origin)
         if written:
             hold_to_needs(self, written)
         record = self.history.record_of(key, (inputs, params), written)
@@ -364,15 +366,18 @@ class Capture(TorchFunctionMode):
         seen = value.spec.shape[axis]
         if not self.recorder.varies(value) or self.is_weight(value):
             return seen
-        size = size_of(self.recorder.maker(value), value, axis)
+        size = seen if value in self.recorder.arguments else size_of(self.recorder.maker(value), value, axis)
         return seen if size in self.fixed else size
 
     def is_weight(self, value: Value) -> bool:
         """Whether the value is a parameter or a constant, whose sizes are fixed."""
-        return self.recorder.maker(value) is None and value not in self.recorder.graph.inputs
+        return self.recorder.maker(value) is None and value not in (*self.recorder.graph.inputs, *self.recorder.arguments)
 
-    def decide(self, size: Size, key: bool = False, text: bool = False) -> Any:
-        """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where there is a next attempt."""
+    def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
+        """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where there is a next attempt.
+        What was ``compared`` with a number that a loop carries is given as it is."""
+        if compared and any(symbol.kind != "size" and self.recorder.is_inside(symbol.source) for symbol in size.symbols()):
+            return size
         if text and self.locator.in_message():
             return size.hint
         if key and self.keys.stays_open(self.recorder.graph, size, self.here(), self.locator.function_called()):

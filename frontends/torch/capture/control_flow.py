@@ -1,21 +1,26 @@
-"""torch's operators that take functions (``torch.cond``, ``while_loop``, ``scan``, ``map``, ``flex_attention``): the functions are run, and recorded.
+"""torch's operators that take functions: ``torch.cond``, ``while_loop``, ``scan``, ``map`` are nodes that run blocks, ``flex_attention`` is torch's own formula.
 
-A branch is the one that is taken and a loop has the steps that it takes: what decided is guarded, as for Python's ``if`` and ``while``.
+Both branches are recorded, and a body once, whatever is taken now: one recording serves all branches and numbers of steps. Where a backward pass inside of the function
+goes through an operator, which needs the tensors that its calls keep aside, the next attempt writes it out (:mod:`.written_out`).
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.utils import _pytree as pytree
 
-from ..basics.refusals import refuse_operator
+from ....sizes import Size, apply
 from ..process.compiler import is_loaded
+from . import written_out
+from .blocks import Blocks
+from .opened import one_of
 from .prefixes import prefixes
+from .written_out import found
 
 if TYPE_CHECKING:
     from .capture import Capture
@@ -32,86 +37,95 @@ def in_eager() -> Iterator[None]:
     with ExitStack() as stack:
         if is_loaded() and hasattr(torch.compiler, "set_stance"):  # since torch 2.6
             stack.enter_context(torch.compiler.set_stance("force_eager"))
-        for cls in filter(None, (_found(*place) for place in _CHECKING)):
+        for cls in filter(None, (found(*place) for place in _CHECKING)):
             stack.callback(setattr, cls, "__call__", cls.__call__)
             cls.__call__ = torch._ops.HigherOrderOperator.__call__
         for module, name, ours in _REPLACED:
-            if theirs := _found(module, name):
+            if theirs := found(module, name):
                 scans = importlib.import_module(module)
                 stack.callback(setattr, scans, name, theirs)
                 setattr(scans, name, ours)
         yield
 
 
-def _found(module: str, name: str) -> Any:
-    """What other versions of torch may not have, or not there."""
-    try:
-        return getattr(importlib.import_module(module), name, None)
-    except ImportError:
-        return None
-
-
-def _cond(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
-    predicate, true_branch, false_branch, operands = args
+def _cond(capture: Capture, args: Any) -> Any:
+    predicate, *branches, operands = args
+    if not capture.recorder.varies(capture.value(predicate)):
+        return written_out.cond(capture, args)
+    blocks = Blocks(capture, "torch.cond", map(_users, branches))
     with capture:
-        return (true_branch if predicate else false_branch)(*operands)
+        chosen = _truth(predicate)
+    then, otherwise = (blocks.block(name, lambda branch=branch: branch(*operands)) for name, branch in zip(("then", "otherwise"), branches))
+    blocks.same("one branch", then.specs, otherwise.specs)
+    names = ["chosen"] * len(then.specs)
+    return blocks.add("branch", [capture.value(chosen)], [otherwise, then], lambda mode: written_out.cond(mode, args), names)
 
 
-def _while_loop(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _while_loop(capture: Capture, args: Any) -> Any:
     goes_on, body, carried, additional = args
-    with capture:
-        if not goes_on(*carried, *additional):
-            copies = [item.clone() if isinstance(item, torch.Tensor) else item for item in carried]
-            return _as_given(goes_on, (*copies, *additional))
-        while True:
-            result = body(*carried, *additional)
-            carried = pytree.tree_leaves(result)
-            if not goes_on(*carried, *additional):
-                return result
+    blocks = Blocks(capture, "torch.while_loop", (_users(goes_on), _users(body)))
+    operands, given = zip(*(blocks.operand(item, copied=True) for item in carried))
+    condition = blocks.block("condition", lambda *state: _truth(goes_on(*state, *additional)), given)
+    step = blocks.block("body", lambda *state: body(*state, *additional), given)
+    blocks.same("a step", step.specs, [(value.dtype, value.spec.hints) for value in operands])
+    names = [item.name for item in given]
+    return blocks.add(
+        "while_loop", operands, [condition, step], lambda mode: written_out.while_loop(mode, args), names, carried=len(operands)
+    )
 
 
-def _as_given(flat: Any, leaves: tuple[Any, ...]) -> Any:
-    """The operands of a loop in the containers that the user gave them in, which torch keeps in the closure of the flat function."""
-    kept = dict(zip(flat.__code__.co_freevars, flat.__closure__ or ()))
-    return pytree.tree_unflatten(leaves, kept["in_spec"].cell_contents)[0] if "in_spec" in kept else leaves
+def _truth(answer: Any) -> Any:
+    """One truth value as an array."""
+    if not isinstance(answer, torch.Tensor):
+        return torch.tensor(answer)
+    answer = answer.reshape(()) if answer.ndim else answer
+    return answer if answer.dtype == torch.bool else answer != 0
 
 
-def _scan(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _scan(capture: Capture, args: Any) -> Any:
     combine, carried, arrays = args[:3]
-    with capture:
-        results = []
-        for step in range(arrays[0].shape[0]):
-            carry, result = combine(*carried, *(array[step] for array in arrays))
-            carried = pytree.tree_leaves(carry)
-            results.append(result)
-        return carry, _stacked(results)
+    return _rows(capture, "torch.scan", combine, carried, arrays, lambda mode: written_out.scan(mode, args))
 
 
-def _map(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _map(capture: Capture, args: Any) -> Any:
     inner, arrays, additional = args
-    with capture:
-        return _stacked([inner(*(array[step] for array in arrays), *additional) for step in range(arrays[0].shape[0])])
+    return _rows(capture, "torch.map", inner, (), arrays, lambda mode: written_out.map_rows(mode, args), additional)
 
 
-def _stacked(results: list[Any]) -> Any:
-    return pytree.tree_map(lambda *items: None if items[0] is None else torch.stack(items), *results)
+def _rows(capture: Capture, call: str, function: Any, carried: Any, arrays: Any, run: Callable[[Any], Any], additional: Any = ()) -> Any:
+    blocks = Blocks(capture, call, (_users(function),))
+    state, sequences = [blocks.operand(item) for item in carried], [blocks.row(array) for array in arrays]
+    length = one_of(capture, [capture.size(value, 0) for value, _ in sequences])
+    if isinstance(length, Size):
+        capture.decide(apply("gt", length, 0))  # torch refuses arrays without rows
+    given = [item for _, item in (*state, *sequences)]
+    step = blocks.block("body", lambda *items: function(*items, *additional), given)
+    count = len(state)
+    blocks.same("a step", step.specs[:count], [(value.dtype, value.spec.hints) for value, _ in state])
+    names = [*(item.name for _, item in state), *["outputs"] * (len(step.specs) - count)]
+    operands = [value for value, _ in (*state, *sequences)]
+    return blocks.add("scan", operands, [step], run, names, carried=count, sequences=len(sequences), length=length)
 
 
-def _flex_attention(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
-    """torch's own formula, which computes all scores; the result lies in memory as the query does."""
-    order = sorted(range(args[0].ndim), key=args[0].stride().__getitem__, reverse=True)
-    formula = _found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(function, capture.here)
-    with capture:
-        result, *statistics = formula(*args, **kwargs)
-        if order != sorted(order):
-            result = result.permute(order).contiguous().permute([order.index(axis) for axis in range(len(order))])
-        return (result, *statistics)
+def _users(function: Any) -> Any:
+    """The function of the user that torch has put into one of its own, which takes all operands flat."""
+    if isinstance(function, functools.partial):
+        return tuple(map(_users, filter(callable, (*function.args, *function.keywords.values()))))
+    if getattr(function, "__module__", "").partition(".")[0] == "torch" and getattr(function, "__closure__", None):
+        return tuple(map(_users, filter(callable, (cell.cell_contents for cell in function.__closure__))))
+    return function
 
 
+def _operator(name: str, record: Callable[[Capture, Any], Any]) -> Callable[[Capture, Any, Any, Any], Any]:
+    def answer(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+        is_open = capture.call in capture.by_kernel.names
+        return written_out.WRITTEN_OUT[name](capture, args) if is_open else record(capture, args)
+
+    return answer
+
+
+_RECORDED = {"cond": _cond, "while_loop": _while_loop, "scan": _scan, "map_impl": _map}
 OPERATORS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
-    "cond": _cond,
-    "while_loop": _while_loop,
-    "scan": _scan,
-    "map_impl": _map,
-    "flex_attention": _flex_attention,
+    **{name: _operator(name, record) for name, record in _RECORDED.items()},
+    "flex_attention": written_out.flex_attention,
 }

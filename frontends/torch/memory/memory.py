@@ -29,6 +29,12 @@ class Memory:
                 self._values[memory._cdata] = (StorageWeakRef(memory), {})
             self._values[memory._cdata][1].setdefault(_geometry(tensor), value)
 
+    def forget(self, values: set[Value]) -> None:
+        """These were made in a block of the graph, and stand for no array outside of it."""
+        for key, (weak, known) in self._values.items():
+            if not values.isdisjoint(known.values()):
+                self._values[key] = (weak, {place: value for place, value in known.items() if value not in values})
+
     def values_in(self, tensor: torch.Tensor) -> dict[Any, Value]:
         """The values that were made in this tensor's memory."""
         entry = self._values.get(_storage_of(tensor)._cdata) if has_memory(tensor) else None

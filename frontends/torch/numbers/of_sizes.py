@@ -38,7 +38,7 @@ def numbers_of_sizes(capture: Capture, value: Value) -> Any:
 
 def _is_written(capture: Capture, values: set[Value]) -> bool:
     """Whether a call has written to one of them: the elements are no longer those that were computed."""
-    written = {one for node in capture.recorder.graph.nodes for one in node.writes}
+    written = {one for node in capture.recorder.all_nodes() for one in node.writes}
     return any(one in written or capture.recorder.base_of(one) in written for one in values)
 
 

@@ -169,11 +169,11 @@ def _named(function: str) -> Callable[..., SizeNode]:
 
 
 def _comparison(function: str) -> Callable[[SizeNode, SizeNode], SizeNode]:
-    """Comparisons are decided at once: a ``SymBool`` is refused where torch wants a bool."""
+    """Comparisons are decided at once: a ``SymBool`` is refused where torch wants a bool. Those of numbers that a loop carries stay open, for its condition."""
 
     def compare(self: SizeNode, other: SizeNode) -> SizeNode:
         answer = apply(function, self.expression, other.expression)
-        return self._new(self.decide(answer) if isinstance(answer, Size) else answer)
+        return self._new(self.decide(answer, compared=True) if isinstance(answer, Size) else answer)
 
     return compare
 

@@ -146,6 +146,21 @@ class Generators:
                 followed.points.append((followed.state(), self._count() + 1))
         return bool(drawn)
 
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """Inside of the block draws are recorded; afterwards the generators are as before, for a block of the graph is recorded, not run."""
+        with self._lock:
+            before = [(followed, followed.generator.get_state(), len(followed.points)) for followed in self._followed.values()]
+        yield
+        with self._lock:
+            for followed, state, count in before:
+                followed.generator.set_state(state)
+                del followed.points[count:]
+
+    def unseen_draws(self) -> bool:
+        """Whether one of them was drawn from since the last call, by what one node of the graph will run."""
+        return self.drew(list(self._followed.values()))
+
     def finish(self) -> None:
         """What has happened to the generators since the last call."""
         with self._lock:
@@ -161,6 +176,8 @@ class Generators:
         seeded = generator.initial_seed() != followed.mark
         if not seeded and state == followed.points[-1][0]:
             return followed
+        if self.capture.recorder.in_block:
+            self._refuse("was seeded, or put back, inside of a branch or the body of a loop")
         if seeded:
             self._record_seed(followed, state)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....ir import Graph
+from ....ir.node import every
 from ....ops.dtypes import is_floating
 from ....sizes import Size, apply, product
 from ....trees import iterate_structure, map_structure
@@ -68,7 +69,7 @@ def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[
 
 def has_floats(graph: Graph) -> bool:
     """Whether calls of a recorded graph are given floats that are computed from sizes."""
-    return any(_is_float(item) for node in graph.nodes for item in iterate_structure((node.inputs, node.params)))
+    return any(_is_float(item) for node in every(graph.nodes) for item in iterate_structure((node.inputs, node.params)))
 
 
 def _settled(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:

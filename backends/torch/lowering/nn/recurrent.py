@@ -21,7 +21,8 @@ def _lstm_runs_whole(*arrays: Any, **params: Any) -> bool:
 
 
 def _runs_whole(*arrays: Any, **params: Any) -> bool:
-    return _is_whole(*arrays[4:6], None, *arrays[6:])
+    bias_ih, bias_hh, length = (*arrays[4:], None, None, None)[:3]
+    return _is_whole(bias_ih, bias_hh, None, length)
 
 
 def _is_whole(bias_ih: Any = None, bias_hh: Any = None, weight_hr: Any = None, length: Any = None) -> bool:

@@ -1,0 +1,89 @@
+"""torch's operators that take functions, as the calls that they make: one branch, and the steps that a loop takes.
+
+So they are computed where nothing is recorded, and recorded where a backward pass inside of the function goes through them: what decides is guarded then.
+"""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from ..basics.refusals import refuse_operator
+
+Mode = AbstractContextManager[Any]  # that sees the calls
+
+
+def cond(mode: Mode, args: Any) -> Any:
+    """The branch that is taken."""
+    predicate, true_branch, false_branch, operands = args
+    with mode:
+        return (true_branch if predicate else false_branch)(*operands)
+
+
+def while_loop(mode: Mode, args: Any) -> Any:
+    """Step by step; copies of what is carried where there is no step."""
+    goes_on, body, carried, additional = args
+    with mode:
+        if not goes_on(*carried, *additional):
+            copies = [item.clone() if isinstance(item, torch.Tensor) else item for item in carried]
+            return _as_given(goes_on, (*copies, *additional))
+        while True:
+            result = body(*carried, *additional)
+            carried = pytree.tree_leaves(result)
+            if not goes_on(*carried, *additional):
+                return result
+
+
+def _as_given(flat: Any, leaves: tuple[Any, ...]) -> Any:
+    """The operands of a loop in the containers that the user gave them in, which torch keeps in the closure of the flat function."""
+    kept = dict(zip(flat.__code__.co_freevars, flat.__closure__ or ()))
+    return pytree.tree_unflatten(leaves, kept["in_spec"].cell_contents)[0] if "in_spec" in kept else leaves
+
+
+def scan(mode: Mode, args: Any) -> Any:
+    """Row by row."""
+    combine, carried, arrays = args[:3]
+    with mode:
+        results = []
+        for step in range(arrays[0].shape[0]):
+            carry, result = combine(*carried, *(array[step] for array in arrays))
+            carried = pytree.tree_leaves(carry)
+            results.append(result)
+        return carry, _stacked(results)
+
+
+def map_rows(mode: Mode, args: Any) -> Any:
+    """Row by row."""
+    inner, arrays, additional = args
+    with mode:
+        return _stacked([inner(*(array[step] for array in arrays), *additional) for step in range(arrays[0].shape[0])])
+
+
+def _stacked(results: list[Any]) -> Any:
+    return pytree.tree_map(lambda *items: None if items[0] is None else torch.stack(items), *results)
+
+
+def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """torch's own formula, which computes all scores; the result lies in memory as the query does."""
+    order = sorted(range(args[0].ndim), key=args[0].stride().__getitem__, reverse=True)
+    formula = found("torch._higher_order_ops.flex_attention", "math_attention") or refuse_operator(function, mode.here)
+    with mode:
+        result, *statistics = formula(*args, **kwargs)
+        if order != sorted(order):
+            result = result.permute(order).contiguous().permute([order.index(axis) for axis in range(len(order))])
+        return (result, *statistics)
+
+
+def found(module: str, name: str) -> Any:
+    """What other versions of torch may not have, or not there."""
+    try:
+        return getattr(importlib.import_module(module), name, None)
+    except ImportError:
+        return None
+
+
+WRITTEN_OUT = {"cond": cond, "while_loop": while_loop, "scan": scan, "map_impl": map_rows}

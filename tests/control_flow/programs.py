@@ -1,0 +1,10 @@
+"""The programs of the corpus: functions of JAX with loops and branches, by name."""
+
+from __future__ import annotations
+
+from . import branches, carries, nesting, transforms, uses
+from .table import Program
+
+_ALL = [(name, program) for room in (carries, nesting, branches, transforms, uses) for name, program in room.PROGRAMS.items()]
+PROGRAMS: dict[str, Program] = dict(_ALL)
+assert len(PROGRAMS) == len(_ALL)

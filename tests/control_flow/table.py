@@ -1,0 +1,50 @@
+"""What a program of the corpus is, and the arrays that programs are called with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+Mode = Literal["reverse", "forward", "none"]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A JAX function with calls that differ in lengths, branches and numbers of steps; the first call is recorded.
+
+    ``gradient`` says how JAX gives its gradients: backwards, forwards only (``while``), or not at all.
+    """
+
+    function: Callable[..., Any]
+    calls: tuple[tuple[Any, ...], ...]
+    gradient: Mode = "reverse"
+    by_size: bool = False  # whether JAX's own code is Python whose steps depend on sizes, so that each size is a variant
+    wide: bool = True  # whether it takes float64; weights of models stay float32, and torch lacks operations of uint64, which draws are made of
+
+
+def floats(*shape: int, seed: int = 0, scale: float = 1.0, dtype: str = "float32") -> np.ndarray[Any, Any]:
+    """Normal numbers."""
+    return (np.random.default_rng(seed + sum(shape)).normal(size=shape) * scale).astype(dtype)
+
+
+def positive(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Numbers from 0.2 to 2."""
+    return np.random.default_rng(seed + sum(shape)).uniform(0.2, 2.0, size=shape).astype("float32")
+
+
+def whole(*shape: int, seed: int = 0, low: int = 0, high: int = 10, dtype: str = "int32") -> np.ndarray[Any, Any]:
+    """Integers."""
+    return np.random.default_rng(seed + sum(shape)).integers(low, high, size=shape).astype(dtype)
+
+
+def number(value: float, dtype: str = "float32") -> np.ndarray[Any, Any]:
+    """An array without axes."""
+    return np.asarray(value, dtype)
+
+
+def each(make: Callable[..., Any], *sizes: tuple[int, ...]) -> tuple[tuple[Any, ...], ...]:
+    """Calls with one array, of these shapes."""
+    return tuple((make(*shape, seed=place),) for place, shape in enumerate(sizes))

@@ -1,0 +1,95 @@
+"""Each check of the corpus finds a fault that is made on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax
+
+from .programs import PROGRAMS
+from .running import GRADIENTS, TARGETS, check_gradients, check_jit, check_tf_function, check_values
+from .table import Program, floats
+
+
+class Changing:
+    """A function that is another one once it was recorded, which no graph can follow."""
+
+    def __init__(self, first: Callable[..., Any], then: Callable[..., Any]) -> None:
+        self.functions = [first, then]
+
+    def __call__(self, x: Any) -> Any:
+        return self.functions[0 if isinstance(x, jax.core.Tracer) else 1](x)
+
+
+def _sums(x: Any) -> Any:
+    return lax.scan(lambda held, row: (held + row, held), 0.0 * x[0], x)
+
+
+def _shifted(x: Any) -> Any:
+    """The outputs of each step one step late: the fault of a loop that changes what it carries before it keeps its outputs."""
+    last, outputs = _sums(x)
+    return last, outputs + x
+
+
+def _one_less(x: Any) -> Any:
+    return lax.scan(lambda held, row: (held + row, held), 0.0 * x[0], x.at[-1].set(0.0))
+
+
+def _by_length(x: Any) -> Any:
+    """A variant for each length."""
+    return _sums(x if x.shape[0] == 4 else x + 0)
+
+
+def _stopped(x: Any) -> Any:
+    """The same numbers and other gradients."""
+    return _sums(x + lax.stop_gradient(x) - x)
+
+
+CALLS = tuple((floats(n),) for n in (4, 6))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("wrong", [_shifted, _one_less])
+def test_another_number_is_found(wrong: Callable[[Any], Any], to: str) -> None:
+    with pytest.raises(AssertionError, match="Not equal"):
+        check_values(Program(Changing(wrong, _sums), CALLS), to)
+
+
+def test_another_variant_is_found() -> None:
+    with pytest.raises(AssertionError, match="2 variants"):
+        check_values(Program(_by_length, CALLS), "numpy")
+
+
+def test_another_type_is_found() -> None:
+    wrong = Changing(lambda x: tuple(item.astype(jnp.float16) for item in _sums(x)), _sums)
+    with pytest.raises(AssertionError, match="dtype"):
+        check_values(Program(wrong, CALLS), "torch")
+
+
+def test_a_view_of_an_argument_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from graph_compiler.backends import numpy as target
+
+    monkeypatch.setattr(target, "own_results", lambda graph: (graph, False))
+    with pytest.raises(AssertionError, match="memory of an argument"):
+        check_values(PROGRAMS["a row as carry"], "numpy")
+
+
+@pytest.mark.parametrize("check", [check_jit, lambda program: check_tf_function(program, "XLA")])
+def test_another_number_is_found_inside_of_compilers(check: Callable[[Program], None]) -> None:
+    wrong = Changing(_shifted, _sums)
+    with pytest.raises(AssertionError, match="Not equal"):
+        check(Program(wrong, CALLS))
+
+
+@pytest.mark.parametrize("way", GRADIENTS)
+def test_other_gradients_are_found(way: str) -> None:
+    changing = Changing(_stopped, _sums)
+    program = Program(changing, CALLS)
+    original = replace(program, function=_sums)
+    with pytest.raises(AssertionError, match="Not equal"):
+        check_gradients(program, way, "float32", original)
