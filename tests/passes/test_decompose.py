@@ -94,4 +94,7 @@ def test_a_decomposition_is_computed_in_the_type_that_stands_in() -> None:
 def test_a_row_may_leave_some_nodes_to_the_decomposition() -> None:
     table = backend_rows.Rows("somewhere")
     table.row("hard_swish", only=lambda x: x.ndim == 2)(lambda x: f"hard_swish({x})")
-    assert [table.can_write(canonical(lambda b, x: b.hard_swish(x), spec).nodes[0]) for spec in (SPEC, ArraySpec((3,), "float32"))] == [True, False]
+    assert [table.can_write(canonical(lambda b, x: b.hard_swish(x), spec).nodes[0]) for spec in (SPEC, ArraySpec((3,), "float32"))] == [
+        True,
+        False,
+    ]
