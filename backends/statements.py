@@ -106,8 +106,8 @@ class Results:
 
 
 def call(scope: Scope, node: Node) -> None:
-    """The block where it is called."""
-    (body,) = node.regions
+    """The block where it is called; of a function with a derivative rule the function alone."""
+    body = node.regions[0]
     inside = scope.inside(body, [], node.inputs)
     scope.take(inside)
     names = scope.name(node)

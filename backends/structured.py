@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,6 +16,9 @@ class Inside(Protocol):
 
     outputs: list[str]  # text of its outputs
     is_empty: bool  # whether it has no lines
+
+    def reads(self, name: str) -> bool:
+        """Whether a name stands in it."""
 
     def expression(self) -> str | None:
         """All of it as one expression, where it is that short."""
@@ -54,6 +57,12 @@ class Scope(Protocol):
 
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
         """A region written aside: its own inputs under these names."""
+
+    def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
+        """A region written aside for a function of its own: all inputs have these names."""
+
+    def define(self, wanted: str, write: Callable[[Any, str], None], suffixes: Sequence[str] = ()) -> str:
+        """The name of a function or class of the module that ``write`` writes."""
 
     def take(self, inside: Inside) -> None:
         """The lines of a region."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedOperation
@@ -9,7 +11,7 @@ from ..ir.block import Region
 from ..ir.closing import Body
 from ..ir.graph import Guard
 from ..ir.node import Node, Value, every, values_in
-from ..ops.control import own_inputs
+from ..ops.control import has_derivative, own_inputs
 from ..ops.registry import ArraySpec
 from ..sizes import apply
 
@@ -26,6 +28,8 @@ class RaisedRegions:
     def run(self, node: Node) -> tuple[Value, ...] | None:
         """What the node gives; None where something in it could not be raised, which was noted."""
         raiser, problems = self.raiser, len(self.raiser.problems)
+        if node.op == "custom_derivative":
+            return self._derivative(node, problems)
         first = 1 if node.op == "branch" else 0
         own = first + own_inputs(node.op, node.params)
         operands = [raiser.read(item) for item in node.inputs]
@@ -33,13 +37,72 @@ class RaisedRegions:
         bodies = [self._body(node, region, operands[first:own], operands[own:]) for region in node.regions]
         if node.op == "branch":
             self._keep_branches(bodies)
-        if len(raiser.problems) > problems:
-            for value in node.outputs:
-                raiser.held[value] = Value(value.name, value.spec)
+        if self._failed(node, problems):
             return None
         raiser.b.origin = node.origin
         made: tuple[Value, ...] = raiser.b.run(node.op, operands[:own], bodies, **raiser.mapped(node.params))
         return made
+
+    def _failed(self, node: Node, problems: int) -> bool:
+        """Whether something in the regions could not be raised."""
+        raiser = self.raiser
+        if len(raiser.problems) == problems:
+            return False
+        for value in node.outputs:
+            raiser.held[value] = Value(value.name, value.spec)
+        return True
+
+    def _derivative(self, node: Node, problems: int) -> tuple[Value, ...] | None:
+        """A function with its rule: what the rule takes beside the operands is as the function, and the forward function, give it."""
+        raiser = self.raiser
+        operands = [raiser.read(item) for item in node.inputs]
+        *functions, rule = node.regions
+        bodies = [self._function(node, region, operands) for region in functions]
+        results, forward = list(bodies[0].outputs), bodies[-1]
+        differentiated = [operands[place] for place in node.params["differentiated"]]
+        derivatives = [value for value in results if has_derivative(value.spec)]
+        self._keep(forward.outputs, results)
+        is_jvp = node.params["kind"] == "jvp"
+        given = differentiated if is_jvp else [*results, *forward.outputs[len(results) :], *derivatives]
+        body = self._function(node, rule, [*given, *operands])
+        self._keep(body.outputs, [*results, *derivatives] if is_jvp else differentiated)
+        if self._failed(node, problems):
+            return None
+        raiser.b.origin = node.origin
+        used = {value for each in (*bodies, body) for value in values_in([[(n.inputs, n.params) for n in each.nodes], list(each.outputs)])}
+        count = len(operands)
+        kept = [
+            place
+            for place in range(count)
+            if place in node.params["differentiated"]
+            or any(each.inputs[len(each.inputs) - count + place] in used for each in (*bodies, body))
+        ]
+        params = {**node.params, "differentiated": tuple(map(kept.index, node.params["differentiated"]))}
+        bodies = [_with_operands(each, count, kept) for each in (*bodies, body)]
+        made: tuple[Value, ...] = raiser.b.run(node.op, [operands[place] for place in kept], bodies, **params)
+        return made
+
+    def _function(self, node: Node, region: Region, like: Sequence[Value]) -> Body:
+        """A region whose inputs are ``like`` these values."""
+        raiser, b = self.raiser, self.raiser.b
+        inputs = [Value(old.name, value.spec) for old, value in zip(region.block.inputs, like, strict=True)]
+        raiser.held.update(zip(region.block.inputs, inputs))
+        guards = len(raiser.result.guards)
+        with b.block() as nodes:
+            raiser.follow(region.block.nodes)
+            b.origin = node.origin
+            outputs = [raiser.mapped(item) for item in region.block.outputs]
+        self._refuse_inner(raiser.result.guards[guards:], inputs, nodes)
+        made = {value for inner in nodes for value in inner.outputs}
+        if any(value in made for output in outputs for value in values_in(output.shape)):
+            raise UnsupportedOperation(
+                f"a result of {region.name} has a size that depends on elements, of which no derivative rule can be given\n    {node.origin}"
+            )
+        return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
+
+    def _keep(self, made: Sequence[Value], wanted: Sequence[Value]) -> None:
+        for new, old in zip(made, wanted):
+            self._keep_sizes(new, old)
 
     def _body(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
         raiser, b = self.raiser, self.raiser.b
@@ -93,3 +156,9 @@ class RaisedRegions:
                 raise UnsupportedOperation(
                     f"inside of a loop or branch, elements cannot be looked at: {guard.condition!r}\n    {guard.origin}"
                 )
+
+
+def _with_operands(body: Body, count: int, kept: Sequence[int]) -> Body:
+    """A body with those of its last ``count`` inputs, the operands, that are ``kept``."""
+    first = len(body.inputs) - count
+    return replace(body, inputs=(*body.inputs[:first], *(body.inputs[first + place] for place in kept)))

@@ -242,6 +242,8 @@ class Raiser:
         try:
             self._check_types(node)
             result = self.regions.run(node) if node.regions else self.call(node)
+            if node.regions and result is None:  # something inside has no translation, which is noted
+                return
             self.made = set(self.result.nodes[before:])
             self._bind(node, result)
             if node.record is not None and node.writes:

@@ -65,6 +65,14 @@ class Namespace:
         self._base[name] = base
         return name
 
+    def __contains__(self, name: str) -> bool:
+        """Whether a name is taken, or was once."""
+        return name in self._taken or name in _ALWAYS_RESERVED
+
+    def reserve(self, *names: str) -> None:
+        """These names are not handed out."""
+        self._taken.update(names)
+
     def release(self, name: str) -> None:
         """The name is no longer in use: it is the next one handed out to who wants its like."""
         heapq.heappush(self._free.setdefault(self._base[name], []), (len(name), name))

@@ -74,7 +74,7 @@ class Reader:
         if name == "public_call":
             return self._call(equation, params["call"], operands)
         if (inner := called(equation)) is not None:
-            return self._ruled(equation, inner, operands) if name in RULED else self._inlined(equation, inner, operands)
+            return self._ruled(equation, inner, operands) if name in RULED else self.inlined(equation, inner, operands)
         if name in _PASSES_ON:
             return operands
         if name == "size":
@@ -83,9 +83,9 @@ class Reader:
         if name in READ:
             return READ[name](self, equation, operands)
         if name in WRITTEN_OUT and (straight := WRITTEN_OUT[name](params)) is not None:
-            return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
+            return self.inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
         if self.as_words and name in COMBINED and (straight := COMBINED[name](params)) is not None:
-            return self._inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
+            return self.inlined(equation, jax.make_jaxpr(straight)(*(_type(atom.aval) for atom in equation.invars)), operands)
         if name in SOLVES:
             return self.read(*solving(params, operands))
         if name in _SAYS:
@@ -93,14 +93,14 @@ class Reader:
         if name in CALLBACKS:
             raise UnsupportedOperation(f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}")
         if self.as_words and not name.startswith("random_") and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars)):
-            return self._inlined(equation, _on_words(equation), operands)
+            return self.inlined(equation, _on_words(equation), operands)
         if self.as_words and name.startswith("random_"):
             keys = tuple(is_key(atom.aval) for atom in equation.invars)
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
             drawn = Program(OnWords(equation.primitive, params, keys))
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), kept, origin, equation, drawn)
         if _applies_function(equation) and self.as_words:
-            return self._inlined(equation, _applied(equation, origin), operands)
+            return self.inlined(equation, _applied(equation, origin), operands)
         if _applies_function(equation) or any(
             hasattr(item, "_fields") and type(item).__name__ not in NAMED_TUPLES for item in params.values()
         ):
@@ -113,22 +113,13 @@ class Reader:
         public = public_of(equation)
         if public is not None and any(isinstance(item, Value) for item in operands):
             return [self.made(public, tuple(operands), {}, self.origin(equation, public), equation.outvars[0].aval)]
-        values = self._inlined(equation, inner, operands)
-        return values if self.orders is None else ruled(self, equation, values, operands)
+        return ruled(self, equation, inner, operands)
 
-    def _inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
+    def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
+        """The results of a program that an equation calls."""
         around, self.around = self.around, self.origin(equation, "")
         results = self.read(inner, operands)
         self.around = around
-        return results
-
-    def derivative(self, equation: Any, program: ClosedJaxpr | None, operands: list[Any], orders: int | None = -1) -> list[Any]:
-        """The results of a program that serves the derivative of an equation; rules inside are followed for one order less, or for these ``orders``."""
-        assert program is not None
-        before = self.orders
-        self.orders = before - 1 if orders == -1 and before is not None else orders
-        results = self._inlined(equation, program, operands)
-        self.orders = before
         return results
 
     def origin(self, equation: Any, call: str) -> Origin:
@@ -173,7 +164,11 @@ class Reader:
     def _outputs(self, op: str, avals: list[Any]) -> tuple[Value, ...]:
         key = row_key(op)
         wish = _NAMES.get(key, key.removesuffix("_p").strip("_"))
-        return tuple(Value(wish, spec_of(words_type(aval) if self.as_words else aval)) for aval in avals)
+        return tuple(Value(wish, self.spec(aval)) for aval in avals)
+
+    def spec(self, aval: Any) -> ArraySpec:
+        """The spec of a traced array, of keys as they are read."""
+        return spec_of(words_type(aval) if self.as_words else aval)
 
     def _append(
         self,

@@ -10,8 +10,8 @@ import jax
 PRIMITIVE = "jax.lax."
 METHOD = "jax.Array."
 CUSTOM = "jax.custom"  # a call of the user's function, with derivatives of its own, which is the first argument
-WITH_GRADIENT, REFUSE_GRADIENT = f"{PRIMITIVE}with_gradient_p", f"{PRIMITIVE}refuse_gradient_p"
-OWN = frozenset({WITH_GRADIENT, REFUSE_GRADIENT})  # operations of this project's own, written as helpers
+REFUSE_GRADIENT = f"{PRIMITIVE}refuse_gradient_p"
+OWN = frozenset({REFUSE_GRADIENT})  # operations of this project's own, written as helpers
 
 
 def row_key(op: str) -> str:

@@ -1,16 +1,22 @@
-"""Calls of functions with a derivative rule of their own as nodes: the forward computation, and operations that carry its derivative."""
+"""Calls of functions with a derivative rule of their own as nodes: ``custom_derivative``, whose regions are the function and its rule."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr
 
-from ...ir.node import Origin, Value
-from .names import REFUSE_GRADIENT, WITH_GRADIENT
-from .rules import Rule, name_of, rule_of
+from ...ir.closing import Body, close
+from ...ir.node import Node, Value, values_in
+from ...ir.record import CallRecord
+from ...sizes import Size
+from .control_flow import names_of_arguments
+from .names import REFUSE_GRADIENT
+from .rules import Rule, has_derivative, name_of, rule_of
+from .value_numbers import ValueNumbers
 
 if TYPE_CHECKING:
     from .equations import Reader
@@ -18,83 +24,173 @@ if TYPE_CHECKING:
 ORDERS = 2  # of derivatives that are followed: a rule may use the function that it is the rule of
 
 
-def ruled(reader: Reader, equation: Any, values: list[Any], operands: list[Any]) -> list[Any]:
-    """The results of a call, whose ``values`` are known, with the derivative that its rule gives."""
-    rule = rule_of(equation, [place for place, item in enumerate(operands) if isinstance(item, Value)])
-    if not rule.results or not rule.sources:
-        return values
-    origin = reader.origin(equation, name_of(equation)[0])
-    nodes = _Nodes(reader, equation, origin, [operands[place] for place in rule.sources])
+def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
+    """The results of a call, with the derivative that its rule gives; where the rule cannot be traced, of no derivative."""
+    call = _Call(reader, equation, inner, operands)
+    if reader.orders is None:
+        return call.inlined()
     if reader.orders == 0:
-        return nodes.refused(rule, values, f"the derivative of order {ORDERS + 1} is asked for")
-    if rule.problem:
-        return nodes.refused(rule, values, rule.problem)
-    return nodes.by_slopes(rule, values, operands) if rule.slopes is not None else nodes.by_tangents(rule, values, operands)
+        return call.refused(f"the derivative of order {ORDERS + 1} is asked for")
+    is_forward = not reader.as_words and equation.primitive.name == "custom_jvp_call"  # JAX alone has both modes
+    try:
+        rule = rule_of(equation, call.arrays, is_forward)
+    except Exception as problem:  # the rule is the user's code, and may do or refuse anything
+        reason = f"{type(problem).__name__}: {problem}".strip().splitlines()[0]
+        return call.refused(f"it cannot be traced ({reason})")
+    if not rule.results or not rule.sources:
+        return call.inlined()
+    return call.forward_mode(rule, rule.tangents) if rule.tangents is not None else call.reverse_mode(rule)
 
 
-class _Nodes:
-    """Writes the nodes of one call."""
+class _Call:
+    """Writes the node of one call. Its operands are the arrays among those of the equation; numbers stand inside of the regions."""
 
-    def __init__(self, reader: Reader, equation: Any, origin: Origin, sources: list[Value]) -> None:
-        self.reader, self.equation, self.origin, self.sources = reader, equation, origin, sources
+    def __init__(self, reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> None:
+        self.reader, self.equation, self.inner, self.operands = reader, equation, inner, operands
+        self.results = [var.aval for var in equation.outvars]
+        self.arrays = [place for place, item in enumerate(operands) if isinstance(item, Value)]
+        self.origin = reader.origin(equation, name_of(equation)[0])
+        name = name_of(equation)[0].rpartition(".")[2]
+        self.name = name if name.isidentifier() else "function"
 
-    def refused(self, rule: Rule, values: list[Any], why: str) -> list[Any]:
+    def inlined(self) -> list[Any]:
+        """The results alone."""
+        return self.reader.inlined(self.equation, self.inner, self.operands)
+
+    def refused(self, why: str) -> list[Any]:
         """The results, of which no derivative may be taken."""
+        values, sources = self.inlined(), [self.operands[place] for place in self.arrays]
         message = self._message(why)
-        return [self._refusing(item, place, message) if place in rule.results else item for place, item in enumerate(values)]
+        for place, aval in enumerate(self.results):
+            if has_derivative(aval) and sources:
+                inputs = (values[place], *sources)
+                values[place] = self.reader.made(REFUSE_GRADIENT, inputs, {"message": message}, self.origin, aval)
+        return values
 
-    def by_slopes(self, rule: Rule, values: list[Any], operands: list[Any]) -> list[Any]:
-        """The results with a slope for each of their sources."""
-        slopes = self.reader.derivative(self.equation, rule.slopes, operands)
-        found = list(values)
-        for place in rule.results:
-            pairs = [(operands[source], slope) for (result, source), slope in zip(rule.pairs, slopes) if result == place]
-            found[place] = self._with_slopes(values[place], pairs, place)
-        return found
+    def forward_mode(self, rule: Rule, tangents: ClosedJaxpr) -> list[Any]:
+        """The node whose rule maps tangents."""
+        given = self._inputs("tangent", [self.equation.invars[place].aval for place in rule.sources])
+        inputs, operands = self._operands()
+        avals = [*self.results, *(self.results[place] for place in rule.results)]
+        arguments = [*given, *operands]
+        body = self._body("rule", [*given, *inputs], lambda: self.reader.read(tangents, arguments), avals, self._less())
+        return self._node([self._function(), body], rule, kind="jvp")
 
-    def by_tangents(self, rule: Rule, values: list[Any], operands: list[Any]) -> list[Any]:
-        """The results with the gradients of their tangents, computed from tangents that are 0. Of these no further derivative is known."""
-        tangents = [self._tangent(operands[place], self.equation.invars[place].aval) for place in rule.sources]
-        of_results = self.reader.derivative(self.equation, rule.tangents, [*tangents, *operands], orders=None)
-        message = self._message("its second derivative is asked for, and the rule does more than multiply element by element")
-        found = list(values)
-        for place, tangent in zip(rule.results, of_results):
-            ones = self._filled(self.equation.outvars[place].aval, values[place], 1)
-            slope = self._made(REFUSE_GRADIENT, (ones, *self.sources), place, message=message)
-            found[place] = self._made(WITH_GRADIENT, (values[place], tangent, slope), place)
-        return found
+    def reverse_mode(self, rule: Rule) -> list[Any]:
+        """The node whose rule maps cotangents. What the rule needs of the forward function are operands, and residuals that it computes."""
+        assert rule.forward is not None and rule.backward is not None
+        function, (forward, needed) = self._function(), self._forward(rule.forward)
+        residuals = dict(
+            zip(forward.outputs[len(self.results) :], [Value("residual", item.spec) for item in forward.outputs[len(self.results) :]])
+        )
+        inputs, _ = self._operands()
+        known = {**dict(zip(forward.inputs, inputs)), **residuals}
+        cotangents = self._inputs("cotangent", [self.results[place] for place in rule.results])
+        taken = [*self._inputs("result", self.results), *residuals.values(), *cotangents, *inputs]
+        arguments = [*(known.get(item, item) if isinstance(item, Value) else item for item in needed), *cotangents]
+        avals, backward = [self.equation.invars[place].aval for place in rule.sources], rule.backward
+        body = self._body("rule", taken, lambda: self.reader.read(backward, arguments), avals, self._less())
+        bodies = [function, forward, body] if residuals else [function, body]
+        return self._node(bodies, rule, kind="vjp", residuals=len(residuals))
 
-    def _with_slopes(self, value: Any, pairs: list[tuple[Any, Any]], place: int) -> Any:
-        if not pairs:
-            return self._computed(jax.lax.stop_gradient, self.equation.outvars[place].aval, value)
-        return self._made(WITH_GRADIENT, (value, *(item for pair in pairs for item in pair)), place)
+    # ------------------------------------------------------------------------------ bodies
+    def _function(self) -> Body:
+        """The function, whose own code nobody takes a derivative of."""
+        inputs, operands = self._operands()
+        return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, None)
 
-    def _tangent(self, source: Value, aval: Any) -> Any:
-        """Zeros through which gradients go on to a source as they are."""
-        inputs = self._filled(aval, source, 0), source, self._filled(aval, source, 1)
-        return self.reader.made(WITH_GRADIENT, inputs, {}, self.origin, aval)
+    def _forward(self, program: ClosedJaxpr) -> tuple[Body, list[Any]]:
+        """The forward function, and what the rule needs of it, in its values. It gives the results, and each residual that it computes once.
 
-    def _filled(self, aval: Any, like: Any, number: int) -> Any:
-        return self._computed(lambda array: jax.numpy.full_like(array, number), aval, like)
+        Its results are those of the function. Where these are computed otherwise, both programs are in it: a target does not know beforehand whether
+        a gradient will be taken.
+        """
+        inputs, operands = self._operands()
+        needed: list[Any] = []
 
-    def _computed(self, function: Callable[[Any], Any], aval: Any, item: Any) -> Any:
-        program = jax.make_jaxpr(function)(jax.ShapeDtypeStruct(aval.shape, aval.dtype))
-        return self.reader.derivative(self.equation, program, [item])[0]
+        def read() -> list[Any]:
+            results = self.reader.read(self.inner, operands)
+            found = self.reader.read(program, operands)
+            needed[:], found = found[len(results) :], found[: len(results)]
+            made = {value for node in self.reader.nodes for value in node.outputs}
+            residuals = dict.fromkeys(item for item in needed if isinstance(item, Value) and item in made)
+            behind = {value for node in _contributing(self.reader.nodes, residuals) for value in node.outputs}
+            if any(item in behind for item in found if isinstance(item, Value)) and self._are_alike(inputs, results, found):
+                results = found
+            return [*results, *residuals]
 
-    def _refusing(self, value: Any, place: int, message: str) -> Any:
-        return self._made(REFUSE_GRADIENT, (value, *self.sources), place, message=message)
+        return self._body("forward", inputs, read, self.results, self._less()), needed
 
-    def _made(self, op: str, inputs: Sequence[Any], place: int, **params: Any) -> Value:
-        return self.reader.made(op, tuple(inputs), params, self.origin, self.equation.outvars[place].aval)
+    def _are_alike(self, inputs: Sequence[Value], results: Sequence[Any], others: Sequence[Any]) -> bool:
+        """Whether both are computed in the same way."""
+        numbers = ValueNumbers()
+        numbers.follow(inputs, [("input", place) for place in range(len(inputs))], self.reader.nodes)
+        return list(map(numbers.of, results)) == list(map(numbers.of, others))
+
+    def _less(self) -> int | None:
+        return None if self.reader.orders is None else self.reader.orders - 1
+
+    def _operands(self) -> tuple[list[Value], list[Any]]:
+        """New values for the arrays among the operands, and all operands with these."""
+        names = names_of_arguments(self.inner, len(self.operands))
+        inputs = {place: self._input(names[place], self.equation.invars[place].aval) for place in self.arrays}
+        return list(inputs.values()), [inputs.get(place, item) for place, item in enumerate(self.operands)]
+
+    def _inputs(self, name: str, avals: Sequence[Any]) -> list[Value]:
+        return [self._input(name, aval) for aval in avals]
+
+    def _input(self, name: str, aval: Any) -> Value:
+        return Value(name, self.reader.spec(aval))
+
+    def _body(self, name: str, inputs: Sequence[Value], read: Callable[[], list[Any]], avals: Sequence[Any], orders: int | None) -> Body:
+        """What ``read`` appends, as a block. Outputs are arrays of these types; there may be more of them."""
+        reader = self.reader
+        before = reader.nodes, reader.around, reader.orders
+        reader.nodes, reader.around, reader.orders = [], self.origin, orders
+        try:
+            found = read()
+            outputs = [*map(self._array, found, avals), *found[len(avals) :]]
+            nodes = _contributing(reader.nodes, outputs)
+        finally:
+            reader.nodes, reader.around, reader.orders = before
+        return Body(f"{self.name}_{name}".rstrip("_"), tuple(inputs), tuple(nodes), tuple(outputs))
+
+    def _array(self, item: Any, aval: Any) -> Value:
+        if isinstance(item, Value):
+            return item
+        number = item if isinstance(item, Size) else np.asarray(item).astype(aval.dtype)[()]
+        return self.reader.made("jax.numpy.asarray", (number,), {}, self.origin, aval)
+
+    def _node(self, bodies: Sequence[Body], rule: Rule, kind: str, residuals: int = 0) -> list[Any]:
+        regions, captured = close(*bodies)
+        places = tuple(self.arrays.index(place) for place in rule.sources)
+        params = {"kind": kind, "differentiated": places, "residuals": residuals}
+        outputs = tuple(self._inputs(self.name, self.results))
+        inputs = (*(self.operands[place] for place in self.arrays), *captured)
+        self.reader.append(
+            Node("custom_derivative", inputs, params, self.origin, outputs, CallRecord("custom_derivative", result=outputs), regions)
+        )
+        return list(outputs)
 
     def _message(self, why: str) -> str:
         name, written = name_of(self.equation)
         kind = "custom_jvp" if self.equation.primitive.name == "custom_jvp_call" else "custom_vjp"
         line = f"{self.origin.file}:{self.origin.line}" if self.origin.file else written
         return (
-            f"a gradient is taken through the call of {name} at {Path(line).name}, which has a derivative rule of its own (jax.{kind}) that the graph does not follow: {why}. "
-            "Take the gradient in JAX, of the original, or write the rule with operations that are linear in the tangents or cotangents"
+            f"a gradient is taken through the call of {name} at {Path(line).name}, which has a derivative rule of its own (jax.{kind}) that the graph "
+            f"does not follow: {why}. Take the gradient in JAX, of the original"
         )
+
+
+def _contributing(nodes: Sequence[Node], outputs: Iterable[Any]) -> list[Node]:
+    """The nodes without those that the outputs do not need; calls of a traced program do nothing but give results."""
+    needed = set(values_in(list(outputs)))
+    kept = []
+    for node in reversed(nodes):
+        if not needed.isdisjoint(node.outputs):
+            kept.append(node)
+            needed.update(node.uses)
+    return kept[::-1]
 
 
 __all__ = ["ORDERS", "ruled"]

@@ -16,7 +16,7 @@ from ...ops.control import runs_blocks
 from .basics import reads
 from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls
-from .gradients.ruled import REFUSE_GRADIENT, WITH_GRADIENT
+from .gradients.ruled import REFUSE_GRADIENT
 from .raising.table import rows
 
 _NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII)
@@ -84,7 +84,7 @@ def _check_form(node: Node) -> None:
 @functools.cache
 def _allowed(op: str) -> bool:
     key = row_key(op)
-    if op in (WITH_GRADIENT, REFUSE_GRADIENT):
+    if op == REFUSE_GRADIENT:
         return True
     if not _NAME.fullmatch(op.removesuffix(".__get__")) or key in _REFUSED:
         return False

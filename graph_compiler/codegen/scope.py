@@ -6,6 +6,8 @@ function, or as the body of a Python statement. What a region captures is read t
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,18 +18,44 @@ from typing import Any
 from ..ir.block import Region
 from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, values_in
-from ..naming import Namespace
+from ..naming import Namespace, legal
 from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
 from .folding import LONGEST, folded, tidied
+from .lines import broken
 from .standing_alone import portable
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 _DELETED_FROM_BYTES = 1 << 16  # memory that is free is taken again while the processor's caches hold it
 _STEP = "    "
+
+
+@dataclass
+class Definitions:
+    """Functions and classes of the module that operations call, inner ones first: text -> name; the same text is one definition."""
+
+    named: dict[str, str] = field(default_factory=dict)
+    taken: dict[str, None] = field(default_factory=dict)
+    open: list[Namespace] = field(default_factory=list)  # of the functions that are being written
+
+    def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
+        """The name of a definition whose text has ``_OWN_NAME`` in its place."""
+        if text not in self.named:
+            free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
+            everywhere = (names, *self.open)
+            name = next(name for name in free if not any(f"{name}{suffix}" in space for suffix in ("", *suffixes) for space in everywhere))
+            self.taken.update(dict.fromkeys(f"{name}{suffix}" for suffix in ("", *suffixes)))
+            for space in everywhere:
+                space.reserve(*self.taken)
+            self.named[text] = name
+        return self.named[text]
+
+    def texts(self) -> list[str]:
+        """All of them, each before those that use it."""
+        return [text.replace(_OWN_NAME, name) for text, name in self.named.items()]
 
 
 @dataclass
@@ -38,6 +66,12 @@ class Shared:
     structured: Mapping[str, Callable[[Any, Node], None]]
     names: Namespace
     globals: dict[str, Any] = field(default_factory=dict)
+    reserved: tuple[str, ...] = ()  # names that no function of the module may use for something else
+    definitions: Definitions = field(default_factory=Definitions)
+
+
+_NAME = re.compile(r"\w+")
+_OWN_NAME = "_the_name_of_this_definition_"
 
 
 class Scope:
@@ -46,7 +80,8 @@ class Scope:
     def __init__(
         self, shared: Shared, nodes: Sequence[Node], roots: Iterable[Value], outer: Scope | None = None, region: Region | None = None
     ) -> None:
-        self.shared, self.dialect, self.names = shared, shared.dialect, shared.names
+        self.shared, self.dialect = shared, shared.dialect
+        self.names = shared.names if outer is None else outer.names
         self.nodes, self.outer, self.region = nodes, outer, region
         self.text: dict[Value, str] = {}
         self.symbols: dict[Symbol, str] = {}
@@ -267,6 +302,28 @@ class Scope:
             self.lines.pop()
         return text
 
+    def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
+        """A region, written aside for a function of its own: all inputs have names, and sizes are read from them."""
+        block = region.block
+        scope = Scope(self.shared, block.nodes, values_in(block.outputs), self)
+        scope.text.update(zip(block.inputs, inputs, strict=True))
+        scope.write()
+        return Inside(scope, scope.results(block.outputs))
+
+    def define(self, wanted: str, write: Callable[[Scope, str], None], suffixes: Sequence[str] = ()) -> str:
+        """The name of a function or class of the module, which ``write(scope, name)`` writes into a scope of its own; it may define others whose
+        names have these ``suffixes``. What reads the same is written once."""
+        definitions = self.shared.definitions
+        names = Namespace([*self.shared.reserved, *definitions.taken])
+        definitions.open.append(names)
+        scope = Scope(self.shared, (), ())
+        scope.names, scope.module = names, self.module
+        write(scope, _OWN_NAME)
+        text = "\n".join("\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else "" for line in scope.lines)
+        name = definitions.add(wanted, text, suffixes, self.shared.names)
+        definitions.open.pop()
+        return name
+
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""
         lines = list(dropwhile(lambda text: not text, inside.scope.lines))
@@ -293,6 +350,10 @@ class Inside:
     def is_empty(self) -> bool:
         """Whether there is no line."""
         return not any(self.scope.lines)
+
+    def reads(self, name: str) -> bool:
+        """Whether a name stands in it."""
+        return any(name in _NAME.findall(text) for text in (*self.scope.lines, *self.outputs))
 
     def expression(self) -> str | None:
         """All of it as one expression, where it is one line that makes the only output."""

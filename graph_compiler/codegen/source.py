@@ -93,7 +93,8 @@ class _Writer:
         always = [*dialect.imports, "parameters", "constants", "math", "GuardFailed"]
         self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
         self.names = Namespace(reserved=[*always, *helpers, self.own])
-        self.scope = Scope(Shared(dialect, structured, self.names), graph.nodes, graph.roots())
+        self.shared = Shared(dialect, structured, self.names, reserved=(*always, *helpers, self.own))
+        self.scope = Scope(self.shared, graph.nodes, graph.roots())
         self.scope.wishes = {
             effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"
         }  # state is called as its buffer
@@ -120,10 +121,11 @@ class _Writer:
         inputs = tuple(scope.text[value] for value in graph.inputs)
         lines = [_laid_out(line) for line in _needed(scope.lines[:reads], scope.lines[reads:])]
         body = "\n".join(lines)
-        helpers = _helpers(self.dialect.prelude, body)
+        definitions = self.shared.definitions.texts()
+        helpers = _helpers(self.dialect.prelude, "\n".join([*definitions, body]))
         name = self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
-        source = self._module(header, "\n".join([*head, body, ""]), helpers, result)
+        source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
         bound = {**scope.shared.globals, **result.globals}
         own, inner = (self._origins(source, lines, origins) for origins in (scope.origins, scope.inner_origins))
         return Program(source, name, leading, inputs, bound, checks, own, inner)
@@ -175,8 +177,8 @@ class _Writer:
         self.scope.line(f"return {', '.join(parts)}")
 
     # ------------------------------------------------------------------------------ the whole text
-    def _module(self, header: str, function: str, helpers: list[FunctionType], result: ResultText) -> str:
-        used = {*_identifiers(function), *(name for helper in helpers for name in _used_by(helper))}
+    def _module(self, header: str, functions: list[str], helpers: list[FunctionType], result: ResultText) -> str:
+        used = {*_identifiers("\n".join(functions)), *(name for helper in helpers for name in _used_by(helper))}
         imports = [line for name, line in self.dialect.imports.items() if name in used]
         if "math" in used:
             imports.insert(0, "import math")
@@ -186,7 +188,7 @@ class _Writer:
             "\n".join(imports),
             GUARD_FAILED if "GuardFailed" in used else "",
             *(_source_of(helper).strip("\n") for helper in helpers),
-            function,
+            *functions,
         ]
         return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..ops.control import own_inputs
+from ..ops.control import has_derivative, own_inputs
 from ..ops.registry import find
 from ..sizes import Size, hint_of
 from ..trees import iterate_structure
@@ -55,6 +55,8 @@ def _foreign(region: Region) -> Iterator[str]:
 def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
     """Inputs that are not what the operands are: rows of them, where they are sequences."""
     inputs, carried = region.block.inputs, node.params.get("carried", 0)
+    if node.op == "custom_derivative" and region is node.regions[-1]:  # a rule takes more before them
+        inputs = inputs[rule_inputs(node) :]
     if len(inputs) != len(operands):
         yield f"{region.name} takes {len(inputs)} inputs and there are {len(operands)} operands"
         return
@@ -64,6 +66,14 @@ def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[
             shape = operand.spec.hints[1:] if place in rows else operand.spec.hints
             if (value.dtype, value.spec.hints) != (operand.dtype, shape):
                 yield f"%{value.name} of {region.name} is {value.spec} and its operand %{operand.name} is {operand.spec}"
+
+
+def rule_inputs(node: Node) -> int:
+    """How many inputs the rule of a ``custom_derivative`` has before the operands."""
+    if node.params["kind"] == "jvp":
+        return len(node.params["differentiated"])
+    results = node.regions[0].specs_outside()
+    return len(results) + int(node.params["residuals"]) + sum(map(has_derivative, results))
 
 
 def _changed(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:

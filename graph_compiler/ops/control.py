@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from ..errors import InvalidGraph
+from .dtypes import is_inexact
 from .registry import ArraySpec, Dim, declare
 
 _SECTION = "control flow"
@@ -74,6 +75,47 @@ def scan(
     return (*operands[:carried], *(ArraySpec((length, *spec.shape), spec.dtype) for spec in made[carried:]))
 
 
+@declare(_SECTION, regions=("*regions",))
+def custom_derivative(
+    *operands: ArraySpec, regions: Sequence[RegionSpec], kind: str, differentiated: tuple[int, ...], residuals: int = 0
+) -> _Specs:
+    """The results of ``function(*operands)``, whose derivative with respect to the ``differentiated`` operands (their places) is what ``rule`` gives.
+
+    Regions are the function, then, where there are ``residuals``, a forward function, and last the rule. No gradient goes to other operands. Tangents and
+    cotangents are those of the results with a derivative: real and complex ones.
+
+    * ``kind="jvp"`` (``jax.custom_jvp``): ``rule(*tangents of the differentiated operands, *operands)`` gives the results, then their tangents.
+    * ``kind="vjp"`` (``jax.custom_vjp``, ``torch.autograd.Function``): ``rule(*results, *residuals, *cotangents, *operands)`` gives the cotangents of the
+      differentiated operands. ``forward(*operands)`` gives the results, which replace those of the function where a gradient is taken, then the residuals.
+
+    For second derivatives the code of the rule is differentiated: with respect to the results by the rule itself, with respect to the residuals
+    through the code of the forward function. The cotangent of a complex array is the conjugate of JAX's, as in torch and TensorFlow.
+    """
+    function, *others, rule = regions
+    results = function.specs_outside()
+    if kind not in ("jvp", "vjp") or len(others) != bool(residuals):
+        raise InvalidGraph(f"a derivative of the kind {kind!r} with {len(regions)} regions and {residuals} residuals")
+    if others:
+        given = others[0].specs_outside()
+        _same("the forward function", given[: len(results)], results)
+        if len(given) != len(results) + residuals:
+            raise InvalidGraph(
+                f"the forward function gives {len(given)} arrays where {len(results)} results and {residuals} residuals are needed"
+            )
+    wanted = [operands[place] for place in differentiated] if kind == "vjp" else [*results, *filter(has_derivative, results)]
+    _same("the rule", rule.specs_outside(), wanted)
+    return results
+
+
+def has_derivative(spec: ArraySpec) -> bool:
+    """Whether there are tangents and cotangents of such an array.
+
+    >>> has_derivative(ArraySpec((2,), "float32")), has_derivative(ArraySpec((2,), "int32"))
+    (True, False)
+    """
+    return is_inexact(spec.dtype)
+
+
 def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) -> None:
     """Data types and shapes as they are now: whether sizes are the same in all calls is a guard, or known, where the region was made."""
     if [(spec.dtype, spec.hints) for spec in given] != [(spec.dtype, spec.hints) for spec in wanted]:
@@ -89,7 +131,7 @@ def runs_blocks(op: str) -> bool:
     return op in _NAMES
 
 
-_NAMES = frozenset({"branch", "call", "scan", "while_loop"})
+_NAMES = frozenset({"branch", "call", "custom_derivative", "scan", "while_loop"})
 
 
 def own_inputs(op: str, params: dict[str, Any]) -> int:

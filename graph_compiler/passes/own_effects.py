@@ -55,7 +55,9 @@ def _owners(graph: Graph, value: Value, views: Container[str]) -> set[Value]:
         value = open_.pop()
         node = graph.maker(value)
         is_view = node is not None and (node.op in views or is_handed_on(node, value))
-        viewed = [item for item in (node.inputs if node.regions else node.inputs[:1]) if isinstance(item, Value)] if node and is_view else []
+        viewed = (
+            [item for item in (node.inputs if node.regions else node.inputs[:1]) if isinstance(item, Value)] if node and is_view else []
+        )
         if not viewed:
             found.add(value)
         open_ += [item for item in viewed if item not in met]

@@ -202,11 +202,11 @@ OWN: dict[str, Row] = {
     "rule with a loop": (looping, zeros),
     "custom_gradient": (by_custom_gradient, zeros),
     "rule of zero": (lambda x: without_gradient(x) + x, zeros),
+    "clipped": (clipped, zeros),
+    "clipped under vmap": (jax.vmap(clipped), zeros),
+    "decayed": (decayed, zeros),
 }
 REFUSED: dict[str, tuple[Row, str]] = {
-    "clipped": ((clipped, zeros), r"clipped at gradients.py:\d+, .*custom_vjp.* not known to be linear"),
-    "clipped under vmap": ((jax.vmap(clipped), zeros), "custom_vjp.* not known to be linear"),
-    "decayed": ((decayed, zeros), "decayed at .* not known to be linear"),
     "untraceable": ((untraceable, zeros), r"untraceable at .*custom_jvp.*not differentiable"),
 }
 

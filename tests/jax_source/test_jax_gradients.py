@@ -162,8 +162,3 @@ def test_other_rules_are_refused_where_a_gradient_is_taken(name: str, to: str) -
     np.testing.assert_allclose(np.asarray(graph(*map(np.asarray, args))), function(*args))
     with pytest.raises(GradientRefused, match=words):
         TARGETS[to](graph, args)
-
-
-@pytest.mark.parametrize("name", ["clipped", "clipped under vmap", "decayed"])
-def test_jax_calls_rules_that_no_other_target_can_follow(name: str) -> None:
-    check(REFUSED[name][0], "jax")

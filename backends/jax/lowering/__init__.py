@@ -4,6 +4,7 @@ from ...helper_calls import rows as helper_calls
 from . import control as control
 from . import creation as creation
 from . import data_types as data_types
+from . import derivatives as derivatives
 from . import elementwise as elementwise
 from . import fft as fft
 from . import indexing as indexing

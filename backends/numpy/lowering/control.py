@@ -45,4 +45,4 @@ def _steps(scope: Scope, node: Node) -> str:
     return f"reversed({steps})" if node.params["reverse"] else steps
 
 
-rows.structure({"branch": branch, "call": call, "scan": _scan, "while_loop": while_loop})
+rows.structure({"branch": branch, "call": call, "custom_derivative": call, "scan": _scan, "while_loop": while_loop})

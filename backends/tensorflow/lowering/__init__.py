@@ -3,6 +3,7 @@
 from . import control as control
 from . import creation as creation
 from . import data_types as data_types
+from . import derivatives as derivatives
 from . import elementwise as elementwise
 from . import fft as fft
 from . import indexing as indexing

@@ -68,8 +68,7 @@ def _follow_hooks(capture: Capture, tensor: torch.Tensor, hooks: list[Any]) -> N
         return
     with capture:
         for hook in hooks:
-            if not capture.rules.translate(tensor, (tensor,), hook):
-                capture.rules.refuse([tensor], (), "a hook of a weight")
+            capture.rules.follow_hook(tensor, hook, "a hook of a weight")
 
 
 def _alias(capture: Capture, tensor: torch.Tensor) -> Value:

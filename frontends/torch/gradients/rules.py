@@ -1,7 +1,7 @@
-"""Rules of the user's own for gradients: ``torch.autograd.Function``, backward hooks. The calls inside are recorded; a node says what the gradient is.
+"""Rules of the user's own for gradients: ``torch.autograd.Function``, hooks of tensors. The calls inside are recorded, those of the rule as a region.
 
-A rule that multiplies the gradient by something, element by element, is run once on ones, which gives what it multiplies by. Of any other
-rule the graph only knows that it has one: its results are right, and to take a gradient of them is an error.
+Of a rule that cannot be recorded (it changes state, or elements of a gradient decide in Python) the graph only knows that it has one: its
+results are right, and to take a gradient of them is an error.
 """
 
 from __future__ import annotations
@@ -24,18 +24,15 @@ from ....tracing.roots import reach
 from ....tracing.world import World
 from ....trees import iterate_structure
 from ..basics.tensors import version
-from .ruled import REFUSE_GRADIENT, WITH_GRADIENT
+from .recorded_rule import RecordedRule
+from .ruled import REFUSE_GRADIENT
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture
 
 _APPLY = torch.autograd.Function.apply.__func__.__code__
-_TIMES, _OVER = frozenset({"mul", "multiply", "mul_", "__rmul__", "__imul__"}), frozenset({"div", "true_divide", "divide", "div_"})
 _CHECKPOINT = "torch.utils.checkpoint"
 _WITH_RULES = ("torch._functorch.", "torch.distributions.")  # torch's other functions have the gradients of what they run
-_SAME = frozenset({"neg", "negative", "__neg__", "neg_", "clone", "detach", "contiguous", "positive"})
-_SUM = frozenset({"add", "sub", "add_", "sub_"})
-_MASKED = frozenset({"masked_fill", "masked_fill_", "__setitem__"})
 
 
 class Rules:
@@ -78,8 +75,17 @@ class Rules:
         """``tensor.register_hook(function)``. On a tensor of the user's it does not stay."""
         if self.capture.recorder.maker(self.capture.value(tensor)) is None:
             self._handles.append(handle)
-        if not self.translate(tensor, (tensor,), function):
-            self.refuse([tensor], (), "a hook of a tensor")
+        self.follow_hook(tensor, function, "a hook of a tensor")
+
+    def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
+        """A hook changes the gradient of a tensor; what it returns is the new one, or None."""
+
+        def rule(gradient: Any) -> Any:
+            changed = function(gradient)
+            return gradient if changed is None else changed
+
+        if not self.follow("hook", [tensor], (tensor,), rule):
+            self.refuse([tensor], (), what)
 
     # ------------------------------------------------------------------------------ torch.autograd.Function
     def _follow(self, cls: Any, args: tuple[Any, ...], has_setup: bool) -> None:
@@ -91,9 +97,11 @@ class Rules:
             cls.__module__.startswith(_WITH_RULES) or not cls.__module__.startswith("torch.")
         )
         forward, setup = cls.forward, cls.setup_context
+        started = [0]  # where the calls of the forward begin
 
         def running(*given: Any, **keywords: Any) -> Any:
             self._uncover()
+            started[:] = [len(self.capture.recorder.graph.nodes)]
             versions = [version(item) if isinstance(item, torch.Tensor) else 0 for item in args]
             with self._forward(enabled):
                 result = forward(*map(self._outside, given) if cls.__module__ == _CHECKPOINT else given, **keywords)
@@ -103,14 +111,14 @@ class Rules:
                     result, [item for item, before in zip(args, versions) if isinstance(item, torch.Tensor) and version(item) == before]
                 )
                 if not has_setup:
-                    self._apply(cls, given[0], args, result)
+                    self._apply(cls, given[0], args, result, self.capture.recorder.graph.nodes[started[0] :])
             return result
 
         def setting_up(ctx: Any, inputs: Any, output: Any) -> Any:
             self._uncover()
             with self._forward(enabled):
                 setup(ctx, inputs, output)
-                self._apply(cls, ctx, args, output)
+                self._apply(cls, ctx, args, output, self.capture.recorder.graph.nodes[started[0] :])
 
         if has_setup and is_ruled:
             self._cover(cls, "setup_context", setting_up)
@@ -151,78 +159,55 @@ class Rules:
         else:
             setattr(cls, name, own)
 
-    def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any) -> None:
+    def _apply(self, cls: Any, ctx: Any, args: tuple[Any, ...], result: Any, forward: Sequence[Node]) -> None:
+        """A ``torch.autograd.Function`` has given this result of these arguments. ``forward`` are the calls that were made for it."""
         known = _Context(ctx, args)
         results = list(result) if isinstance(result, tuple) else [result]
-        sources = [item for item in args if isinstance(item, torch.Tensor) and item.is_floating_point()]
-        written = [item for item in results if any(item is given for given in args)]  # mark_dirty
-        for number, one in enumerate(results):
-            if not isinstance(one, torch.Tensor) or not one.is_floating_point():
-                continue
-            if any(one is item for item in known.without_gradient()):
-                self._detach(one)
-                continue
-            others = [torch.zeros_like(item) if isinstance(item, torch.Tensor) else None for item in results]
+        tensors = [item for item in results if isinstance(item, torch.Tensor)]
+        ruled = [item for item in tensors if item.is_floating_point() or item.is_complex()]
+        for item in ruled:
+            if any(item is one for one in known.without_gradient()):
+                self._detach(item)
+        ruled = [item for item in ruled if not any(item is one for one in known.without_gradient())]
+        sources = [item for item in args if isinstance(item, torch.Tensor) and (item.is_floating_point() or item.is_complex())]
 
-            def rule(ones: Any, number: int = number, others: list[Any] = others) -> Any:
-                return cls.backward(known, *others[:number], ones, *others[number + 1 :])
+        def rule(*cotangents: Any) -> Any:
+            given = {id(item): cotangent for item, cotangent in zip(ruled, cotangents)}
+            return cls.backward(known, *(_cotangent(item, given) for item in results))
 
-            zeros = [item for item in others if item is not None]
-            if written or not self.translate(one, args, rule, zeros):
-                self.refuse([one], sources, f"the rule of {cls.__name__}")
-            if any(one is item for item in written):
-                self._untouchable.add(self.capture.recorder.base_of(self.capture.value(one)))
+        written = [item for item in ruled if any(item is given for given in args)]  # mark_dirty
+        if written or not self.follow(cls.__name__, ruled, args, rule, forward):
+            self.refuse(ruled, sources, f"the rule of {cls.__name__}")
+        self._untouchable.update(self.capture.recorder.base_of(self.capture.value(item)) for item in written)
 
     # ------------------------------------------------------------------------------ rules of any kind
-    def translate(self, result: torch.Tensor, args: Sequence[Any], rule: Callable[[Any], Any], zeros: Sequence[Any] = ()) -> bool:
-        """Whether the rule turned out to be a multiplication, which is noted. It gives the gradients of ``args`` from that of ``result``."""
-        graph, value = self.capture.recorder.graph, self.capture.recorder.find(result)
+    def follow(
+        self, name: str, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any], forward: Sequence[Node] = ()
+    ) -> bool:
+        """Whether the rule could be recorded, which is noted. It gives the gradients of ``args`` from those of ``results``."""
+        recorder = self.capture.recorder
+        graph = recorder.graph
         nodes, guards, assumptions = len(graph.nodes), len(graph.guards), graph.assumptions
         world = World(reach([rule]))
+        recorded = None
         try:
-            pairs = self._slopes(result, args, rule, zeros)
-            if value is None or any(world.changes()):
-                raise _Unknown
-        except Exception:
-            del graph.nodes[nodes:], graph.guards[guards:]
-            graph.assumptions = assumptions
-            return False
+            with self._forward(self.capture.history.enabled):
+                recorded = RecordedRule.of(self.capture, results, args, rule)
+            if any(world.changes()):
+                recorded = None
+        except Exception:  # the rule is the user's code, and may do or refuse anything
+            recorded = None
         finally:
             world.restore()
-        slopes = [slope for _, slope in pairs]
-        if any(value in node.uses for node in graph.nodes[nodes + 1 :]):
-            slopes = [self._once(slope) for slope in slopes]
-        self._note(WITH_GRADIENT, "with_gradient", value, result, ([source for source, _ in pairs], slopes))
+        del graph.nodes[nodes:]
+        if recorded is None:
+            del graph.guards[guards:]
+            graph.assumptions = assumptions
+            return False
+        made = {value for node in forward for value in node.outputs}
+        for new, tensor in zip(recorded.add(self.capture, name, made), results):
+            self._now(tensor, new)
         return True
-
-    def _slopes(
-        self, result: torch.Tensor, args: Sequence[Any], rule: Callable[[Any], Any], zeros: Sequence[Any]
-    ) -> list[tuple[Value, Value]]:
-        """What the rule multiplies the gradient by, for each argument that gets one; ``_Unknown`` where it does anything else."""
-        capture = self.capture
-        graph = capture.recorder.graph
-        nodes, guards = len(graph.nodes), len(graph.guards)
-        ones = torch.ones_like(result)
-        gradients = rule(ones)
-        gradients = gradients if isinstance(gradients, (tuple, list)) else (gradients,)
-        pairs = [(arg, slope) for arg, slope in zip(args, gradients) if isinstance(arg, torch.Tensor) and slope is not None]
-        values = [(capture.value(arg), capture.value(slope)) for arg, slope in pairs]
-        linear = {capture.value(item) for item in (ones, *zeros)}
-        fits = all(arg.spec == slope.spec and arg.dtype == capture.value(ones).dtype for arg, slope in values)
-        if not (
-            values
-            and fits
-            and len(graph.guards) == guards
-            and _multiplies(graph.nodes[nodes + 1 :], linear, [slope for _, slope in values])
-        ):
-            raise _Unknown
-        return values
-
-    def _once(self, slope: Value) -> Value:
-        """The slope, with no derivative: it depends on the result, whose own rule would have to be followed."""
-        message = _message("the derivative of a rule of yours (torch.autograd.Function)")
-        inputs, made = (slope, [slope], message), ("slope", torch.empty(0), slope.spec)
-        return self.capture.recorder.add_value(REFUSE_GRADIENT, inputs, self.capture.here(), made, CallRecord("refuse_gradient"))
 
     def refuse(self, results: Any, sources: Sequence[torch.Tensor], what: str, values: Sequence[Value] = ()) -> None:
         """To take a gradient of any of the results, with respect to the ``sources`` and ``values`` too, is an error from here on."""
@@ -248,16 +233,22 @@ class Rules:
     def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
         """From here on the tensor stands for the value with the rule."""
         capture = self.capture
-        is_view = capture.recorder.base_of(value) is not value
         result = (value.name, tensor, value.spec)
+        base = capture.recorder.base_of(value)
         made: Value = capture.recorder.add_value(name, (value, *more), capture.here(), result, CallRecord(key))
-        capture.history.add(made)
-        if is_view:
-            self._untouchable.update((made, capture.recorder.base_of(value)))
+        self._noted(made, value, base)
 
+    def _now(self, tensor: torch.Tensor, made: Value) -> None:
+        """From here on the tensor stands for a value that a rule has made."""
+        recorder = self.capture.recorder
+        value = self.capture.value(tensor)
+        self._noted(made, value, recorder.base_of(value))
+        recorder.track(tensor, made)
 
-class _Unknown(Exception):
-    """The rule is no multiplication."""
+    def _noted(self, made: Value, value: Value, base: Value) -> None:
+        self.capture.history.add(made)
+        if base is not value:
+            self._untouchable.update((made, base))
 
 
 class _Context:
@@ -294,41 +285,12 @@ def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
     return result
 
 
+def _cotangent(item: Any, given: dict[int, Any]) -> Any:
+    """What a rule is given for one of the results: zeros where it has no gradient."""
+    if id(item) in given:
+        return given[id(item)]
+    return torch.zeros_like(item) if isinstance(item, torch.Tensor) else None
+
+
 def _message(what: str) -> str:
-    return f"a gradient is taken through {what}, which the graph does not know; take it in torch, of the original, or write the rule as a product"
-
-
-def _multiplies(nodes: Sequence[Node], linear: set[Value], slopes: Sequence[Value]) -> bool:
-    """Whether every slope comes from the ``linear`` values by multiplications with what does not, element by element."""
-    for node in nodes:
-        held = any(value in linear for value in node.uses)
-        if node.is_random or any(value not in linear for value in node.writes) or held and not _keeps_linear(node, linear):
-            return False
-        if held or node.key == "zeros_like":
-            linear.update(node.outputs)
-    return all(slope in linear for slope in slopes)
-
-
-def _keeps_linear(node: Node, linear: set[Value]) -> bool:
-    key, inputs = node.key, node.inputs
-    of = [isinstance(item, Value) and item in linear for item in inputs]
-    shapes = {item.spec.shape for item, is_linear in zip(inputs, of) if is_linear} | {value.spec.shape for value in node.outputs}
-    if node.params or len(shapes) > 1 or not inputs:
-        return False
-    if key == "zeros_like":
-        return len(inputs) == 1
-    if key in _TIMES:
-        return len(inputs) == 2 and of.count(True) == 1
-    if key in _OVER:
-        return len(inputs) == 2 and of == [True, False]
-    if key in _SUM:
-        return len(inputs) == 2 and of == [True, True]
-    if key in _MASKED:
-        return len(inputs) == 3 and of == [True, False, False] and _is_zero(inputs[2])
-    if key == "where":
-        return len(inputs) == 3 and not of[0] and all(is_linear or _is_zero(item) for is_linear, item in zip(of[1:], inputs[1:]))
-    return key in _SAME and len(inputs) == 1
-
-
-def _is_zero(item: Any) -> bool:
-    return isinstance(item, (int, float)) and item == 0
+    return f"a gradient is taken through {what}, which the graph does not know; take it in torch, of the original"

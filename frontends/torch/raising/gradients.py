@@ -1,16 +1,10 @@
-"""Rules of the user's own for gradients, as the recording has noted them."""
+"""Rules of the user's own for gradients that could not be recorded."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from .table import TorchBuilder, rows
-
-
-@rows.row("with_gradient")
-def with_gradient(b: TorchBuilder, value: Any, sources: Any, slopes: Any) -> Any:
-    """A value whose gradient flows to the sources, times the slopes."""
-    return b.with_gradient(value, *(item for pair in zip(sources, slopes) for item in pair))
 
 
 @rows.row("refuse_gradient")
