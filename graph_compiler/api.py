@@ -57,12 +57,13 @@ def compile(
     verify: bool = False,
     compile_options: Mapping[str, Any] | None = None,
     parameters: Any = None,
+    passes: Sequence[Any] = (),
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
-    With ``args`` or ``kwargs`` (``args=()`` counts) the callable is recorded now and a :class:`Graph` is returned; without, a
-    :class:`LazyGraph` that records at its first call. Several objects give a tuple. Works as a decorator, bare or with options.
-    Raises ``InvalidOption`` for an option that is none, and ``UnsupportedOperation`` with all calls that have no translation.
+    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now and a :class:`Graph` is returned; without, a :class:`LazyGraph`
+    that records at its first call. Several objects give a tuple. Works as a decorator, bare or with options. Raises ``InvalidOption``
+    for an option that is none, and ``UnsupportedOperation`` with all calls that have no translation.
 
     Args:
         objs: functions, methods, modules and other callables; of a class or a Python module, a copy whose functions are compiled at their first call.
@@ -76,6 +77,7 @@ def compile(
             warning, the ``"original"`` runs, its results in the target's arrays, or ``TooManyVariants`` is raised (``"raise"``).
         parameters: arguments of a JAX function, by name or position, that are parameters of the graph instead: pytrees, left out of its calls.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
+        passes: your own (:class:`graph_compiler.passes.Pass`), over the program that is written; what each gives is verified.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
@@ -84,7 +86,7 @@ def compile(
     check_options(locals())
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
     compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
-    options = Options(array_caching, include_generators, freeze, verify, named, compiler)
+    options = Options(array_caching, include_generators, freeze, verify, named, compiler, tuple(passes))
     asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants, on_limit)
 
     def one(obj: Any, is_part: bool = False) -> Any:

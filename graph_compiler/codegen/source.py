@@ -23,7 +23,7 @@ from ..trees import Leaf, iterate_structure
 from .lines import broken
 from .results import ResultText, result_text
 from .scope import Scope, Shared
-from .standing_alone import GUARD_FAILED
+from .standing_alone import GUARD_FAILED, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
@@ -174,6 +174,8 @@ class _Writer:
                 parts.append(f"({', '.join(extra)}{',' if len(extra) == 1 else ''})")
         if self.scope.module:
             self.scope.line("")
+        for told in _told(self.graph, checks):
+            self.scope.line(f"# {told}")
         self.scope.line(f"return {', '.join(parts)}")
 
     # ------------------------------------------------------------------------------ the whole text
@@ -191,6 +193,23 @@ class _Writer:
             *functions,
         ]
         return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
+
+
+def _told(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
+    """What a function returns beside its result, in words."""
+    written = ", ".join(f"{effect.kind} {effect.target}" for effect in graph.effects)
+    seen = "; ".join(
+        f"{guard.condition.name} is {guard.expected!r:.40} ({portable(guard.origin)})"
+        for guard in checks
+        if isinstance(guard.condition, Value)
+    )
+    if not (written or seen):
+        return []
+    return [
+        "the result, what is written back, and what is checked after the call",
+        *([f"written back: {written}"] if written else []),
+        *([f"checked: {seen}"[:160]] if seen else []),
+    ]
 
 
 def _merged(imports: Iterable[str]) -> list[str]:

@@ -82,6 +82,11 @@ class Graph:
     debug: DebugInfo = field(default_factory=DebugInfo)
     _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
 
+    def __str__(self) -> str:
+        from .printer import to_text
+
+        return to_text(self)
+
     def derive(self, **changes: Any) -> Graph:
         """A copy with its own lists and dicts and the given changes; values and nodes are shared."""
         fields = {

@@ -24,7 +24,8 @@ def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
 
 def _lines(nodes: Iterable[Node], depth: int) -> Iterator[tuple[Node | None, int, str]]:
     for node in nodes:
-        yield node, depth, node_text(node)
+        line = f"  # {node.origin.file.replace(chr(92), '/').rpartition('/')[2]}:{node.origin.line}" if node.origin.file else ""
+        yield node, depth, f"{node_text(node)}{line}"
         for region in node.regions:
             yield None, depth + 1, f"{region.name}({', '.join(map(repr, region.block.inputs))}):"
             yield from _lines(region.block.nodes, depth + 2)

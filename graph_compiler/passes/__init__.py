@@ -14,6 +14,7 @@ from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
 from .generators import repeat_draws as repeat_draws
 from .implied import drop_implied as drop_implied
+from .interpreter import Interpreter as Interpreter
 from .layout import layout as layout
 from .own_effects import own_effects as own_effects
 from .own_results import own_results as own_results

@@ -116,6 +116,7 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "atol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
     "seed": (lambda item: isinstance(item, Integral) and not isinstance(item, bool), "a whole number"),
     "compile_options": (_is_names, "a dict of options of the target's compiler"),
+    "passes": (lambda item: isinstance(item, (tuple, list)) and all(map(callable, item)), "a list of passes (graph_compiler.passes.Pass)"),
     "stateful": (_is_list, "a tuple or list of objects: stateful=[cache]"),
     "arg_stateful_idxs": (_paths_from(int), "a list of paths, each from the position of an argument: [[0], [1, 0]]"),
     "kwarg_stateful_idxs": (_paths_from(str), "a list of paths, each from the name of an argument: [['cache'], ['caches', 0]]"),

@@ -14,6 +14,7 @@ from .variant import Variant
 if TYPE_CHECKING:
     import networkx
 
+    from ..ir.graph import Graph as IRGraph
     from .beyond import Limit
 
 
@@ -29,6 +30,15 @@ class Inspected:
     def variants(self) -> Sequence[Variant]:
         """The variants recorded so far."""
         return tuple(self._variants)
+
+    @property
+    def program(self) -> IRGraph:
+        """The program of the first variant, as it is written: printed, it shows each node with types and your line, regions set in below it.
+
+        Walk it (``program.nodes``, ``node.regions``), run it with :class:`graph_compiler.passes.Interpreter`, or have it rewritten by a pass of
+        your own (``compile(..., passes=[...])``). Of the others see ``variants[i].graph``.
+        """
+        return self._variants[0].graph
 
     @property
     def source(self) -> str:

@@ -16,8 +16,10 @@ from ..assumptions import KeywordOrder
 from ..codegen import WIDTH, Program, load, write
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir.graph import Graph as IRGraph
-from ..ir.node import every
+from ..ir.node import Value, every
+from ..ir.verifier import verify
 from ..passes import (
+    GraphPass,
     bake_generators,
     bounded,
     cache_constants,
@@ -66,6 +68,7 @@ class Options:
     verify: bool = False
     stateful: Stateful = field(default_factory=Stateful)
     compile_options: dict[str, Any] | None = None  # None: not wrapped in the target's own compiler
+    passes: tuple[GraphPass, ...] = ()  # the user's own, over the program that is written
 
 
 @dataclass
@@ -209,6 +212,7 @@ class Pipeline:
             stage.name = f"translating to {self.target.name}"
             graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.raise_graph(graph))
             self.target.dialect.check(graph)
+        graph = self._passed_on(graph)
         stage.name = "writing"
         native = self.target.target
         output_tree = graph.output_tree if self.methods is None else self.methods.tree(graph.output_tree)
@@ -300,6 +304,12 @@ class Pipeline:
         names = list(live)
         return freeze(recording.graph, dict(zip(names, self.frontend.checking.copied([live[name] for name in names]))))[0]
 
+    def _passed_on(self, graph: IRGraph) -> IRGraph:
+        """The program after the user's own passes, which are checked whatever the environment says."""
+        for each in self.options.passes:
+            graph = verify(each(graph)[0])
+        return graph
+
     def source_text(self, graph: IRGraph, header: str) -> Program:
         """A recorded graph as text of its own framework."""
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)
@@ -345,9 +355,11 @@ def _header(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) 
     what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
     inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
     holds = ", ".join(dict.fromkeys(repr(guard.condition) for guard in graph.entry_guards()))
+    checked = ", ".join(f"{guard.condition.name} is {guard.expected!r:.40}" for guard in graph.guards if isinstance(guard.condition, Value))
     told = [
         f"Recorded with {inputs or 'no arrays'}; sizes are symbolic.{f' {counts}.' if counts else ''}",
         *([f"Holds while: {holds}."] if holds else []),
+        *([f"Checked after the call: {checked}."] if checked else []),
     ]
     lines = [line for text in told for line in textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)]
     return "\n".join([f"{pipeline.name}, {what}.", "", *lines])

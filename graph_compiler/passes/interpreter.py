@@ -1,0 +1,121 @@
+"""Runs a program node by node, with whatever the user of it computes in the place of arrays: shapes, costs, intervals, real arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ir.block import Block, Region
+from ..ir.graph import Graph
+from ..ir.node import Node, Value
+from ..sizes import Size, Symbol, substitute
+from ..trees import map_structure
+
+
+class Interpreter:
+    """Walks a program in its order. Subclass it and say what an operation gives; loops and branches are run by it, block by block.
+
+    ``operation(node, operands, params)`` gets the operands in the place of the node's values, and the parameters with numbers in the place of
+    sizes; it gives what stands for the output, or a tuple for several. What stands for an array has to answer ``size`` (by default: its
+    ``shape``), and, where the program has loops and branches, ``truth``, ``row`` and ``stack``.
+
+    >>> from graph_compiler.ir import Builder, Graph
+    >>> from graph_compiler.ops import ArraySpec, get
+    >>> class Specs(Interpreter):
+    ...     def operation(self, node, operands, params):
+    ...         return get(node.op).infer(*operands, **params)
+    >>> build = Builder(Graph("f", "canonical"))
+    >>> x = build.input("x", ArraySpec((2, 3), "float32"))
+    >>> build.graph.outputs = [build.sum(build.reshape(x, shape=(x.shape[1], x.shape[0])), axis=0)]
+    >>> Specs(build.graph).run(ArraySpec((4, 5), "float32"))
+    [float32[4]]
+    """
+
+    def __init__(self, program: Graph) -> None:
+        self.program = program
+
+    def run(self, *inputs: Any, parameters: Sequence[Any] = ()) -> list[Any]:
+        """What stands for the outputs of the program. Inputs are in order of ``program.inputs``, parameters in order of ``program.parameters``."""
+        program = self.program
+        constants = [self.constant(value, array) for value, array in program.constants.values()]
+        return self.block(Block(tuple(program.sources()), tuple(program.nodes), tuple(program.outputs)), [*inputs, *parameters, *constants])
+
+    # ------------------------------------------------------------------------------ what a subclass says
+    def operation(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """What an operation gives."""
+        raise NotImplementedError(f"{type(self).__name__} does not say what {node.op} gives")
+
+    def constant(self, value: Value, array: Any) -> Any:
+        """What stands for a constant of the program; the array itself."""
+        return array
+
+    def size(self, item: Any, symbol: Symbol) -> Any:
+        """The number of a size that is read from an array, or of a number (``symbol.kind`` other than ``"size"``)."""
+        return item.shape[symbol.axis] if symbol.kind == "size" else item
+
+    def truth(self, item: Any) -> bool:
+        """Which way a condition goes."""
+        return bool(item)
+
+    def row(self, item: Any, place: int) -> Any:
+        """One row of a sequence."""
+        return item[place]
+
+    def stack(self, items: list[Any], output: Value, shape: tuple[Any, ...]) -> Any:
+        """The outputs of all steps of a loop as one array of this shape."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how {output.name} is stacked")
+
+    # ------------------------------------------------------------------------------ the walk
+    def block(self, block: Block, inputs: Sequence[Any]) -> list[Any]:
+        """What stands for the outputs of a block."""
+        held: dict[Value, Any] = dict(zip(block.inputs, inputs, strict=True))
+        for node in block.nodes:
+            operands, params = self._given(held, node.inputs), self._given(held, node.params)
+            run = _RUN.get(node.op) if node.regions else None
+            found = self.operation(node, operands, params) if run is None else run(self, node, operands, params)
+            held.update(zip(node.outputs, found if len(node.outputs) > 1 or isinstance(found, (tuple, list)) else (found,)))
+        return [self._given(held, item) for item in block.outputs]
+
+    def _given(self, held: dict[Value, Any], structure: Any) -> Any:
+        def given(item: Any) -> Any:
+            if isinstance(item, Value):
+                return held[item]
+            return substitute(item, lambda symbol: self.size(held[symbol.source], symbol)) if isinstance(item, Size) else item
+
+        return map_structure(given, structure)
+
+    def region(self, region: Region, inputs: Sequence[Any]) -> list[Any]:
+        """What stands for the outputs of a region."""
+        return self.block(region.block, inputs)
+
+    def _call(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+        return self.region(node.regions[0], operands)
+
+    def _branch(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+        index, *captured = operands
+        is_truth = node.inputs[0].dtype == "bool"
+        return self.region(node.regions[self.truth(index) if is_truth else int(index)], captured)
+
+    def _while(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+        condition, body = node.regions
+        state, captured = list(operands[: params["carried"]]), operands[params["carried"] :]
+        while self.truth(self.region(condition, [*state, *captured])[0]):
+            state = self.region(body, [*state, *captured])
+        return state
+
+    def _scan(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+        carried, length = params["carried"], int(params["length"])
+        own = carried + params["sequences"]
+        state, sequences, captured = list(operands[:carried]), operands[carried:own], operands[own:]
+        rows: list[list[Any]] = [[]] * length
+        for place in reversed(range(length)) if params["reverse"] else range(length):
+            found = self.region(node.regions[0], [*state, *(self.row(item, place) for item in sequences), *captured])
+            state, rows[place] = found[:carried], found[carried:]
+        outputs = node.outputs[carried:]
+        shapes = [(length, *value.spec.hints[1:]) for value in outputs]
+        return [*state, *(self.stack([row[k] for row in rows], value, shapes[k]) for k, value in enumerate(outputs))]
+
+
+_RUN = {"call": Interpreter._call, "branch": Interpreter._branch, "while_loop": Interpreter._while, "scan": Interpreter._scan}
+
+__all__ = ["Interpreter"]
