@@ -15,9 +15,9 @@ from graph_compiler.ops import ArraySpec
 pytest.importorskip("jax")
 pytest.importorskip("torch")
 
-from graph_compiler.backends import jax as jax_backend  # noqa: E402
-from graph_compiler.backends import torch as torch_backend  # noqa: E402
-from graph_compiler.codegen.source import write  # noqa: E402
+from graph_compiler.backends import jax as jax_backend
+from graph_compiler.backends import torch as torch_backend
+from graph_compiler.codegen.source import write
 
 SPEC = ArraySpec((2, 3), "float32")
 Write = Callable[..., Any]
