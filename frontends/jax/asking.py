@@ -14,7 +14,7 @@ import functools
 import linecache
 from types import CodeType, FrameType
 
-_INTERNAL = ("jax.", "jaxlib.", "graph_compiler.", "opt_einsum.", "functools.", "weakref.")
+_INTERNAL = ("jax.", "jaxlib.", "graph_compiler.", "opt_einsum.", "functools.", "weakref.", "flax.core.lift.")
 _COMPARES = frozenset(dis.opmap[name] for name in ("COMPARE_OP", "CONTAINS_OP"))
 _CALLS = frozenset(code for name, code in dis.opmap.items() if name.startswith("CALL"))
 # what looks sizes up among others, by its bare name

@@ -10,7 +10,7 @@ import jax
 import numpy
 
 from ...sizes import Size, apply
-from .sizes import expression_of, is_symbolic, symbolic
+from .sizes import decided, expression_of, is_symbolic, symbolic
 
 
 def counted(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -21,11 +21,11 @@ def counted(original: Callable[..., Any]) -> Callable[..., Any]:
         if threading.get_ident() != thread or not (is_symbolic(lower) or is_symbolic(upper)) or not all(map(_is_known, (lower, upper))):
             return original(lower, upper, body_fun, init_val, unroll=unroll)
         length = expression_of(upper) - expression_of(lower)
-        if isinstance(length, Size) and not (type(lower) is int and lower == 0):  # a size is never negative, a difference may be
-            length = apply("max", length, 0)
-
+        is_size = type(lower) is int and lower == 0  # which is never negative, whereas a difference may be
+        if not is_size and decided(apply("lt", length, 0) if isinstance(length, Size) else length < 0):
+            length = 0
         first = jax.numpy.asarray(lower)
-        steps = jax.lax.iota(first.dtype, symbolic(length) if isinstance(length, Size) else max(length, 0))
+        steps = jax.lax.iota(first.dtype, symbolic(length))
         steps = steps if type(lower) is int and lower == 0 else first + steps
         last, _ = jax.lax.scan(lambda held, i: (body_fun(_weak(i), held), None), init_val, steps)
         return last

@@ -186,15 +186,16 @@ class Scope:
         expression = tidied(self._with_folded(node, expression))
         self.origins.append((len(self.lines), node.origin))
         self.line((_STEP if self.context else "") + (f"{targets} = {expression}" if targets else expression))
-        if self._may_be_folded(node):
+        gives_array = len(node.outputs) == 1 and targets == self.text[node.outputs[0]]  # and no tuple or list of one
+        if gives_array and self._may_be_folded(node):
             self.foldable.append((len(self.lines), node, expression))
-        elif not self.context and len(node.outputs) == 1 and not self.uses[node.outputs[0]]:
+        elif gives_array and not self.context and not self.uses[node.outputs[0]]:
             self.ends.append((len(self.lines), node.outputs, expression))
         self._delete(node, gone)
 
     def _may_be_folded(self, node: Node) -> bool:
         """Whether a line may go into the one that uses its result: that is used once, and is none of the user's variables."""
-        if self.context or len(node.outputs) != 1 or node.writes or node.is_random:
+        if self.context or node.writes or node.is_random:
             return False
         (value,) = node.outputs
         return value not in self.needed and self.uses[value] == 1 and value.name not in node.origin.stored

@@ -63,14 +63,17 @@ def recorded(program: Program, to: str, args: Arguments) -> Any:
 
 
 # ------------------------------------------------------------------------------------- values
-def check_values(program: Program, to: str) -> Any:
-    """Each call gives what JAX gives, by one variant; results in NumPy are no views of the arguments."""
+def check_values(program: Program, to: str, original: Program | None = None) -> Any:
+    """Each call gives what JAX gives, by one variant; results in NumPy are no views of the arguments.
+
+    ``original`` is what it is compared with, another program where this check is tested.
+    """
     calls = calls_of(program)
     graph = recorded(program, to, calls[0])
     for args in calls:
         given = native(args, to)
         found = graph(*given)
-        assert_same(found, program.function(*args))
+        assert_same(found, (original or program).function(*args))
         if to == "numpy":
             shared = [item for item in leaves(found).values() if any(np.shares_memory(item, arg) for arg in given)]
             assert not shared, "a result lies in the memory of an argument"
@@ -79,17 +82,17 @@ def check_values(program: Program, to: str) -> Any:
 
 
 # ------------------------------------------------------------------------------------- compilers
-def check_jit(program: Program) -> None:
+def check_jit(program: Program, original: Program | None = None) -> None:
     """Inside of the user's own ``jax.jit``."""
     calls = calls_of(program)
     graph = recorded(program, "jax", calls[0])
     compiled = jax.jit(lambda *args: graph.functional(graph.parameters, *args))
     for args in calls:
-        assert_same(compiled(*args), program.function(*args))
+        assert_same(compiled(*args), (original or program).function(*args))
     assert len(graph.variants) == 1, graph.explain()
 
 
-def check_tf_function(program: Program, way: str) -> None:
+def check_tf_function(program: Program, way: str, original: Program | None = None) -> None:
     """Inside of ``tf.function``: with the sizes of each call, with unknown ones, and by XLA."""
     tf = pytest.importorskip("tensorflow")
     calls = calls_of(program)
@@ -99,7 +102,7 @@ def check_tf_function(program: Program, way: str) -> None:
         lambda *args: graph.functional(graph.parameters, *args), input_signature=signature, jit_compile=way == "XLA", autograph=False
     )
     for args in calls:
-        assert_same(traced(*native(args, "tensorflow")), program.function(*args))
+        assert_same(traced(*native(args, "tensorflow")), (original or program).function(*args))
     assert len(graph.variants) == 1, graph.explain()
 
 
@@ -208,13 +211,13 @@ GRADIENTS: dict[str, tuple[str, Callable[..., list[Any]]]] = {
 
 
 def check_gradients(program: Program, way: str, dtype: str, original: Program | None = None) -> None:
-    """The gradients of each call are those of the original: the program itself, or another one to test this check."""
+    """The gradients of each call are those of the original."""
     to, taken = GRADIENTS[way]
     calls = calls_of(program, dtype)
     graph = recorded(program, to, calls[0])
     function = graph if way in ("tape", "torch") else lambda *args: graph.functional(graph.parameters, *args)
     relative, absolute = tolerance(dtype)
-    for args in calls:
+    for args in calls[:1] if program.by_size else calls:
         found, expected = taken(function, args, program.gradient), by_jax((original or program).function, args, program.gradient)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=10 * relative, atol=10 * absolute)

@@ -16,14 +16,33 @@ def _dtypes(program: Program) -> tuple[str, ...]:
     return ("float64", "float32") if program.wide else ("float32",)
 
 
+# What a target does not have; strict: what works is no longer listed.
+_BOUND = "XLA keeps what each step of a loop computed for its gradient only where it knows a bound on the steps"
+LIMITS = {
+    **{(name, "tape in XLA"): _BOUND for name in (
+        "while in scan", "scan in while", "deep", "newton", "bisection", "vmap of while", "vmap of steps", "jvp of while", "conjugate gradient",
+    )},
+    ("scan in cond", "tape in XLA"): "XLA has no gradient of a loop with outputs in a branch",
+}  # fmt: skip
+
+
+def check(name: str, way: str, dtype: str) -> None:
+    """The gradients are right; those that a target lacks are an error, never other numbers."""
+    if (name, way) not in LIMITS:
+        return check_gradients(PROGRAMS[name], way, dtype)
+    with pytest.raises(pytest.importorskip("tensorflow").errors.InvalidArgumentError):
+        check_gradients(PROGRAMS[name], way, dtype)
+    return None
+
+
 @pytest.mark.parametrize(("name", "way"), in_turn(DIFFERENTIABLE, GRADIENTS))
 def test_gradients(name: str, way: str) -> None:
     with jax.enable_x64(True):
-        check_gradients(PROGRAMS[name], way, _dtypes(PROGRAMS[name])[0])
+        check(name, way, _dtypes(PROGRAMS[name])[0])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", GRADIENTS)
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_gradients_of_float32(name: str, way: str) -> None:
-    check_gradients(PROGRAMS[name], way, "float32")
+    check(name, way, "float32")

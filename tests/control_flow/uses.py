@@ -102,7 +102,7 @@ def decode(tokens: Any, table: Any) -> Any:
         cache = lax.dynamic_update_slice(cache, query[None], (i, 0))
         mask = jnp.where(jnp.arange(steps) <= i, 0.0, -1e9).astype(table.dtype)
         found = jax.nn.softmax(cache @ query + mask) @ cache
-        token = jnp.argmax(table @ found)
+        token = jnp.argmax(table @ found).astype(token.dtype)
         return (cache, token), (token, found)
 
     return lax.scan(step, (jnp.zeros((steps, width), table.dtype), tokens[0]), jnp.arange(steps))[1]
@@ -178,9 +178,10 @@ def _linen(cell: Any) -> Any:
 
 
 def _nnx(make: Any) -> Any:
-    layer = nnx.RNN(make(3, 4, rngs=nnx.Rngs(0)))
+    definition, weights = nnx.split(nnx.RNN(make(3, 4, rngs=nnx.Rngs(0))))
 
     def run(x: Any) -> Any:
+        layer = nnx.merge(definition, weights)
         return layer(x, initial_carry=layer.cell.initialize_carry((x.shape[0], 3), nnx.Rngs(0)))
 
     return run
@@ -268,8 +269,8 @@ PROGRAMS = {
     "spiking neuron": Program(neuron, each(positive, (5, 3), (8, 2))),
     "LSTM of linen": Program(_linen(linen.OptimizedLSTMCell(4)), each(floats, (2, 5, 3), (3, 7, 3)), wide=False),
     "GRU of linen": Program(_linen(linen.GRUCell(4)), each(floats, (2, 5, 3), (3, 7, 3)), wide=False),
-    "LSTM of nnx": Program(_nnx(nnx.OptimizedLSTMCell), each(floats, (2, 5, 3), (3, 7, 3)), wide=False),
-    "GRU of nnx": Program(_nnx(nnx.GRUCell), each(floats, (2, 5, 3), (3, 7, 3)), wide=False),
+    "LSTM of nnx": Program(_nnx(nnx.OptimizedLSTMCell), each(floats, (2, 5, 3), (3, 7, 3)), "none"),
+    "GRU of nnx": Program(_nnx(nnx.GRUCell), each(floats, (2, 5, 3), (3, 7, 3)), "none"),
     "state of nnx": Program(with_state, each(floats, (5, 3), (7, 3)), wide=False),
     "stacked layers": Program(stacked_layers, tuple((floats(2, 3), floats(n, 3, 3), floats(n, 3)) for n in (4, 6))),
     "sieve": Program(sieve, each(floats, (20,), (31,)), "none"),

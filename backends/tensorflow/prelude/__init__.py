@@ -103,6 +103,7 @@ from .fft import rfftfreq as rfftfreq
 from .fft import rfftn as rfftn
 from .fft import scaled as scaled
 from .fft import stft as stft
+from .gradients import custom_gradient as custom_gradient
 from .gradients import refuse_gradient as refuse_gradient
 from .gradients import summed_to as summed_to
 from .gradients import with_gradient as with_gradient

@@ -32,14 +32,16 @@ def scan(
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
     """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs stacked. ``specs`` are shape and type of each output."""
     run = tf.recompute_grad(body) if checkpoint else body
+    start = tuple(tf.convert_to_tensor(array) for array in state)
 
     def step(time: tf.Tensor, old: tuple[tf.Tensor, ...], outputs: tuple[tf.TensorArray, ...]) -> tuple[Any, ...]:
         place = length - 1 - time if reverse else time
         new, made = run(*old, *(sequence[place] for sequence in sequences))
         return time + 1, keep_shapes(new, old), tuple(array.write(place, item) for array, item in zip(outputs, made))
 
+    if isinstance(length, int) and length == 0:  # XLA compiles the step, which takes a row
+        return start, tuple(tf.zeros([0, *shape], dtype) for shape, dtype in specs)
     arrays = tuple(tf.TensorArray(dtype, length, element_shape=tf.TensorShape([static(dim) for dim in shape])) for shape, dtype in specs)
-    start = tuple(tf.convert_to_tensor(array) for array in state)
     most = length if isinstance(length, int) else None
     _, last, outputs = tf.while_loop(lambda time, *_: time < length, step, (tf.constant(0), start, arrays), maximum_iterations=most)
     return tuple(last), tuple(stacked(array, length, shape) for array, (shape, _) in zip(outputs, specs))

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from .creation import size, sizes
+from .gradients import custom_gradient
 from .manipulation import resized
 
 
@@ -77,7 +78,7 @@ def conv_channels_last(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], 
 def dilated_conv(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]) -> tf.Tensor:
     """A convolution of one or two axes of space with a dilated kernel; its gradient, which TensorFlow lacks on a CPU, by way of zeros."""
 
-    @tf.custom_gradient
+    @custom_gradient
     def convolved(x: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def slopes(upstream: tf.Tensor) -> list[tf.Tensor]:
             with tf.GradientTape() as tape:

@@ -10,10 +10,16 @@ import tensorflow as tf
 from ....errors import GradientRefused
 
 
+def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``tf.custom_gradient`` whose rule reads arrays of the graph that it is called in: of a branch in a loop, those of the loop are out of its reach."""
+    ruled: Callable[..., Any] = tf.custom_gradient(function)
+    return ruled if tf.executing_eagerly() else lambda *arrays: ruled(*map(tf.identity, arrays))
+
+
 def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
     """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its slope."""
 
-    @tf.custom_gradient
+    @custom_gradient
     def ruled(value: tf.Tensor, *pairs: tf.Tensor) -> Any:
         def gradient(upstream: tf.Tensor) -> list[Any]:
             return [None, *(part for slope in pairs[1::2] for part in (upstream * slope, None))]
@@ -26,7 +32,7 @@ def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
 def with_slopes(function: Callable[..., tf.Tensor], slopes: Sequence[Callable[..., tf.Tensor]], *arrays: tf.Tensor) -> tf.Tensor:
     """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same arrays."""
 
-    @tf.custom_gradient
+    @custom_gradient
     def sloped(*arrays: tf.Tensor) -> Any:
         def gradient(upstream: tf.Tensor) -> list[tf.Tensor]:
             return [summed_to(upstream * slope(*arrays), array) for slope, array in zip(slopes, arrays)]
@@ -47,7 +53,7 @@ def summed_to(gradient: tf.Tensor, x: tf.Tensor) -> tf.Tensor:
 def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
     """The first array; ``GradientRefused`` where a gradient is taken of it."""
 
-    @tf.custom_gradient
+    @custom_gradient
     def refused(*arrays: tf.Tensor) -> Any:
         def gradient(upstream: tf.Tensor) -> Any:
             raise GradientRefused(message)

@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from .creation import size, sizes
+from .gradients import custom_gradient
 
 
 def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
@@ -151,7 +152,7 @@ def scatter_extreme(segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Ten
     count = tf.size(seen)
     by_row = tf.concat([[count], tf.shape(values)[1:]], 0)
 
-    @tf.custom_gradient
+    @custom_gradient
     def computed(x: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, Any]:
         found = tf.reshape(segments(values, rows, count), tf.shape(x))
         result = tf.where(seen, function(x, found) if include_self else found, x)

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from .creation import size
 from .elementwise import logaddexp
+from .gradients import custom_gradient
 
 
 def nll_loss(
@@ -60,7 +61,7 @@ def cross_entropy(
 def binary_cross_entropy(probability: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
     """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100, with finite gradients."""
 
-    @tf.custom_gradient
+    @custom_gradient
     def cross_entropy(p: tf.Tensor, t: tf.Tensor) -> tuple[tf.Tensor, object]:
         log_p, log_rest = tf.maximum(tf.math.log(p), -100), tf.maximum(tf.math.log1p(-p), -100)
 

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from .creation import linspace, scalar, size, sizes
+from .gradients import custom_gradient
 from .indexing import moved_axis, take_along_axis
 from .searching import place_of_extreme, searchsorted, sort_with_indices
 
@@ -111,7 +112,7 @@ def most_frequent(x: tf.Tensor, *, axis: int, keepdims: bool = False) -> tuple[t
 def cumulative_prod(x: tf.Tensor, axis: int) -> tf.Tensor:
     """``tf.math.cumprod`` with a gradient that is right where elements are 0, too."""
 
-    @tf.custom_gradient
+    @custom_gradient
     def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def slopes(upstream: tf.Tensor) -> tf.Tensor:
             given = tf.math.conj(moved_axis(x, axis, -1))
@@ -131,7 +132,7 @@ def product(x: tf.Tensor, axis: Any = None, *, keepdims: bool = False) -> tf.Ten
     order = [*(one for one in range(rank) if one not in axes), *axes]
     back = sorted(range(rank), key=order.__getitem__)
 
-    @tf.custom_gradient
+    @custom_gradient
     def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def slopes(upstream: tf.Tensor) -> tf.Tensor:
             turned = tf.transpose(x, order)
@@ -154,7 +155,7 @@ def product_before(x: tf.Tensor, reverse: bool) -> tf.Tensor:
 def first_extreme(function: Any, place: Any, x: tf.Tensor, axis: int, keepdims: bool = False) -> tf.Tensor:
     """``tf.reduce_max`` or ``tf.reduce_min`` along one axis; of equal elements the first has the gradient. ``place`` finds it."""
 
-    @tf.custom_gradient
+    @custom_gradient
     def computed(x: tf.Tensor) -> tuple[tf.Tensor, Any]:
         def slopes(upstream: tf.Tensor) -> tf.Tensor:
             found = tf.equal(places_along(x, axis), place_of_extreme(place, x, axis, keepdims=True))
