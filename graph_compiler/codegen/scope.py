@@ -81,7 +81,7 @@ class Scope:
         self, shared: Shared, nodes: Sequence[Node], roots: Iterable[Value], outer: Scope | None = None, region: Region | None = None
     ) -> None:
         self.shared, self.dialect = shared, shared.dialect
-        self.names = shared.names if outer is None else outer.names
+        self.names: Namespace = shared.names if outer is None else outer.names
         self.nodes, self.outer, self.region = nodes, outer, region
         self.text: dict[Value, str] = {}
         self.symbols: dict[Symbol, str] = {}
