@@ -43,7 +43,7 @@ def written_between_reads(p: Any, x: Any) -> Any:
 
 
 def differences_of_differences(p: Any, x: Any) -> Any:
-    return (x - (x - (x - 1))) / (x / (x / 3)), -(x**2) ** 2, p
+    return (x - (x - (x - 1))) / (x / (x / 3)), -((x**2) ** 2), p
 
 
 FUNCTIONS = [drawn_in_other_order, read_before_a_write, drawn_twice_in_a_line, written_between_reads, differences_of_differences]
