@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from ..ir.block import Region
@@ -30,14 +31,12 @@ class Derivative:
     def of(cls, node: Node) -> Derivative:
         function, *others, rule = node.regions
         specs, places = function.specs_outside(), node.params["differentiated"]
-        counts = (
-            (0, 0, len(places)) if node.params["kind"] == "jvp" else (len(specs), node.params["residuals"], sum(map(has_derivative, specs)))
-        )
-        parts, inputs = [], list(rule.block.inputs)
-        for count in counts:
-            parts.append(inputs[:count])
-            del inputs[:count]
-        return cls(function, others[0] if others else None, rule, *parts, inputs, tuple(map(has_derivative, specs)), places)
+        is_jvp, has_given = node.params["kind"] == "jvp", tuple(map(has_derivative, specs))
+        inputs = iter(rule.block.inputs)
+        results = [] if is_jvp else list(islice(inputs, len(specs)))
+        residuals = list(islice(inputs, node.params["residuals"]))
+        given = list(islice(inputs, len(places) if is_jvp else sum(has_given)))
+        return cls(function, others[0] if others else None, rule, results, residuals, given, list(inputs), has_given, places)
 
     def written_rule(self, scope: Scope) -> Rule:
         """The rule, written aside for a function of its own. Its names may be used again by other functions."""

@@ -316,12 +316,13 @@ RIGHT: dict[str, Callable[[Any], Any]] = {
     "in inference mode": in_inference_mode,
     "views without gradients": rows_without_gradients,
     "in a checkpoint": in_a_checkpoint,
+    "clipped": lambda x: (Clipped.apply(x) * 5).sum(),
+    "mixed": lambda x: Mixed.apply(x).sum(),
+    "clipping hook": clipping_hook,
 }
+HOOKS = {"tensor hook", "clipping hook"}  # of arrays that are asked whether they require a gradient, as only those of torch can be
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "clipped": (lambda x: (Clipped.apply(x) * 5).sum(), "the rule of Clipped"),
-    "mixed": (lambda x: Mixed.apply(x).sum(), "the rule of Mixed"),
     "counting": (lambda x: Counting.apply(x).sum(), "the rule of Counting"),
-    "tensor hook": (clipping_hook, "a hook of a tensor"),
     "written to by its rule": (lambda x: (Doubled.apply(x * 1) * x).sum(), "the rule of Doubled"),
     "a subclass and back": (lambda x: x.as_subclass(Plain).sin().as_subclass(torch.Tensor).sum(), "made a"),
     "a subclass": (lambda x: x.as_subclass(Plain).sin().sum(), "made a Plain"),
@@ -378,8 +379,8 @@ def graph_of(function: Any, to: str) -> tuple[Any, Callable[[Any], tuple[Any, An
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("name", RIGHT)
-def test_rules_that_multiply(name: str, to: str) -> None:
-    if name == "tensor hook" and to not in ("torch", "raised"):
+def test_gradients_of_rules(name: str, to: str) -> None:
+    if name in HOOKS and to not in ("torch", "raised"):
         pytest.skip("only an array of torch can be asked whether it requires a gradient")
     graph, run = graph_of(RIGHT[name], to)
     for x in (FIRST, OTHER):
@@ -391,8 +392,6 @@ def test_rules_that_multiply(name: str, to: str) -> None:
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("name", REFUSED)
 def test_other_rules_are_refused_where_a_gradient_is_taken(name: str, to: str) -> None:
-    if name == "tensor hook" and to not in ("torch", "raised"):
-        pytest.skip("only an array of torch can be asked whether it requires a gradient")
     function, words = REFUSED[name]
     graph, run = graph_of(function, to)
     given = OTHER.clone().requires_grad_() if to in ("torch", "raised") else OTHER
@@ -406,7 +405,7 @@ def test_other_rules_are_refused_where_a_gradient_is_taken(name: str, to: str) -
 
 @pytest.mark.parametrize("to", ["jax", "tensorflow", "torch"])
 def test_a_refusal_is_kept_in_a_file(to: str, tmp_path: Path) -> None:
-    function, words = REFUSED["mixed"]
+    function, words = REFUSED["counting"]
     graph, _ = graph_of(function, to)
     graph.save(tmp_path / "graph.zip")
     run = {"jax": by_jax, "tensorflow": by_tensorflow, "torch": by_torch}[to](graph_compiler.load(tmp_path / "graph.zip"))
@@ -414,8 +413,9 @@ def test_a_refusal_is_kept_in_a_file(to: str, tmp_path: Path) -> None:
         run(FIRST)
 
 
-def test_a_rule_is_kept_in_a_file(tmp_path: Path) -> None:
-    graph, run = graph_of(RIGHT["square"], "torch")
+@pytest.mark.parametrize("name", ["square", "mixed"])
+def test_a_rule_is_kept_in_a_file(name: str, tmp_path: Path) -> None:
+    graph, run = graph_of(RIGHT[name], "torch")
     graph.save(tmp_path / "graph.zip")
     for found, expected in zip(by_torch(graph_compiler.load(tmp_path / "graph.zip"))(FIRST), run(FIRST)):
         np.testing.assert_array_equal(found, expected)
@@ -431,13 +431,15 @@ def test_a_backward_hook_of_a_module_is_refused() -> None:
         graph(x).sum().backward()
 
 
-def test_the_second_derivative_of_a_rule_that_uses_its_result_is_refused() -> None:
+def test_the_second_derivative_of_a_rule() -> None:
+    """Of one that uses its result by the rule itself, as in torch."""
     import jax
 
     graph = graph_compiler.compile(RIGHT["sigmoid"], to="jax", args=(FIRST,))
-    first = jax.grad(lambda x: graph.functional({}, x))
-    with pytest.raises(GradientRefused, match="the derivative of a rule"):
-        jax.grad(lambda x: first(x).sum())(FIRST.numpy())
+    found = jax.grad(lambda x: jax.grad(lambda y: graph.functional({}, y))(x).sum())(FIRST.numpy())
+    given = FIRST.clone().requires_grad_()
+    (first,) = torch.autograd.grad(RIGHT["sigmoid"](given), given, create_graph=True)
+    np.testing.assert_allclose(found, torch.autograd.grad(first.sum(), given)[0], rtol=1e-5)
     square = graph_compiler.compile(RIGHT["square"], to="jax", args=(FIRST,))
     second = jax.grad(lambda x: jax.grad(lambda y: square.functional({}, y))(x).sum())(FIRST.numpy())
     np.testing.assert_allclose(second, np.full((2, 3), 5.0))

@@ -77,7 +77,7 @@ def test_operations_of_sections_without_products_multiply_no_matrices() -> None:
 
 def written_for_jax(name: str) -> str:
     """The row of an operation and all helpers that it uses."""
-    row: Any = backend.rows._rows[name]
+    row: Any = backend.rows._rows.get(name) or backend.rows.structured[name]
     template = [cell.cell_contents for cell in row.__closure__ or () if isinstance(cell.cell_contents, str)]
     text = template[0] if template else inspect.getsource(row)
     return "\n".join([text, *map(inspect.getsource, _helpers(backend.dialect.prelude, text))])

@@ -11,8 +11,10 @@ import torch
 
 from ...errors import InvalidFile, UnsupportedOperation
 from ...ir.graph import Graph
+from ...ir.guard import GUARD
 from ...ir.node import Node, every
 from ...ops.control import runs_blocks
+from ...sizes import Size
 from .basics import reads
 from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls
@@ -69,9 +71,17 @@ def check(graph: Graph) -> None:
     for node in every(graph.nodes):
         if runs_blocks(node.op):
             continue
+        if node.op == GUARD:
+            _check_guard(node)
+            continue
         if not _allowed(node.op):
             raise InvalidFile(f"a saved torch graph may not call {node.op!r:.80}")
         _check_form(node)
+
+
+def _check_guard(node: Node) -> None:
+    if len(node.inputs) != 1 or not isinstance(node.inputs[0], Size) or node.params or node.outputs or node.regions:
+        raise InvalidFile("a guard of a saved block is one condition on sizes")
 
 
 def _check_form(node: Node) -> None:

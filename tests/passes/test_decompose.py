@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from graph_compiler.backends import numpy as numpy_backend
+from graph_compiler.backends import rows as backend_rows
 from graph_compiler.errors import UnsupportedOperation
 from graph_compiler.ir import Graph, Node, Region
-from graph_compiler.ops import all_ops
+from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.passes import decompose
 
 from .graphs import SPEC, Recording, after, canonical, computed, ops_of, random_arrays
@@ -25,12 +26,13 @@ class Rows:
     known: Container[str]
     unsupported: Mapping[str, str] = dataclasses.field(default_factory=dict)
     framework: str = "somewhere"
+    stand_ins: Mapping[tuple[str, str], str] = dataclasses.field(default_factory=dict)
 
     def can_write(self, node: Node) -> bool:
         return node.op in self.known
 
     def stand_in(self, op: str, dtype: str) -> str | None:
-        return None
+        return self.stand_ins.get((op, dtype))
 
 
 def hard_swish() -> Graph:
@@ -79,3 +81,20 @@ def test_in_regions() -> None:
     rows = Rows({*all_ops(), "loop"} - {"hard_swish"})
     loop = after(partial(decompose, rows=rows), made.returning(result)).nodes[0]
     assert "hard_swish" not in ops_of(loop.regions[0].block) and ops_of(body) == ["hard_swish", "add"]
+
+
+def test_a_decomposition_is_computed_in_the_type_that_stands_in() -> None:
+    rows = Rows(all_ops().keys() - {"hard_swish"}, stand_ins={("hard_swish", "float32"): "float64"})
+    made = after(partial(decompose, rows=rows), hard_swish())
+    first, *inner, last, added = made.nodes
+    assert (first.op, last.op, added.op) == ("astype", "astype", "add")
+    assert {node.outputs[0].dtype for node in (first, *inner)} == {"float64"} and last.outputs[0].dtype == "float32"
+
+
+def test_a_row_may_leave_some_nodes_to_the_decomposition() -> None:
+    table = backend_rows.Rows("somewhere")
+    table.row("hard_swish", only=lambda x: x.ndim == 2)(lambda x: f"hard_swish({x})")
+    assert [table.can_write(canonical(lambda b, x: b.hard_swish(x), spec).nodes[0]) for spec in (SPEC, ArraySpec((3,), "float32"))] == [
+        True,
+        False,
+    ]

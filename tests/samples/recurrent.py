@@ -64,6 +64,11 @@ def lstm_of_lengths(x: Any, lengths: Any, hx: Any, weights: Any, *, sort: bool) 
     return *pad_packed_sequence(result, batch_first=True, padding_value=-1.0, total_length=7), *state
 
 
+def both_activations(*args: Any) -> Any:
+    """Two loops that differ in their bodies alone."""
+    return torch.rnn_tanh(*args), torch.rnn_relu(*args)
+
+
 def _lengths(*lengths: int, sort: bool) -> Sample:
     count = len(lengths)
     args = (array(count, 6, 3), torch.tensor(lengths), [array(1, count, 4)] * 2, _weights(4, 1, 1, True))
@@ -92,6 +97,7 @@ SAMPLES = [
     *(_layer(function, biases=False) for function in _GATES),
     _layer(torch.lstm, layers=2, both=True, projection=2),
     *(Sample(function, _packed(function, [3, 3, 2, 1], layers=2, both=True), name=f"{function.__name__}-packed") for function in _GATES),
+    Sample(both_activations, _arguments(torch.rnn_tanh, 5, 2)),
     _lengths(6, 3, 3, 1, sort=False),
     _lengths(2, 6, 5, sort=True),
     *(_cell(torch.lstm_cell, 4, biases) for biases in (True, False)),

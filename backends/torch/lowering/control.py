@@ -67,7 +67,8 @@ def _while_loop(scope: Scope, node: Node) -> None:
     inner = names_of(scope, body, len(loop.state))
     goes_on, step = (_function(scope, region, inner, loop.captured) for region in (condition, body))
     scope.free(inner)
-    made = scope.name(node)
+    made = [scope.new(value.name) for value in node.outputs]
+    scope.text.update(zip(node.outputs, made))
     state, comma = ", ".join(made), "," if len(made) == 1 else ""
     scope.line(f"{state} = {', '.join(loop.state)}")
     with scope.indented(f"if {_COMPILED}:"):

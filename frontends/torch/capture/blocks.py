@@ -182,8 +182,7 @@ class Blocks:
             capture._quietly(self._refuse_backward, tensor)
         made = iter(tensors)
         with capture:
-            items = [None if kind == "none" else next(made) for kind in last.kinds]
-            items = [item.item() if kind == "number" else item for kind, item in zip(last.kinds, items)]
+            items = [None if kind == "none" else next(made).item() if kind == "number" else next(made) for kind in last.kinds]
         return pytree.tree_unflatten(items, last.structure)
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:

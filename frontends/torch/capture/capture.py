@@ -242,12 +242,12 @@ class Capture(TorchFunctionMode):
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
         """Sizes went into code that cannot be seen: from here on they are what they are."""
-        graph = self.recorder.graph
+        nodes = self.recorder.graph.nodes
         depending_on_data = (value for node in self.recorder.all_nodes() if node.key in kinds.DATA_SIZED for value in node.outputs)
-        for value in (*graph.inputs, *depending_on_data):
+        for value in (*self.recorder.graph.inputs, *depending_on_data):
             numbers.decide_sizes(self, value, origin)
-        numbers.decide_read(self, [(node.inputs, node.params) for node in graph.nodes[self.count_decided :]])
-        self.count_decided = len(graph.nodes)
+        numbers.decide_read(self, [(node.inputs, node.params) for node in nodes[self.count_decided :]])
+        self.count_decided = len(nodes)
 
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
@@ -306,8 +306,7 @@ class Capture(TorchFunctionMode):
 
     def depends_on(self, fact: str, tensor: torch.Tensor) -> None:
         """From here on the recording holds only for arrays of which this fact (``requires_grad``, ``layout``) is as it is now."""
-        value = self.value(tensor)
-        if self.recorder.varies(value) and not self.is_weight(value):
+        if self.recorder.varies(value := self.value(tensor)) and not self.is_weight(value):
             self.note_fact(fact)
 
     def note_fact(self, fact: str, count: int | None = None) -> None:

@@ -123,11 +123,12 @@ def _gru(
 
     def step(entering: Any, hidden: Any) -> tuple[Any, ...]:
         product = b.matmul(hidden, matrix)
-        recurring = product if bias_hh is None else b.add(product, bias_hh)
+        recurring = _named("recurring", product if bias_hh is None else b.add(product, bias_hh))
         reset_x, update_x, new_x = _parts(b, entering, hidden.shape[-1], "reset_x", "update_x", "new_x")
         reset_h, update_h, new_h = _parts(b, recurring, hidden.shape[-1], "reset_h", "update_h", "new_h")
-        reset, update = b.sigmoid(b.add(reset_x, reset_h)), b.sigmoid(b.add(update_x, update_h))
-        new = b.tanh(b.add(new_x, b.multiply(reset, new_h)))
+        reset = _named("reset", b.sigmoid(b.add(reset_x, reset_h)))
+        update = _named("update", b.sigmoid(b.add(update_x, update_h)))
+        new = _named("new", b.tanh(b.add(new_x, b.multiply(reset, new_h))))
         return (b.add(new, b.multiply(update, b.subtract(hidden, new))),)
 
     return _over_time(b, step, _entering(b, x, weight_ih, bias_ih), matrix, {"hidden": hidden}, length, reverse)
