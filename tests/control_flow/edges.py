@@ -173,7 +173,7 @@ PROGRAMS = {
     "scan in a condition": Program(scan_in_condition, each(floats, (3,), (5,)), "forward"),
     "from three": Program(from_three, each(floats, (5,), (6,))),
     "ends that are given": Program(
-        ends_that_are_given, tuple((floats(3), number(a, "int32"), number(b, "int32")) for a, b in ((0, 4), (5, 2)))
+        ends_that_are_given, tuple((floats(3), number(a, "int32"), number(b, "int32")) for a, b in ((0, 4), (5, 2))), "forward"
     ),
     "names that collide": Program(names_that_collide, ((floats(3),), (positive(4) * 200,)), "forward"),
     "one after another": Program(one_after_another, each(floats, (3,), (5,))),
