@@ -61,9 +61,8 @@ def compile(
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
-    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now and a :class:`Graph` is returned; without, a :class:`LazyGraph`
-    that records at its first call. Several objects give a tuple. Works as a decorator, bare or with options. Raises ``InvalidOption``
-    for an option that is none, and ``UnsupportedOperation`` with all calls that have no translation.
+    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now: a :class:`Graph`; without, at the first call: a :class:`LazyGraph`. Several
+    objects give a tuple. Also a decorator. Raises ``InvalidOption``, and ``UnsupportedOperation`` with all calls that have no translation.
 
     Args:
         objs: functions, methods, modules and other callables; of a class or a Python module, a copy whose functions are compiled at their first call.
@@ -73,8 +72,7 @@ def compile(
         stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes, and paths to such in the arguments (``[[0], [1, 0]]``).
         array_caching, include_generators: compute once what is the same at every call; draw anew at each what depends on no array.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
-        on_miss, max_variants, on_limit: a call that fits nothing is recorded (``"retrace"``) or an ``"error"``; beyond so many variants, after a
-            warning, the ``"original"`` runs, its results in the target's arrays, or ``TooManyVariants`` is raised (``"raise"``).
+        on_miss, max_variants, on_limit: a call that fits nothing is recorded (``"retrace"``) or an ``"error"``; beyond so many, the ``"original"`` runs.
         parameters: arguments of a JAX function, by name or position, that are parameters of the graph instead: pytrees, left out of its calls.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
         passes: your own (:class:`graph_compiler.passes.Pass`), over the program that is written; what each gives is verified.

@@ -94,7 +94,7 @@ class Scope:
         self.uses = Counter(value for node in nodes for value in values_in((node.inputs, node.params, _outer_sizes(node))))
         self.folded: set[Value] = set()  # those that have no line of their own
         self.foldable: list[tuple[int, Node, str]] = []  # lines that may go into the next: where they end, what they compute
-        self.ends: list[tuple[int, tuple[Value, ...], str]] = []  # the same of lines that make what the block gives
+        self.ends: list[tuple[int, Node, str]] = []  # the same of lines that make what the block gives
         self.wishes: Mapping[Value, str] = {}
         self.module: str = outer.module if outer else ""
         self.context = ""
@@ -190,7 +190,7 @@ class Scope:
         if gives_array and self._may_be_folded(node):
             self.foldable.append((len(self.lines), node, expression))
         elif gives_array and not self.context and not self.uses[node.outputs[0]]:
-            self.ends.append((len(self.lines), node.outputs, expression))
+            self.ends.append((len(self.lines), node, expression))
         self._delete(node, gone)
 
     def _may_be_folded(self, node: Node) -> bool:
@@ -292,14 +292,20 @@ class Scope:
         return Inside(scope, scope.results(block.outputs))
 
     def results(self, outputs: Sequence[Any]) -> list[str]:
-        """The text of what a block gives. The last lines go into it where they make results that nothing else uses."""
+        """The text of what a block gives. The last lines go into it where they make results that nothing else uses.
+
+        Calls that write or draw, and those beside them, are made in the order of the lines, which is then that of the results.
+        """
         text = [repr(self.literal(item)) for item in outputs]
+        first, has_effect = len(text), False
         while self.ends and self.ends[-1][0] == len(self.lines):
-            _, (value,), expression = self.ends.pop()
-            places = [place for place, item in enumerate(outputs) if item is value]
-            if len(places) != 1 or sum(map(len, text)) + len(expression) > LONGEST:
+            _, node, expression = self.ends.pop()
+            places = [place for place, item in enumerate(outputs) if item is node.outputs[0]]
+            has_effect |= bool(node.writes or node.is_random)
+            if len(places) != 1 or sum(map(len, text)) + len(expression) > LONGEST or (has_effect and places[0] > first):
                 break
             text[places[0]] = expression
+            first = min(first, places[0])
             self.lines.pop()
         return text
 

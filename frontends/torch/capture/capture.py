@@ -63,6 +63,7 @@ from .blocks import refuse_outer_writes
 from .control_flow import OPERATORS, in_eager
 from .indices import with_numbers
 from .large_calls import LargeCalls
+from .made import tensors_made
 from .meeting import met
 from .needs import hold_to_failure, hold_to_needs, passed_back
 from .opened import Opened, same_sizes
@@ -272,7 +273,7 @@ class Capture(TorchFunctionMode):
         if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
             touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
         written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
-        made = self._made(key, result, operands)
+        made = tensors_made(self, key, result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
             self.depends_on("layout", made[0])
         drew = self._quietly(self.generators.drew, generators)
@@ -386,15 +387,3 @@ class Capture(TorchFunctionMode):
     def here(self) -> Origin:
         """Where the user's code is now."""
         return self.locator.locate(self.call, 2)
-
-    # ------------------------------------------------------------------------------ writes and views
-    def _made(self, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
-        """The tensors that a call made, or may make where sizes and strides are others."""
-        if not isinstance(result, (torch.Tensor, tuple, list, dict)):
-            return []
-        found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
-        tensors = {id(item): item for item in found if isinstance(item, torch.Tensor)}
-        return [tensor for tensor in tensors.values() if key in kinds.MAY_COPY or not self._known(tensor, operands)]
-
-    def _known(self, tensor: torch.Tensor, operands: list[torch.Tensor]) -> bool:
-        return any(tensor is operand for operand in operands) or self.recorder.find(tensor) is not None

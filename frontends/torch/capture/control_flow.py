@@ -96,8 +96,9 @@ def _rows(capture: Capture, call: str, function: Any, carried: Any, arrays: Any,
     blocks = Blocks(capture, call, (_users(function),))
     state, sequences = [blocks.operand(item) for item in carried], [blocks.row(array) for array in arrays]
     length = one_of(capture, [capture.size(value, 0) for value, _ in sequences])
-    if isinstance(has_rows := apply("gt", length, 0), Size):
-        capture.decide(has_rows)  # torch refuses arrays without any
+    has_rows = apply("gt", length, 0)
+    if isinstance(has_rows, Size):
+        capture.decide(has_rows)  # torch refuses arrays without rows
     given = [item for _, item in (*state, *sequences)]
     step = blocks.block("body", lambda *items: function(*items, *additional), given)
     count = len(state)

@@ -1,0 +1,26 @@
+"""Which tensors of a call's result the call made, so that they are outputs of its node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ....trees import iterate_structure
+from ..basics import kinds
+
+if TYPE_CHECKING:
+    from .capture import Capture
+
+
+def tensors_made(capture: Capture, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors that a call made, or may make where sizes and strides are others: not its operands, nor what is recorded already."""
+    if not isinstance(result, (torch.Tensor, tuple, list, dict)):
+        return []
+    found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
+    tensors = {id(item): item for item in found if isinstance(item, torch.Tensor)}
+    return [tensor for tensor in tensors.values() if key in kinds.MAY_COPY or not _is_known(capture, tensor, operands)]
+
+
+def _is_known(capture: Capture, tensor: torch.Tensor, operands: list[torch.Tensor]) -> bool:
+    return any(tensor is operand for operand in operands) or capture.recorder.find(tensor) is not None

@@ -1,0 +1,60 @@
+"""Expressions that are written into others keep the order of what draws and writes, and take nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import graph_compiler  # noqa: E402
+
+from .support.compare import assert_same  # noqa: E402
+
+
+def drawn_in_other_order(p: Any, x: Any) -> Any:
+    def draw(x: Any) -> Any:
+        first = torch.rand(3)
+        second = torch.rand(3)
+        return second, first
+
+    return torch.cond(p, draw, lambda x: (x - 1, x + 1), (x,))
+
+
+def read_before_a_write(p: Any, x: Any) -> Any:
+    def write(x: Any) -> Any:
+        whole = x.clone()
+        before = whole * 2
+        after = whole.add_(1)
+        return after.clone(), before
+
+    return torch.cond(p, write, lambda x: (x - 1, x + 1), (x,))
+
+
+def drawn_twice_in_a_line(p: Any, x: Any) -> Any:
+    return torch.rand(3) - torch.rand(3) * x if p is not None else x
+
+
+def written_between_reads(p: Any, x: Any) -> Any:
+    x = x.clone()
+    return (x.sum() - x.add_(1).sum()) * x.mul_(2).sum(), p
+
+
+def differences_of_differences(p: Any, x: Any) -> Any:
+    return (x - (x - (x - 1))) / (x / (x / 3)), -((x**2) ** 2), p
+
+
+FUNCTIONS = [drawn_in_other_order, read_before_a_write, drawn_twice_in_a_line, written_between_reads, differences_of_differences]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("chosen", [True, False])
+def test_order_is_kept(function: Callable[..., Any], chosen: bool) -> None:
+    graph = graph_compiler.compile(function, args=(torch.tensor(True), torch.ones(3)))
+    args = torch.tensor(chosen), torch.tensor([0.5, -1.5, 3.0])
+    torch.manual_seed(3)
+    expected = function(*args)
+    torch.manual_seed(3)
+    assert_same(graph(*args), expected)
