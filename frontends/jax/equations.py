@@ -307,12 +307,13 @@ def spec_of(aval: Any) -> ArraySpec:
 
 
 # ------------------------------------------------------------------------------------- where equations come from
-def _folder(module: Any) -> str:
-    return str(Path(module.__file__).resolve().parent)
+def _folders(module: Any) -> set[str]:
+    """Where a module is from: as frames name it, and where its links lead."""
+    return {str(Path(module.__file__).parent), str(Path(module.__file__).resolve().parent)}
 
 
-_OWN = str(Path(__file__).resolve().parent.parent)  # all frontends
-_INTERNAL = tuple(f"{folder}{os.sep}" for folder in (_folder(jax), _folder(jaxlib), _OWN, str(Path(errors.__file__).resolve().parent)))
+_OWN = {str(Path(__file__).parent.parent), str(Path(__file__).resolve().parent.parent)}  # all frontends
+_INTERNAL = tuple(f"{folder}{os.sep}" for folder in sorted(_folders(jax) | _folders(jaxlib) | _OWN | _folders(errors)))
 _LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("flax", "optax", "equinox", "haiku", "keras"))
 
 
