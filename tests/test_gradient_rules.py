@@ -135,6 +135,18 @@ class Counting(Function):
         return gradient * 2
 
 
+class Branching(Function):
+    """Elements of the gradient decide in Python."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * 2 if gradient.sum() > 0 else gradient * 3
+
+
 class Cube(Function):
     """Not the derivative of the cube, so that a lost rule shows."""
 
@@ -322,7 +334,11 @@ RIGHT: dict[str, Callable[[Any], Any]] = {
 }
 HOOKS = {"tensor hook", "clipping hook"}  # of arrays that are asked whether they require a gradient, as only those of torch can be
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "counting": (lambda x: Counting.apply(x).sum(), "the rule of Counting"),
+    "counting": (lambda x: Counting.apply(x).sum(), r"the rule of Counting at test_gradient_rules.py:\d+, .*changes what it finds outside"),
+    "branching": (
+        lambda x: Branching.apply(x).sum(),
+        r"the rule of Branching at test_gradient_rules.py:\d+, .*elements.* decide in Python",
+    ),
     "written to by its rule": (lambda x: (Doubled.apply(x * 1) * x).sum(), "the rule of Doubled"),
     "a subclass and back": (lambda x: x.as_subclass(Plain).sin().as_subclass(torch.Tensor).sum(), "made a"),
     "a subclass": (lambda x: x.as_subclass(Plain).sin().sum(), "made a Plain"),

@@ -176,3 +176,24 @@ def test_resnet_18_as_torchvision_publishes_it() -> None:
     total = graph_compiler.compile(model, args=(ones(1, 3, 224, 224),)).summary().total
     assert total.trained == 11_689_512  # ResNet18_Weights: num_params; 1.814 GFLOPS, by which they mean multiply-adds
     assert total.multiply_adds == 1_814_073_344
+
+
+def test_what_blocks_do_counts_as_often_as_they_are_run() -> None:
+    """A scan of five steps, a branch of which one side has a product, and a loop whose steps nobody knows."""
+    jax = pytest.importorskip("jax")
+
+    def scanned(x: Any, w: Any) -> Any:
+        return jax.lax.scan(lambda h, row: (h @ w + row, None), x[0], x)[0]
+
+    def chosen(x: Any, w: Any) -> Any:
+        return jax.lax.cond(x.sum() > 0, lambda: x @ w, lambda: x)
+
+    def until(x: Any, w: Any) -> Any:
+        return jax.lax.while_loop(lambda y: y.sum() < 5, lambda y: y @ w + 1, x)
+
+    given = (jax.numpy.ones((5, 3)), jax.numpy.ones((3, 3)))
+    totals = [graph_compiler.compile(function, to="numpy", args=given).summary().total for function in (scanned, chosen, until)]
+    assert [total.multiply_adds for total in totals] == [5 * 3 * 3, 5 * 3 * 3, None]
+    graph = graph_compiler.compile(scanned, to="numpy", args=given)
+    assert graph.summary().total.operations == sum(graph.function_frequencies().values())
+    assert f"{graph.summary().total.operations} operations" in graph.explain()

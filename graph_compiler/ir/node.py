@@ -134,6 +134,11 @@ def every(nodes: Iterable[Node]) -> Iterator[Node]:
             yield from every(region.block.nodes)
 
 
+def count_all(nodes: Iterable[Node]) -> int:
+    """How many nodes there are, those of regions included, each once: however often a loop runs them."""
+    return sum(1 for _ in every(nodes))
+
+
 def values_in(structure: Any) -> Iterator[Value]:
     """All values in nested arguments, those whose sizes are read included."""
     for item in iterate_structure(structure):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..assumptions import in_order
-from ..ir.node import Value
+from ..ir.node import Value, count_all
 from ..ops.dtypes import dtype_name
 from ..sizes import Symbol
 from ..tracing.places import Place
@@ -125,7 +125,7 @@ def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (),
         graph = variant.graph
         lines.append(f"variant {number}, recorded because: {variant.why}")
         lines.append(f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}")
-        counts = {"operation": len(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
+        counts = {"operation": count_all(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
         lines.append(f"  {', '.join(f'{count} {what}{s(count)}' for what, count in counts.items())}")
         lines += [f"  holds while: {guard}" for guard in graph.guards]
     lines += [*(f"refused: {why}" for why in refused), *([beyond] if beyond else [])]

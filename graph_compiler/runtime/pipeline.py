@@ -16,7 +16,7 @@ from ..assumptions import KeywordOrder
 from ..codegen import WIDTH, Program, load, write
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir.graph import Graph as IRGraph
-from ..ir.node import Value, every
+from ..ir.node import Value, count_all, every
 from ..ir.verifier import verify
 from ..passes import (
     GraphPass,
@@ -147,8 +147,8 @@ class Pipeline:
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:
             graph.assume(KeywordOrder(extra))
         graph = self.simplified(graph)
-        count = len(recording.graph.nodes)
-        counts = f"{count} call{'' if count == 1 else 's'} recorded, {len(graph.nodes)} kept"
+        count = count_all(recording.graph.nodes)
+        counts = f"{count} call{'' if count == 1 else 's'} recorded, {count_all(graph.nodes)} kept"
         recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)
         return self.written(recorded, recording.surroundings, why)
 

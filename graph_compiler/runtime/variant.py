@@ -14,7 +14,7 @@ from ..ir.aliases import Aliases
 from ..ir.elements import same_elements
 from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
-from ..ir.node import every
+from ..ir.node import count_all, every
 from ..tracing import Surroundings
 from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places
@@ -139,7 +139,7 @@ class Variant:
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in self.graph.inputs)
-        return f"<variant of {self.graph.name} for {self.target.name}: {inputs or 'no arrays'}; {len(self.graph.nodes)} operations>"
+        return f"<variant of {self.graph.name} for {self.target.name}: {inputs or 'no arrays'}; {count_all(self.graph.nodes)} operations>"
 
     @property
     def source(self) -> str:

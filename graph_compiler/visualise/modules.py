@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import UnsupportedOperation
 from ..ir.graph import Graph as IRGraph
-from ..ir.node import Value, values_in
+from ..ir.node import Value, count_all, values_in
 from ..runtime.graph import Graph
 from ..runtime.variant import Recorded, Variant
 from .membership import modules_of
@@ -24,7 +24,7 @@ class Row:
     """One module; ``path`` is empty for the whole graph. ``parameters`` are numbers of elements, ``trained`` of those that are no buffers.
 
     ``outputs`` are the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``multiply_adds`` is None where the graph has calls that cannot
-    be told by their operation.
+    be told by their operation, and for a module with products in a loop that runs until a condition fails. Operations in the blocks of loops and branches count once.
     """
 
     path: str
@@ -46,7 +46,7 @@ def rows_of(graph: Graph, variant: Variant) -> list[Row]:
     """The whole graph, and every module in it, each below the one it is in."""
     program, counted = variant.graph, _multiply_adds(graph, variant)
     modules = modules_of(program)
-    operations = _summed(Counter(modules))
+    operations = _summed(_operations(program, modules))
     outputs, arrays = _outputs(program, modules), _parameters(program, variant.recording)
     rows = []
     for path in _in_order(modules):
@@ -55,7 +55,7 @@ def rows_of(graph: Graph, variant: Variant) -> list[Row]:
         shapes = outputs.get(path, ())
         depth = path.count(".") + 1 if path else 0
         kind = _kind_of(graph.pipeline.function, path)
-        rows.append(Row(path, kind, depth, operations[path], shapes, elements, trained, None if counted is None else counted[path]))
+        rows.append(Row(path, kind, depth, operations[path], shapes, elements, trained, None if counted is None else counted.get(path, 0)))
     return rows
 
 
@@ -89,7 +89,15 @@ def _summed(counts: Mapping[str, int]) -> Counter[str]:
     return total
 
 
-def _multiply_adds(graph: Graph, variant: Variant) -> Counter[str] | None:
+def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
+    """By module, those in blocks of a node where the node is."""
+    counts: Counter[str] = Counter()
+    for node, path in zip(graph.nodes, modules):
+        counts[path] += count_all([node])
+    return counts
+
+
+def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] | None:
     """By module; told from canonical operations, which a recording in the calls of its framework is raised to."""
     recorded = variant.recording.graph if variant.recording is not None else variant.graph
     try:
@@ -97,9 +105,13 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Counter[str] | None:
     except UnsupportedOperation:
         return None
     counts: Counter[str] = Counter()
+    unknown: set[str] = set()
     for node, path in zip(canonical.nodes, modules_of(canonical)):
-        counts[path] += multiply_adds(node)
-    return _summed(counts)
+        count = multiply_adds(node)
+        if count is None:
+            unknown.update(_prefixes(path))
+        counts[path] += count or 0
+    return {**_summed(counts), **dict.fromkeys(unknown)}
 
 
 def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...]]:

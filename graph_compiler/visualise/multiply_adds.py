@@ -1,6 +1,7 @@
 """How many multiplications, each with its addition, an operation does: one row for each operation that is made of products.
 
 Sizes are those of the recording. Elementwise operations, reductions, normalisations and lookups count as none, as is usual where models are compared.
+What a block does counts as often as it is run: in a ``scan`` once a step; of branches, the one that does most.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..ir.node import Node, Value
+from ..sizes import hint_of
 
 Shape = tuple[int, ...]
 
@@ -123,10 +125,35 @@ RULES: dict[str, Callable[..., int]] = {
 }
 
 
-def multiply_adds(node: Node) -> int:
-    """Of one canonical operation at the sizes of the recording; 0 for what is not made of products."""
+def multiply_adds(node: Node) -> int | None:
+    """Of one canonical operation at the sizes of the recording; 0 for what is not made of products.
+
+    None for a ``while_loop`` with products: its elements decide how many steps there are.
+    """
+    if node.regions:
+        return _of_blocks(node)
     rule = RULES.get(node.op)
     return rule(node.outputs[0].spec.hints, *_shapes(node.inputs), **node.params) if rule else 0
+
+
+def _of_blocks(node: Node) -> int | None:
+    each = [_sum(map(multiply_adds, region.block.nodes)) for region in node.regions]
+    if node.op == "while_loop":
+        return 0 if not any(each) and None not in each else None
+    if node.op == "custom_derivative":
+        return each[0]  # the function; others take part in derivatives alone
+    if None in each:
+        return None
+    return max(count or 0 for count in each) * int(hint_of(node.params.get("length", 1)))
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    total = 0
+    for count in counts:
+        if count is None:
+            return None
+        total += count
+    return total
 
 
 def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:

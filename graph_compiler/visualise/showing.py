@@ -10,6 +10,7 @@ import tempfile
 import webbrowser
 from pathlib import Path
 
+from ..ir.node import count_all
 from ..runtime.graph import Graph
 from .page import html
 
@@ -41,7 +42,7 @@ def notebook_html(graph: Graph) -> str:
         lines = variant.source.splitlines()
         more = f"\n… {len(lines) - _MOST_LINES} more lines: see .variants[{number}].source" if len(lines) > _MOST_LINES else ""
         inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in variant.graph.inputs)
-        title = escaping.escape(f"variant {number}: {inputs or 'no arrays'}; {len(variant.graph.nodes)} operations")
+        title = escaping.escape(f"variant {number}: {inputs or 'no arrays'}; {count_all(variant.graph.nodes)} operations")
         text = escaping.escape("\n".join(lines[:_MOST_LINES]) + more)
         parts.append(f"<details><summary>{title}</summary><pre>{text}</pre></details>")
     return f"<div>{''.join(parts)}<small><code>.show()</code> draws it, <code>.summary()</code> counts it</small></div>"
