@@ -447,6 +447,31 @@ def test_a_backward_hook_of_a_module_is_refused() -> None:
         graph(x).sum().backward()
 
 
+@pytest.mark.parametrize("to", ["jax", "tensorflow"])
+def test_a_backward_hook_of_a_module_is_refused_elsewhere(to: str) -> None:
+    """What the hook is given is cut off from the gradient of what it was made of: the refusal has to know both."""
+    layers = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 2))
+    layers[1].register_full_backward_hook(lambda module, given, made: (given[0] * 2,))
+    graph = graph_compiler.transpile(layers, to=to, args=(FIRST,))
+    with pytest.raises(GradientRefused, match="a backward hook of Linear"):
+        gradient_of(graph, to)
+
+
+def gradient_of(graph: Any, to: str) -> Any:
+    """Of the sum of the results of ``FIRST`` in another framework, by the argument."""
+    if to == "jax":
+        import jax
+
+        return jax.grad(lambda x: graph.functional(graph.parameters, x).sum())(FIRST.numpy())
+    import tensorflow as tf
+
+    x = tf.constant(FIRST.numpy())
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(graph(x))
+    return tape.gradient(total, x)
+
+
 def test_the_second_derivative_of_a_rule() -> None:
     """Of one that uses its result by the rule itself, as in torch."""
     import jax

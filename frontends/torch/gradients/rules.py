@@ -60,8 +60,11 @@ class Rules:
             return has_setup
 
         def finishing(hook: Any, results: Any) -> Any:
+            given = [
+                item for item in iterate_structure((results,)) if isinstance(item, torch.Tensor)
+            ]  # what is made of them is cut off from them
             made = finish(hook, results)
-            self.refuse(made, (), f"a backward hook of {type(hook.module).__name__}")
+            self.refuse(made, given, f"a backward hook of {type(hook.module).__name__}")
             return made
 
         functions._is_setup_context_defined, BackwardHook.setup_output_hook = asking, finishing
