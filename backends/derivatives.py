@@ -1,4 +1,8 @@
-"""The parts of a ``custom_derivative`` as the ways to write it need them."""
+"""The parts of a ``custom_derivative`` as the ways to write it need them.
+
+Functions with rules stand in the module, not in the function that calls them (``Scope.define``): regions are isolated, so all that they read are
+arguments, sizes are read from these, ``torch.compile`` takes the class, and what reads the same is one definition.
+"""
 
 from __future__ import annotations
 

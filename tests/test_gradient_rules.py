@@ -135,6 +135,18 @@ class Counting(Function):
         return gradient * 2
 
 
+class Branching(Function):
+    """Elements of the gradient decide in Python."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        return gradient * 2 if gradient.sum() > 0 else gradient * 3
+
+
 class Cube(Function):
     """Not the derivative of the cube, so that a lost rule shows."""
 
@@ -322,7 +334,11 @@ RIGHT: dict[str, Callable[[Any], Any]] = {
 }
 HOOKS = {"tensor hook", "clipping hook"}  # of arrays that are asked whether they require a gradient, as only those of torch can be
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "counting": (lambda x: Counting.apply(x).sum(), "the rule of Counting"),
+    "counting": (lambda x: Counting.apply(x).sum(), r"the rule of Counting at test_gradient_rules.py:\d+, .*changes what it finds outside"),
+    "branching": (
+        lambda x: Branching.apply(x).sum(),
+        r"the rule of Branching at test_gradient_rules.py:\d+, .*elements.* decide in Python",
+    ),
     "written to by its rule": (lambda x: (Doubled.apply(x * 1) * x).sum(), "the rule of Doubled"),
     "a subclass and back": (lambda x: x.as_subclass(Plain).sin().as_subclass(torch.Tensor).sum(), "made a"),
     "a subclass": (lambda x: x.as_subclass(Plain).sin().sum(), "made a Plain"),
@@ -429,6 +445,31 @@ def test_a_backward_hook_of_a_module_is_refused() -> None:
     assert torch.equal(graph(x), layer(x))
     with pytest.raises(GradientRefused, match="a backward hook of Linear"):
         graph(x).sum().backward()
+
+
+@pytest.mark.parametrize("to", ["jax", "tensorflow"])
+def test_a_backward_hook_of_a_module_is_refused_elsewhere(to: str) -> None:
+    """What the hook is given is cut off from the gradient of what it was made of: the refusal has to know both."""
+    layers = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 2))
+    layers[1].register_full_backward_hook(lambda module, given, made: (given[0] * 2,))
+    graph = graph_compiler.transpile(layers, to=to, args=(FIRST,))
+    with pytest.raises(GradientRefused, match="a backward hook of Linear"):
+        gradient_of(graph, to)
+
+
+def gradient_of(graph: Any, to: str) -> Any:
+    """Of the sum of the results of ``FIRST`` in another framework, by the argument."""
+    if to == "jax":
+        import jax
+
+        return jax.grad(lambda x: graph.functional(graph.parameters, x).sum())(FIRST.numpy())
+    import tensorflow as tf
+
+    x = tf.constant(FIRST.numpy())
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(graph(x))
+    return tape.gradient(total, x)
 
 
 def test_the_second_derivative_of_a_rule() -> None:

@@ -177,9 +177,9 @@ class TensorFlowTarget:
 
     # ------------------------------------------------------------------------------ unknown sizes
     def size_of(self, array: Any, axis: int) -> Any:
-        """A size: a number, or a scalar of the traced function where it is unknown while tracing, which is compared with numbers beyond 32 bits too."""
+        """A size: a number, or a scalar of the traced function where it is unknown while tracing."""
         known = array.shape[axis]
-        return tf.shape(array, out_type=tf.int64)[axis] if known is None else known
+        return tf.shape(array)[axis] if known is None else known
 
     def where_sizes_fit(self, result: Any, conditions: list[tuple[Any, str]]) -> Any:
         """``result`` of a traced function, with the guards on sizes that were unknown while tracing checked when it runs."""

@@ -1,4 +1,9 @@
-"""Calls of functions with a derivative rule of their own as nodes: ``custom_derivative``, whose regions are the function and its rule."""
+"""Calls of functions with a derivative rule of their own as nodes: ``custom_derivative``, whose regions are the function and its rule.
+
+Written for JAX, rules of forward mode stay so; other targets get reverse mode. The value of a call is that of the function, not of its forward
+function, for no target but JAX knows beforehand whether a gradient will be taken; where both are computed alike (:mod:`.value_numbers`), they are
+computed once. Before, a rule had to show that it multiplies element by element: its slopes were computed also where nobody took a gradient.
+"""
 
 from __future__ import annotations
 

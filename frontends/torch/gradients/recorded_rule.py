@@ -1,4 +1,8 @@
-"""A rule for gradients that was run on a gradient that stands for any, and its node: results that are as they were, with the rule as a region."""
+"""A rule for gradients that was run on a gradient that stands for any, and its node: results that are as they were, with the rule as a region.
+
+The forward stays among the other calls, with its guards, writes and random numbers; the node hands its results on. What the forward made and the
+rule reads is cut off from gradients, as torch saves it without a history; arguments and results that the rule reads have theirs.
+"""
 
 from __future__ import annotations
 

@@ -7,10 +7,12 @@ results are right, and to take a gradient of them is an error.
 from __future__ import annotations
 
 import functools
+import re
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,7 +20,7 @@ from torch.autograd import function as functions
 from torch.utils.hooks import BackwardHook
 
 from ....errors import TracingError
-from ....ir.node import Node, Value
+from ....ir.node import Node, Origin, Value
 from ....ir.record import CallRecord
 from ....tracing.roots import reach
 from ....tracing.world import World
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from ..capture.capture import Capture
 
 _APPLY = torch.autograd.Function.apply.__func__.__code__
+_FOLDERS = re.compile(r"\S*[/\\]")
 _CHECKPOINT = "torch.utils.checkpoint"
 _WITH_RULES = ("torch._functorch.", "torch.distributions.")  # torch's other functions have the gradients of what they run
 
@@ -57,8 +60,11 @@ class Rules:
             return has_setup
 
         def finishing(hook: Any, results: Any) -> Any:
+            given = [
+                item for item in iterate_structure((results,)) if isinstance(item, torch.Tensor)
+            ]  # what is made of them is cut off from them
             made = finish(hook, results)
-            self.refuse(made, (), f"a backward hook of {type(hook.module).__name__}")
+            self.refuse(made, given, f"a backward hook of {type(hook.module).__name__}")
             return made
 
         functions._is_setup_context_defined, BackwardHook.setup_output_hook = asking, finishing
@@ -84,8 +90,8 @@ class Rules:
             changed = function(gradient)
             return gradient if changed is None else changed
 
-        if not self.follow("hook", [tensor], (tensor,), rule):
-            self.refuse([tensor], (), what)
+        if why := self.follow("hook", [tensor], (tensor,), rule):
+            self.refuse([tensor], (), what, why=why)
 
     # ------------------------------------------------------------------------------ torch.autograd.Function
     def _follow(self, cls: Any, args: tuple[Any, ...], has_setup: bool) -> None:
@@ -176,45 +182,47 @@ class Rules:
             return cls.backward(known, *(_cotangent(item, given) for item in results))
 
         written = [item for item in ruled if any(item is given for given in args)]  # mark_dirty
-        if written or not self.follow(cls.__name__, ruled, args, rule, forward):
-            self.refuse(ruled, sources, f"the rule of {cls.__name__}")
+        why = "it has written to an argument" if written else self.follow(cls.__name__, ruled, args, rule, forward)
+        if why:
+            self.refuse(ruled, sources, f"the rule of {cls.__name__}", why=why)
         self._untouchable.update(self.capture.recorder.base_of(self.capture.value(item)) for item in written)
 
     # ------------------------------------------------------------------------------ rules of any kind
     def follow(
         self, name: str, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any], forward: Sequence[Node] = ()
-    ) -> bool:
-        """Whether the rule could be recorded, which is noted. It gives the gradients of ``args`` from those of ``results``."""
+    ) -> str:
+        """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it could not be, or an empty text."""
         recorder = self.capture.recorder
         graph = recorder.graph
         nodes, guards, assumptions = len(graph.nodes), len(graph.guards), graph.assumptions
         world = World(reach([rule]))
-        recorded = None
+        recorded, why = None, ""
         try:
             with self._forward(self.capture.history.enabled):
                 recorded = RecordedRule.of(self.capture, results, args, rule)
             if any(world.changes()):
-                recorded = None
-        except Exception:  # the rule is the user's code, and may do or refuse anything
-            recorded = None
+                recorded, why = None, "it changes what it finds outside of its arguments"
+        except Exception as problem:  # the rule is the user's code, and may do or refuse anything
+            recorded, why = None, f"{problem}".strip().partition("\n")[0] or type(problem).__name__
         finally:
             world.restore()
         del graph.nodes[nodes:]
         if recorded is None:
             del graph.guards[guards:]
             graph.assumptions = assumptions
-            return False
+            return why
         made = {value for node in forward for value in node.outputs}
         for new, tensor in zip(recorded.add(self.capture, name, made), results):
             self._now(tensor, new)
-        return True
+        return ""
 
-    def refuse(self, results: Any, sources: Sequence[torch.Tensor], what: str, values: Sequence[Value] = ()) -> None:
+    def refuse(self, results: Any, sources: Sequence[torch.Tensor], what: str, values: Sequence[Value] = (), why: str = "") -> None:
         """To take a gradient of any of the results, with respect to the ``sources`` and ``values`` too, is an error from here on."""
+        message = _message(what, self.capture.here(), why)
         for result in iterate_structure((results,)):
             if isinstance(result, torch.Tensor) and result.is_floating_point():
                 value, given = self.capture.value(result), [*map(self.capture.value, sources), *values]
-                self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, _message(what)))
+                self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, message))
 
     def refuse_writes(self, written: Iterable[Value], origin: Any) -> None:
         """``TracingError`` where one of the values ``written`` to is a view that a rule has made."""
@@ -292,5 +300,8 @@ def _cotangent(item: Any, given: dict[int, Any]) -> Any:
     return torch.zeros_like(item) if isinstance(item, torch.Tensor) else None
 
 
-def _message(what: str) -> str:
-    return f"a gradient is taken through {what}, which the graph does not know; take it in torch, of the original"
+def _message(what: str, origin: Origin, why: str) -> str:
+    """Without folders, which are those of the machine that recorded."""
+    line = f" at {Path(origin.file).name}:{origin.line}" if origin.file else ""
+    reason = f" ({_FOLDERS.sub('', why)})".replace('"', "'").replace("\\", "/") if why else ""
+    return f"a gradient is taken through {what}{line}, which the graph does not know{reason}; take it in torch, of the original"
