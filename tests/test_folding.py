@@ -46,7 +46,19 @@ def differences_of_differences(p: Any, x: Any) -> Any:
     return (x - (x - (x - 1))) / (x / (x / 3)), -((x**2) ** 2), p
 
 
-FUNCTIONS = [drawn_in_other_order, read_before_a_write, drawn_twice_in_a_line, written_between_reads, differences_of_differences]
+def inverted_and_converted(p: Any, x: Any) -> Any:
+    """As NumPy writes it, a method is called on the inverse of a mask: ``(~x.astype(bool)).astype(float)``."""
+    return x.sign().logical_not_(), (-(x * 2)).pow(2), p
+
+
+FUNCTIONS = [
+    drawn_in_other_order,
+    read_before_a_write,
+    drawn_twice_in_a_line,
+    written_between_reads,
+    differences_of_differences,
+    inverted_and_converted,
+]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
@@ -58,3 +70,12 @@ def test_order_is_kept(function: Callable[..., Any], chosen: bool) -> None:
     expected = function(*args)
     torch.manual_seed(3)
     assert_same(graph(*args), expected)
+
+
+@pytest.mark.parametrize("to", ["jax", "tensorflow", "numpy"])
+def test_an_operator_in_front_stays_with_its_operand(to: str) -> None:
+    pytest.importorskip(to)
+    args = torch.tensor(True), torch.tensor([0.0, -1.5, 3.0])
+    for function in (differences_of_differences, inverted_and_converted):
+        graph = graph_compiler.compile(function, to=to, args=(torch.tensor(True), torch.ones(3)))
+        assert_same(graph(*args), function(*args))

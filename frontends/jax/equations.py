@@ -26,6 +26,7 @@ from .calls import Leaves
 from .combining import COMBINED
 from .control_flow import READ
 from .dtypes import dtype_name, is_key, words_type
+from .folders import JAX, folders_of
 from .names import CUSTOM, PRIMITIVE, row_key
 from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, called, solving
 from .programs import OnWords, Program, Whole
@@ -307,13 +308,7 @@ def spec_of(aval: Any) -> ArraySpec:
 
 
 # ------------------------------------------------------------------------------------- where equations come from
-def _folders(module: Any) -> set[str]:
-    """Where a module is from: as frames name it, and where its links lead."""
-    return {str(Path(module.__file__).parent), str(Path(module.__file__).resolve().parent)}
-
-
-_OWN = {str(Path(__file__).parent.parent), str(Path(__file__).resolve().parent.parent)}  # all frontends
-_INTERNAL = tuple(f"{folder}{os.sep}" for folder in sorted(_folders(jax) | _folders(jaxlib) | _OWN | _folders(errors)))
+_INTERNAL = (*JAX, *folders_of(jaxlib.__file__, str(Path(__file__).parent), errors.__file__))  # the second folder is that of all frontends
 _LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("flax", "optax", "equinox", "haiku", "keras"))
 
 

@@ -6,10 +6,8 @@ forward mode is transposed by JAX.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -17,12 +15,12 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from ...ops.dtypes import is_floating, is_inexact
 from .dtypes import dtype_name
+from .folders import JAX
 from .sizes import expression_of
 
 RULED = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"})
 # functions of JAX whose public operation has the derivative of their rule in every target: name in JAX's sources -> public name
 _PUBLIC = {"relu": "jax.nn.relu", "relu6": "jax.nn.relu6", "logaddexp": "jax.numpy.logaddexp", "logaddexp2": "jax.numpy.logaddexp2"}
-_JAX = f"{Path(jax.__file__).resolve().parent}{os.sep}"
 
 
 def public_of(equation: Any) -> str | None:
@@ -31,7 +29,7 @@ def public_of(equation: Any) -> str | None:
     avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
     if (
         name not in _PUBLIC
-        or not place.startswith(_JAX)
+        or not place.startswith(JAX)
         or len({aval.dtype for aval in avals}) != 1
         or not is_floating(dtype_name(avals[0].dtype))
     ):

@@ -18,6 +18,8 @@ def folded(expression: str, name: str, inner: str) -> str | None:
     ('jnp.sum(x * 2.0, axis=1)', 'x * 2.0 + 1.0', None)
     >>> folded("1.0 / add", "add", "1.0 + lax.exp(x - y)"), folded("x - add", "add", "y + z"), folded("mul < 2", "mul", "x * y")
     ('1.0 / (1.0 + lax.exp(x - y))', 'x - (y + z)', 'x * y < 2')
+    >>> folded("inverse.astype(int)", "inverse", "~mask"), folded("f(x, -mul)", "mul", "y * z"), folded("x[0] = add", "add", "y + z")
+    ('(~mask).astype(int)', 'f(x, -(y * z))', 'x[0] = y + z')
     """
     if len(inner) > LONGEST_INNER or len(expression) + len(inner) - len(name) > LONGEST:
         return None
@@ -26,7 +28,7 @@ def folded(expression: str, name: str, inner: str) -> str | None:
     if len(found) != 1:
         return None
     start, end = found[0].span()
-    bare = _stands_alone(masked, start, end) or _binds_more(inner, masked[:start].rstrip(), masked[end:].lstrip())
+    bare = _stands_alone(masked, start, end) or _binds_more(inner, masked[:start], masked[end:])
     return expression[:start] + (inner if bare else factor(inner)) + expression[end:]
 
 
@@ -35,13 +37,14 @@ def _stands_alone(masked: str, start: int, end: int) -> bool:
     before, after = masked[:start].rstrip(), masked[end:].lstrip()
     is_keyword = before.endswith("=") and before[-2:] not in ("==", "<=", ">=", "!=") and "(" in before
     opens = before.endswith(("(", "[", ",")) or is_keyword
-    return (opens and after.startswith((")", "]", ","))) or not (before or after)
+    is_assigned = masked[:start].endswith(" = ") and not after
+    return (opens and after.startswith((")", "]", ","))) or is_assigned or not (before or after)
 
 
 def _binds_more(inner: str, before: str, after: str) -> bool:
     """Whether an expression keeps together beside these operators: products beside sums, and both beside comparisons."""
     own = _weakest(inner)
-    sides = [_BINDS.get(side, 0) for side in (_operator_at_end(before), _operator_at_start(after)) if side]
+    sides = [_BINDS.get(side, 0) for side in (_operator_at_end(before), _operator_at_start(after.lstrip())) if side]
     return own > 0 and all(0 < side < own for side in sides)
 
 
@@ -49,6 +52,8 @@ def _weakest(expression: str) -> int:
     """How the weakest operator outside of brackets binds; 0 where that is not known."""
     depth, found = 0, []
     for word in _STRING.sub("_", expression).split(" "):
+        if depth == 0 and word in _WORDS:
+            return 0
         if depth == 0 and not word[:1].isalnum() and not word.startswith(("(", "[", "_", '"', "'")):
             found.append(_BINDS.get(word, 0))
         depth += sum(map(word.count, "([{")) - sum(map(word.count, ")]}"))
@@ -56,13 +61,18 @@ def _weakest(expression: str) -> int:
 
 
 def _operator_at_end(text: str) -> str:
-    return "" if not text or text.endswith(("(", "[", ",")) else text.rpartition(" ")[2] if " " in text else text
+    """The binary operator in front of an operand, which has a space on both sides."""
+    before = text.rstrip()
+    if not before or before.endswith(("(", "[", ",")):
+        return ""
+    return before.rpartition(" ")[2] if " " in before and text.endswith(" ") else "unary"
 
 
 def _operator_at_start(text: str) -> str:
     return "" if not text or text.startswith((")", "]", ",")) else text.partition(" ")[0]
 
 
+_WORDS = frozenset({"and", "or", "not", "if", "else", "in", "is", "lambda"})
 _BINDS = {**dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 1), "+": 5, "-": 5, "*": 6, "/": 6, "@": 6}
 
 

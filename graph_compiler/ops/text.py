@@ -36,10 +36,10 @@ _COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lam
 def factor(text: str) -> str:
     """``text`` so that it may stand beside any operator: in parentheses where it is an operation itself.
 
-    >>> factor("(n + 1) // 2 + m"), factor("(n + 1)"), factor("-2"), factor("f(n, 1)")
-    ('((n + 1) // 2 + m)', '(n + 1)', '(-2)', 'f(n, 1)')
+    >>> factor("(n + 1) // 2 + m"), factor("(n + 1)"), factor("-2"), factor("f(n, 1)"), factor("~mask.astype(bool)")
+    ('((n + 1) // 2 + m)', '(n + 1)', '(-2)', 'f(n, 1)', '(~mask.astype(bool))')
     """
-    if " " not in text and not text.startswith("-"):
+    if " " not in text and not text.startswith(("-", "~", "+")):
         return text
     body = ast.parse(text, mode="eval").body
     return f"({text})" if isinstance(body, _COMPOUND) and body.col_offset == 0 else text

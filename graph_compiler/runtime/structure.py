@@ -99,7 +99,7 @@ def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tupl
 
 
 def _has_parts(value: Any) -> bool:
-    return not isinstance(value, type) and not callable(value) and bool(items_of(value))
+    return not (isinstance(value, type) or callable(value) or _is_own_array(value)) and bool(items_of(value))
 
 
 def _step(value: Any, key: Any) -> str:
@@ -124,9 +124,13 @@ def _describe(value: Any, is_array: IsArray) -> str:
 
 
 def _describe_static(value: Any) -> str:
-    cls = type(value)
-    is_own_array = any(base.__name__ == "ndarray" for base in cls.__mro__)
-    return f"a {cls.__name__} (a class of arrays of its own; pass np.asarray of it)" if is_own_array else repr(unfixed(value))
+    if _is_own_array(value):
+        return f"a {type(value).__name__} (a class of arrays of its own; pass np.asarray of it)"
+    return repr(unfixed(value))
+
+
+def _is_own_array(value: Any) -> bool:
+    return any(base.__name__ == "ndarray" for base in type(value).__mro__)
 
 
 def _describe_tree(tree: Tree) -> str:
