@@ -258,7 +258,8 @@ def test_a_tensor_that_cannot_be_loaded(to: str) -> None:
 
 
 @pytest.mark.parametrize("to", ["torch", "numpy"])
-def test_no_call_of_another_thread_sees_the_zeros(to: str) -> None:
+@pytest.mark.parametrize("use", [lambda g: g(EXAMPLE), lambda g: g.parameters], ids=["call", "parameters"])
+def test_no_other_thread_sees_the_zeros(to: str, use: Callable[[Any], Any]) -> None:
     begun, seen = threading.Event(), []
 
     class Slow(torch.nn.Linear):
@@ -273,7 +274,7 @@ def test_no_call_of_another_thread_sees_the_zeros(to: str) -> None:
     def called() -> None:
         begun.wait(10)
         try:
-            seen.append(graph(EXAMPLE))
+            seen.append(use(graph))
         except WeightsMissing as problem:
             seen.append(problem)
 
