@@ -52,6 +52,14 @@ class GuardFailed(GraphCompilerError):
     """A condition that the recording relied on does not hold for this call, and no re-trace is allowed."""
 
 
+class WeightsMissing(GraphCompilerError):
+    """A graph of a model on the device ``meta`` needs its weights, which were not given yet: give them with ``load_weights``."""
+
+
+class WeightsMismatch(GraphCompilerError, ValueError):
+    """Arrays given to ``load_weights`` are not those of the model; the message names all that are missing, unexpected, or of another shape or type."""
+
+
 class TargetRefused(GraphCompilerError):
     """The framework that a graph is written for refuses what the original's framework computes: numbers, types or sizes that it does not take.
 

@@ -10,19 +10,33 @@ from ...errors import TracingError
 from ...tracing import Recording, Request
 from ...tracing.places import together
 from .attempt import Attempt, Learned, attempt, leaves_and_tree
+from .basics.arguments import given_objects
 from .basics.refusals import UnseenDraw, check_outside
 from .installing import as_installed, is_hook
 from .numbers.numbers import Reading
 from .process.compiler import with_compiler_if_wanted
+from .state.awaited import stood_in, with_elements
 from .state.known_places import changed_often, converted, outermost
+from .state.parameters import Weights
 
 _MOST_DISTURBED = 4  # other threads draw random numbers, too
 _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
 
 
 def record(request: Request) -> Recording:
-    """Runs the function and records it: again where places turn out to be state that were not known to be."""
+    """Runs the function and records it; one whose weights are on ``meta`` with zeros in their places, and in those of such arguments."""
     check_outside(request.name)
+    weights = Weights(request.function, given_objects(request.function, request.args, leaves_and_tree(request)[1]))
+    if not weights.awaited():
+        return _recorded(request)
+    with stood_in(weights):
+        made = _recorded(replace(request, args=with_elements(request.args), kwargs=with_elements(request.kwargs)))
+    made.weights.named_again()
+    return made
+
+
+def _recorded(request: Request) -> Recording:
+    """A recording: again where places turn out to be state that were not known to be."""
     request = replace(request, places=(*request.places, *converted(request)))
     known, rounds, learned = list(request.places), 0, Learned(not request.same_framework, Reading(request.numbers))
     if request.numbers and request.changing is not None:

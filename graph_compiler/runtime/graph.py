@@ -16,6 +16,7 @@ from ..errors import NotCompilable, NotTraced
 from ..tracing import active
 from ..tracing.alone import alone
 from .asked import check_options
+from .awaited import require_weights
 from .beyond import Limit
 from .comparison import Tolerance
 from .following import follow_any, tracer_of
@@ -110,6 +111,7 @@ class Graph(Retraced, Inspected, Viewed):
         from .verifying import verify_graph
 
         check_options({"runs": runs, "rtol": rtol, "atol": atol, "seed": seed})
+        require_weights(self._variants)
         with self.held_still():
             return verify_graph(self, runs, Tolerance(rtol, atol), seed, args, kwargs)
 
@@ -122,6 +124,30 @@ class Graph(Retraced, Inspected, Viewed):
 
         with self.held_still():
             save(self, path)
+
+    def load_weights(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> Graph:
+        """Gives the original's modules their weights, and returns the graph: of a model that was built on the device ``meta``.
+
+        ``source`` is a safetensors file, a folder of such files, or a dict of arrays of any framework by their ``state_dict`` names. All weights and
+        buffers have to be there, one name of tied ones will do; a non-persistent buffer is asked for only where it is on ``meta``, too.
+
+        Raises:
+            WeightsMismatch: names all that are missing, unexpected, or of another shape or type; nothing was changed.
+            InvalidFile: a file is no safetensors file.
+            NotTraced: there is no model of torch behind this graph, or nothing was recorded yet.
+
+        >>> import torch, graph_compiler
+        >>> with torch.device("meta"):
+        ...     model = torch.nn.Linear(3, 2)
+        >>> graph = graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 3),))
+        >>> graph.load_weights({"weight": torch.ones(2, 3), "bias": torch.zeros(2)})(torch.ones(4, 3)).shape
+        (4, 2)
+        """
+        from .loading_weights import load_weights
+
+        with self.held_still():
+            load_weights(self, source)
+        return self
 
     # ------------------------------------------------------------------------------ for other frameworks and other modes
     def to(self, framework: str) -> Graph:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..ir.node import every
+from .awaited import require_weights
 from .variant import Variant
 
 if TYPE_CHECKING:
@@ -47,7 +48,11 @@ class Inspected:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Weights and persistent buffers that the graph uses, by their ``state_dict`` names, as arrays of the graph's framework."""
+        """Weights and persistent buffers that the graph uses, by their ``state_dict`` names, as arrays of the graph's framework.
+
+        ``WeightsMissing`` where the model is on ``meta``, and its weights were not loaded yet.
+        """
+        require_weights(self._variants)
         found: dict[str, Any] = {}
         for variant in self._variants:
             with suppress(GuardFailed):  # of weights that were replaced by others of another shape

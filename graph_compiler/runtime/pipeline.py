@@ -49,6 +49,7 @@ from ..tracing.stateful import Stateful
 from ..tracing.variable_names import name_by_variables
 from ..tracing.world import World
 from ..trees import Branch, Tree, iterate_structure, unfixed
+from .awaited import require_loaded
 from .border import Border
 from .converted import Converted, Shared, twin_of
 from .leaving import Leaving
@@ -300,6 +301,7 @@ class Pipeline:
         )
 
     def _frozen(self, recording: Any) -> IRGraph:
+        require_loaded(self.name, recording.weights, recording.graph.parameters)
         live = recording.weights.live(list(recording.graph.parameters))()
         names = list(live)
         return freeze(recording.graph, dict(zip(names, self.frontend.checking.copied([live[name] for name in names]))))[0]

@@ -14,6 +14,7 @@ from ..errors import CallMismatch, GraphCompilerError, GuardFailed
 from ..tracing.alone import alone, is_mine
 from ..tracing.host_random import host_state_kept
 from ..trees import iterate_structure
+from .awaited import hold_back, require_weights, waiting
 from .following import give_up, tracer_of
 from .progress import converting, recorded_text
 from .pure import purely
@@ -124,6 +125,9 @@ class Retraced:
             except Exception:
                 self.pipeline.fail_as_original(args, kwargs)
                 raise
+            if waiting(variant):
+                self.adopt(variant)
+                require_weights([variant])
             result = self._first_result(variant, args, kwargs)
             self.adopt(variant)  # now that it has run: other threads take what they find here
             return result
@@ -185,6 +189,8 @@ class Retraced:
         with alone, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
             variant = self.pipeline(args, kwargs, why)
             if self.pipeline.options.verify:
+                hold_back(variant)
+                require_weights([variant])
                 from .verifying import verify_variant
 
                 verify_variant(self._graph, variant, args, kwargs)
@@ -195,6 +201,7 @@ class Retraced:
 
     def adopt(self, variant: Variant) -> Variant:
         """Takes a variant that was made elsewhere."""
+        hold_back(variant)
         self._variants.append(variant)
         return variant
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -53,8 +53,21 @@ class Hashed:
         self._digest.update(piece)
 
 
+class Stored(NamedTuple):
+    """An array of a file: its bytes, in aligned memory of their own."""
+
+    encoded: str
+    shape: tuple[int, ...]
+    memory: np.ndarray[Any, Any]
+
+
 def stored_arrays(file: Hashed) -> Iterator[tuple[str, str, np.ndarray[Any, Any]]]:
     """Name, encoded type and bytes of each array of a safetensors file, in the order in which they stand there."""
+    return ((name, stored.encoded, stored.memory) for name, stored in shaped_arrays(file))
+
+
+def shaped_arrays(file: Hashed) -> Iterator[tuple[str, Stored]]:
+    """Name and array of each array of a safetensors file, in the order in which they stand there."""
     length = int.from_bytes(file.bytes(8), "little")
     if length > _LONGEST:
         raise InvalidFile(f"a header of {length} bytes is no header")
@@ -66,4 +79,4 @@ def stored_arrays(file: Hashed) -> Iterator[tuple[str, str, np.ndarray[Any, Any]
         if begin != place or end - begin != math.prod(entry["shape"]) * _WIDTHS[entry["dtype"]]:
             raise InvalidFile(f"{name} does not lie where the array before it ends, or its size is not that of its shape")
         place = end
-        yield name, entry["dtype"], file.memory(end - begin)
+        yield name, Stored(entry["dtype"], tuple(entry["shape"]), file.memory(end - begin))

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..ir.graph import Graph
+from .awaited import awaited_of
 from .converted import Converted
 from .leaving import elements_of
 from .source_framework import Watch, Weights
 from .target import Target
+
+_NONE: Mapping[str, Any] = {}
 
 
 class _Native(NamedTuple):
@@ -36,7 +39,8 @@ class NativeWeights:
         self._tables = {name: adopted if weights.is_trained(name) else copied for name in self._steady}
         self._live = weights.live(names)
         self._watch_of = getattr(self._live, "watch", _Unwatched)  # of a framework whose arrays can be written to
-        self._converted = self._all_converted(dict.fromkeys(names))
+        waits = bool(awaited_of(weights, names))  # then they are converted once they are there
+        self._converted = _Native(_NONE, _Unwatched(()), dict.fromkeys(names)) if waits else self._all_converted(dict.fromkeys(names))
 
     def __call__(self) -> Mapping[str, Any]:
         converted = self._converted

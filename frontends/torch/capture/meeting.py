@@ -44,6 +44,11 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
             f"{capture.here()}: the state of a generator of random numbers is read, which is another at each call. A graph can keep it "
             "(get_rng_state) and put it back (set_rng_state); pass it as an argument where its elements matter"
         )
+    if tensor.is_meta and name is None:
+        raise TracingError(
+            f"{capture.here()}: a tensor on the device meta is used here, which has no elements and is no parameter or buffer that load_weights could "
+            "fill. Register it as a buffer of the module, or build it on the CPU"
+        )
     if is_shared(tensor):
         capture.handed.share(tensor, capture.here(), is_weight=name is not None)
     capture.memory.comes_from_outside(tensor)

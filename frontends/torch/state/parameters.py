@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 
 from ....errors import GuardFailed
 from ....tracing.conjunction import conjunction
 from ....tracing.originals import original_of
 from ....tracing.roots import defaults_of
+from ..basics.arguments import to_tensor
 from ..basics.dtypes import dtype_name
 from ..basics.tensors import spec_of
 from ..memory.watching import Watch
@@ -78,7 +80,8 @@ class Weights:
     def __init__(self, function: Any, given: Iterable[tuple[str, Any]] = ()) -> None:
         self._names: dict[int, tuple[torch.Tensor, str]] = {}
         self._holders: dict[str, tuple[dict[str, Any], str]] = {}
-        self._fleeting: set[str] = set()
+        self._fleeting: dict[str, Any] = {}
+        self._other_names: dict[str, str] = {}
         self.ties: list[tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]] = []  # weights in two places: name, both places
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
         self.function = function
@@ -98,12 +101,12 @@ class Weights:
                 for key, tensor in held.items():
                     if tensor is not None and id(tensor) in self._names:
                         self._note_tie(self._names[id(tensor)][1], held, key)
+                        self._other_names[f"{whole}.{key}" if whole else key] = self._names[id(tensor)][1]
                     elif tensor is not None:
                         name = f"{whole}.{key}" if whole else key
                         self._names[id(tensor)] = (tensor, name)
                         self._holders[name] = (held, key)
-                        if key in getattr(module, "_non_persistent_buffers_set", ()):
-                            self._fleeting.add(name)
+                        self._fleeting[name] = getattr(module, "_non_persistent_buffers_set", ())
 
     def _note_tie(self, name: str, held: Any, key: str) -> None:
         """A weight that has its name from another place; the same module may be met under two paths."""
@@ -126,7 +129,7 @@ class Weights:
 
     def is_persistent(self, name: str) -> bool:
         """Whether the name is one of ``state_dict``: not that of a non-persistent buffer."""
-        return name not in self._fleeting
+        return self._holders[name][1] not in self._fleeting[name]
 
     def live(self, names: Iterable[str]) -> LiveTensors:
         """A function that gives the tensors that the modules hold under these names at the moment."""
@@ -191,6 +194,50 @@ class Weights:
             for module in others:
                 module.training = not mode
 
+    def awaited(self, names: Iterable[str] | None = None) -> list[str]:
+        """Those of the names (None: of all) whose tensors are on ``meta`` at the moment: weights that were not loaded yet."""
+        wanted = self._holders if names is None else names
+        return [name for name in wanted if isinstance(held := self.held(name), torch.Tensor) and held.is_meta]
+
+    def held(self, name: str) -> Any:
+        """The tensor of this name, as the module holds it now."""
+        return _held(*self._holders[name])
+
+    def places_of(self, name: str) -> list[tuple[dict[str, Any], str]]:
+        """The dicts that hold a weight, and its key in each: several of tied ones."""
+        return [self._holders[name], *(other for tied, _, other in self.ties if tied == name)]
+
+    def names(self) -> list[str]:
+        """The names of all weights and buffers."""
+        return list(self._holders)
+
+    def other_names(self) -> dict[str, str]:
+        """Further names of tied weights -> the name here."""
+        return self._other_names
+
+    def put(self, name: str, tensor: torch.Tensor) -> None:
+        """Puts a tensor in all places of a weight: as a parameter that needs a gradient, and has the attributes, as that one did."""
+        old = self.held(name)
+        if isinstance(old, torch.nn.Parameter):
+            tensor = torch.nn.Parameter(tensor, requires_grad=old.requires_grad)
+        tensor.__dict__.update(vars(old))
+        for holder, key in self.places_of(name):
+            holder[key] = tensor
+
+    def fill(self, name: str, array: Any) -> None:
+        """Gives a weight the elements of an array of any framework; one that has elements is written to in place."""
+        old = self.held(name)
+        given = _stored(array, old.dtype) if hasattr(array, "memory") else to_tensor(array).detach()
+        if old.is_meta:
+            self.put(name, given.clone() if isinstance(array, (torch.Tensor, np.ndarray)) else given)
+            return
+        with torch.no_grad():
+            old.copy_(given)
+
+    def named_again(self) -> None:
+        """Knows by their names the tensors that the modules hold now, and no others."""
+        self._names = {id(tensor): (tensor, name) for name in self._holders if (tensor := self.held(name)) is not None}
+
     def path_of(self, module: Any) -> str | None:
         """The path of a module, or None."""
         entry = self._paths.get(id(module))
@@ -204,6 +251,11 @@ class Weights:
 def _held(holder: Any, key: str) -> Any:
     """What a module holds; a scripted module has something like a dict, which has no ``get``."""
     return holder.get(key) if isinstance(holder, dict) else dict(holder.items()).get(key)
+
+
+def _stored(array: Any, dtype: torch.dtype) -> torch.Tensor:
+    """An array of a file; it keeps its memory."""
+    return torch.from_numpy(array.memory).view(dtype).reshape(array.shape)
 
 
 def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:

@@ -1,0 +1,62 @@
+"""Weights on the device ``meta``, which have no elements yet: zeros stand in their places while the function is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....trees import map_structure
+from .parameters import Weights
+
+
+@contextmanager
+def stood_in(weights: Weights) -> Iterator[None]:
+    """Inside of the block modules hold zeros where they hold tensors of ``meta``; afterwards they hold those again.
+
+    A non-persistent buffer counts as a persistent one meanwhile: the recording would take its zeros for a constant.
+    """
+    names = weights.awaited()
+    places = [place for name in names for place in weights.places_of(name)]
+    before = [holder[key] for holder, key in places]
+    fleeting = list(_fleeting(weights))
+    try:
+        for name in names:
+            weights.put(name, zeros_like(weights.held(name)))
+        for keys, key in fleeting:
+            keys.discard(key)
+        yield
+    finally:
+        for (holder, key), tensor in zip(places, before):
+            holder[key] = tensor
+        for keys, key in fleeting:
+            keys.add(key)
+
+
+def _fleeting(weights: Weights) -> Iterator[tuple[set[str], str]]:
+    for module in weights.modules():
+        keys: set[str] = getattr(module, "_non_persistent_buffers_set", set())
+        yield from ((keys, key) for key in list(keys) if (held := module._buffers.get(key)) is not None and held.is_meta)
+
+
+def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
+    """Zeros on the CPU: memory that the operating system gives only where it is written to, however large the tensor is.
+
+    >>> zeros_like(torch.empty(2, dtype=torch.bfloat16, device="meta"))
+    tensor([0., 0.], dtype=torch.bfloat16)
+    """
+    count = tensor.untyped_storage().nbytes() // tensor.itemsize
+    plain = torch.from_numpy(np.zeros(count * tensor.itemsize, np.uint8)).view(tensor.dtype)
+    return plain.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+
+
+def with_elements(structure: Any) -> Any:
+    """The arguments of a call, with zeros in the place of tensors of ``meta``."""
+    return map_structure(lambda item: _example(item) if isinstance(item, torch.Tensor) and item.is_meta else item, structure)
+
+
+def _example(tensor: torch.Tensor) -> torch.Tensor:
+    return zeros_like(tensor.detach()).requires_grad_(tensor.requires_grad)
