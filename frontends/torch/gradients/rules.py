@@ -50,7 +50,7 @@ class Rules:
     @contextmanager
     def seen(self) -> Iterator[None]:
         """Inside of the block, rules are noticed where they are applied. torch's ``Function.apply`` asks one thing in Python of every function."""
-        asked, finish = functions._is_setup_context_defined, BackwardHook.setup_output_hook
+        asked, ends = functions._is_setup_context_defined, (BackwardHook.setup_input_hook, BackwardHook.setup_output_hook)
 
         def asking(setup_context: Any) -> Any:
             frame = sys._getframe(1)
@@ -59,19 +59,23 @@ class Rules:
                 self._follow(frame.f_locals["cls"], frame.f_locals["args"], has_setup)
             return has_setup
 
-        def finishing(hook: Any, results: Any) -> Any:
-            given = [
-                item for item in iterate_structure((results,)) if isinstance(item, torch.Tensor)
-            ]  # what is made of them is cut off from them
-            made = finish(hook, results)
-            self.refuse(made, given, f"a backward hook of {type(hook.module).__name__}")
-            return made
+        def refusing(end: Callable[..., Any]) -> Callable[..., Any]:
+            def set_up(hook: Any, arrays: Any) -> Any:
+                given = [item for item in iterate_structure((arrays,)) if isinstance(item, torch.Tensor)]
+                made = end(hook, arrays)
+                if made is not arrays:  # torch cuts it off from what it is made of: the refusal has to know both
+                    self.refuse(made, given, f"a backward hook of {type(hook.module).__name__}")
+                return made
 
-        functions._is_setup_context_defined, BackwardHook.setup_output_hook = asking, finishing
+            return set_up
+
+        functions._is_setup_context_defined = asking
+        BackwardHook.setup_input_hook, BackwardHook.setup_output_hook = map(refusing, ends)
         try:
             yield
         finally:
-            functions._is_setup_context_defined, BackwardHook.setup_output_hook = asked, finish
+            functions._is_setup_context_defined = asked
+            BackwardHook.setup_input_hook, BackwardHook.setup_output_hook = ends
             while self._covered:
                 self._uncover()
             for handle in self._handles:
