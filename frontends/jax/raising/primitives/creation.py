@@ -26,3 +26,9 @@ def iota(b: JaxBuilder, *, shape: Any, dimension: int, **_: Any) -> Any:
 def empty(b: JaxBuilder, *, shape: Any, **_: Any) -> Any:
     """JAX fills it with zeros."""
     return b.zeros(shape=tuple(shape), dtype=b.result.dtype)
+
+
+@rows.row("empty2_p")
+def empty2(b: JaxBuilder, **_: Any) -> Any:
+    """One element that is never looked at: what a derivative of ``lax.cond`` gives for a residual of the other branch. JAX makes it a zero."""
+    return b.zeros(shape=(), dtype=b.result.dtype)
