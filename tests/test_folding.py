@@ -79,3 +79,25 @@ def test_an_operator_in_front_stays_with_its_operand(to: str) -> None:
     for function in (differences_of_differences, inverted_and_converted):
         graph = graph_compiler.compile(function, to=to, args=(torch.tensor(True), torch.ones(3)))
         assert_same(graph(*args), function(*args))
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_calls_stand_where_they_are_written(to: str) -> None:
+    """A page shows each operation beside its line, also where several went into one."""
+
+    def function(x: Any) -> Any:
+        y = x * 2
+        y[0] = y[1] - (y.mean() + 3)
+        a, b = y.chunk(2)
+        return a.exp() + b.log()
+
+    program = graph_compiler.compile(function, to=to, args=(torch.ones(4),)).variants[0].program
+    lines = program.source.splitlines()
+    written = [[lines[line - 1].strip() for line, origin in program.origins if origin.line == given] for given in _lines(function)]
+    assert [len(set(texts)) for texts in written] == [1, 1, 1, 1] and len(written[1]) == 5
+    assert ["mean" in text for texts in written for text in texts[:1]] == [False, True, False, False]
+
+
+def _lines(function: Any) -> range:
+    first = function.__code__.co_firstlineno + 1
+    return range(first, first + 4)

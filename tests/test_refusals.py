@@ -119,3 +119,21 @@ def test_integers_beyond_32_bits_do_not_wrap_around() -> None:
     with wide_types():
         graph = graph_compiler.transpile(shifted, to="jax", args=(torch.tensor([1, 2]),))
         assert_same(graph(torch.tensor([2**50, 5])), shifted(torch.tensor([2**50, 5])))
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_a_refusal_in_the_body_of_a_loop_names_the_line_in_the_body(to: str) -> None:
+    """The line that raises stands in a loop of the generated source, or in a function inside of it."""
+    jax = pytest.importorskip("jax")
+
+    def step(total: Any, row: Any) -> Any:
+        doubled = row * 2
+        return jax.lax.cond(total < 0, lambda: total, lambda: total + jax.numpy.linalg.cholesky(doubled).sum()), None
+
+    def function(x: Any) -> Any:
+        return jax.lax.scan(step, 0.0, x)[0]
+
+    graph = graph_compiler.compile(function, to=to, args=(jax.numpy.stack([jax.numpy.eye(2)] * 3),))
+    line = step.__code__.co_firstlineno + 2
+    with pytest.raises(TargetRefused, match=rf"cholesky at .*test_refusals\.py:{line}: {to} refuses"):
+        graph(-np.stack([np.eye(2, dtype=np.float32)] * 3) if to == "numpy" else torch.stack([-torch.eye(2)] * 3))

@@ -6,23 +6,23 @@ function, or as the body of a Python statement. What a region captures is read t
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import dropwhile
+from itertools import dropwhile, takewhile
 from typing import Any
 
 from ..ir.block import Region
 from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, values_in
-from ..naming import Namespace, legal
+from ..naming import Namespace
 from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol, product
 from ..trees import map_structure
+from .definitions import OWN_NAME, Definitions
 from .folding import LONGEST, folded, tidied
 from .lines import broken
 from .standing_alone import portable
@@ -31,31 +31,6 @@ _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))
 _DELETED_FROM_BYTES = 1 << 16  # memory that is free is taken again while the processor's caches hold it
 _STEP = "    "
-
-
-@dataclass
-class Definitions:
-    """Functions and classes of the module that operations call, inner ones first: text -> name; the same text is one definition."""
-
-    named: dict[str, str] = field(default_factory=dict)
-    taken: dict[str, None] = field(default_factory=dict)
-    open: list[Namespace] = field(default_factory=list)  # of the functions that are being written
-
-    def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
-        """The name of a definition whose text has ``_OWN_NAME`` in its place."""
-        if text not in self.named:
-            free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
-            everywhere = (names, *self.open)
-            name = next(name for name in free if not any(f"{name}{suffix}" in space for suffix in ("", *suffixes) for space in everywhere))
-            self.taken.update(dict.fromkeys(f"{name}{suffix}" for suffix in ("", *suffixes)))
-            for space in everywhere:
-                space.reserve(*self.taken)
-            self.named[text] = name
-        return self.named[text]
-
-    def texts(self) -> list[str]:
-        """All of them, each before those that use it."""
-        return [text.replace(_OWN_NAME, name) for text, name in self.named.items()]
 
 
 @dataclass
@@ -71,7 +46,6 @@ class Shared:
 
 
 _NAME = re.compile(r"\w+")
-_OWN_NAME = "_the_name_of_this_definition_"
 
 
 class Scope:
@@ -212,8 +186,15 @@ class Scope:
             expression = found
             self.folded.add(value)
             self.foldable.pop()
-            self.lines.pop()
+            self._drop_line()
         return expression
+
+    def _drop_line(self) -> None:
+        """The last line goes into the next one: so do the calls that stand there."""
+        self.lines.pop()
+        place = len(self.lines)
+        moved = [origin for _, origin in takewhile(lambda pair: pair[0] >= place, reversed(self.origins))]
+        self.origins[len(self.origins) - len(moved) :] = [(place, origin) for origin in reversed(moved)]
 
     def _structured(self, node: Node) -> None:
         """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
@@ -306,7 +287,7 @@ class Scope:
                 break
             text[places[0]] = expression
             first = min(first, places[0])
-            self.lines.pop()
+            self._drop_line()
         return text
 
     def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
@@ -325,7 +306,7 @@ class Scope:
         definitions.open.append(names)
         scope = Scope(self.shared, (), ())
         scope.names, scope.module = names, self.module
-        write(scope, _OWN_NAME)
+        write(scope, OWN_NAME)
         text = "\n".join("\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else "" for line in scope.lines)
         name = definitions.add(wanted, text, suffixes, self.shared.names)
         definitions.open.pop()
