@@ -151,8 +151,7 @@ def test_lazy_graph_settles_at_the_first_call() -> None:
 
 def test_flat_source_is_numpy_as_a_person_writes_it() -> None:
     graph = graph_compiler.compile(lambda x, w: np.maximum(x @ w + 1, 0).sum(axis=-1)[:, None], source="numpy", args=(X, X.T.copy()))
-    assert "np.maximum(add, 0)" in graph.source
-    assert "matmul + 1" in graph.source
+    assert "np.maximum(x @ w + 1, 0)" in graph.source
     assert "[:, None]" in graph.source
 
 

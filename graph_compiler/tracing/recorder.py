@@ -9,11 +9,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 from ..errors import TracingError
+from ..ir.assumption import Assumption
 from ..ir.block import Region
 from ..ir.graph import Graph, Guard
 from ..ir.guard import GUARD
@@ -24,6 +25,15 @@ from ..ops.registry import ArraySpec
 from ..sizes import Size, apply, negate
 from ..trees import iterate_structure
 from .stage import stage
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """The guards and assumptions of a recording at one moment."""
+
+    guards: int
+    keys: frozenset[Any]
+    assumptions: tuple[Assumption, ...]
 
 
 class Recorder:
@@ -201,6 +211,15 @@ class Recorder:
     def decide_number(self, number: Value, seen: Any, origin: Origin) -> None:
         """As :meth:`decide_value`, for what never changes once it was read."""
         self._guard(Guard(number, seen, origin), number)
+
+    def assumed(self) -> Assumed:
+        """What the recording relies on up to here, for :meth:`give_up`."""
+        return Assumed(len(self.graph.guards), frozenset(self._guards), self.graph.assumptions)
+
+    def give_up(self, since: Assumed) -> None:
+        """The recording no longer relies on what it has assumed since: it may assume the same again."""
+        del self.graph.guards[since.guards :]
+        self._guards, self.graph.assumptions = set(since.keys), since.assumptions
 
     def _guard(self, guard: Guard, key: Any) -> None:
         if key in self._guards:

@@ -16,6 +16,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from ....assumptions.input_fact import assume_fact
+from ....errors import TracingError
 from ....ir import Graph, Origin, Value
 from ....ir.aliases import Aliases
 from ....ir.randomness import Randomness
@@ -243,6 +244,8 @@ class Capture(TorchFunctionMode):
 
     def fix_all_sizes(self, origin: Origin | None = None) -> None:
         """Sizes went into code that cannot be seen: from here on they are what they are."""
+        if self.rules.is_following:  # a gradient that nobody may take is not worth the sizes of the whole recording
+            raise TracingError("it runs kernels of torch outside of public calls")
         nodes = self.recorder.graph.nodes
         depending_on_data = (value for node in self.recorder.all_nodes() if node.key in kinds.DATA_SIZED for value in node.outputs)
         for value in (*self.recorder.graph.inputs, *depending_on_data):

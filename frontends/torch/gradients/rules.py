@@ -45,6 +45,7 @@ class Rules:
         self.capture: Any = capture
         self._covered: list[tuple[type, str, Any]] = []  # class, attribute, what it had of its own there
         self._handles: list[Any] = []
+        self.is_following = False  # whether a rule is recorded at the moment
         self._untouchable: set[Value] = set()  # share memory with a value that is not known to view them
 
     @contextmanager
@@ -198,9 +199,10 @@ class Rules:
         """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it could not be, or an empty text."""
         recorder = self.capture.recorder
         graph = recorder.graph
-        nodes, guards, assumptions = len(graph.nodes), len(graph.guards), graph.assumptions
+        nodes, assumed = len(graph.nodes), recorder.assumed()
         world = World(reach([rule]))
         recorded, why = None, ""
+        before, self.is_following = self.is_following, True
         try:
             with self._forward(self.capture.history.enabled):
                 recorded = RecordedRule.of(self.capture, results, args, rule)
@@ -209,11 +211,11 @@ class Rules:
         except Exception as problem:  # the rule is the user's code, and may do or refuse anything
             recorded, why = None, f"{problem}".strip().partition("\n")[0] or type(problem).__name__
         finally:
+            self.is_following = before
             world.restore()
         del graph.nodes[nodes:]
         if recorded is None:
-            del graph.guards[guards:]
-            graph.assumptions = assumptions
+            recorder.give_up(assumed)
             return why
         made = {value for node in forward for value in node.outputs}
         for new, tensor in zip(recorded.add(self.capture, name, made), results):
