@@ -45,7 +45,7 @@ class Rules:
         self.capture: Any = capture
         self._covered: list[tuple[type, str, Any]] = []  # class, attribute, what it had of its own there
         self._handles: list[Any] = []
-        self.is_following = False  # whether a rule is recorded at the moment
+        self.is_following = False  # whether a rule of torch's own is recorded at the moment
         self._untouchable: set[Value] = set()  # share memory with a value that is not known to view them
 
     @contextmanager
@@ -187,14 +187,20 @@ class Rules:
             return cls.backward(known, *(_cotangent(item, given) for item in results))
 
         written = [item for item in ruled if any(item is given for given in args)]  # mark_dirty
-        why = "it has written to an argument" if written else self.follow(cls.__name__, ruled, args, rule, forward)
+        why = "it has written to an argument" if written else self.follow(cls.__name__, ruled, args, rule, forward, _is_torchs(cls))
         if why:
             self.refuse(ruled, sources, f"the rule of {cls.__name__}", why=why)
         self._untouchable.update(self.capture.recorder.base_of(self.capture.value(item)) for item in written)
 
     # ------------------------------------------------------------------------------ rules of any kind
     def follow(
-        self, name: str, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any], forward: Sequence[Node] = ()
+        self,
+        name: str,
+        results: Sequence[torch.Tensor],
+        args: Sequence[Any],
+        rule: Callable[..., Any],
+        forward: Sequence[Node] = (),
+        is_torchs: bool = False,
     ) -> str:
         """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it could not be, or an empty text."""
         recorder = self.capture.recorder
@@ -202,7 +208,7 @@ class Rules:
         nodes, assumed = len(graph.nodes), recorder.assumed()
         world = World(reach([rule]))
         recorded, why = None, ""
-        before, self.is_following = self.is_following, True
+        before, self.is_following = self.is_following, is_torchs
         try:
             with self._forward(self.capture.history.enabled):
                 recorded = RecordedRule.of(self.capture, results, args, rule)
@@ -297,6 +303,14 @@ def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
     if isinstance(result, torch.Tensor) and any(result is item for item in unwritten):
         return result.view_as(result)
     return result
+
+
+def _is_torchs(cls: type) -> bool:
+    """Whether a function is of torch's own: under ``vmap`` torch makes classes of its own, which hold the user's."""
+    cells = getattr(cls.backward, "__closure__", None) or ()  # type: ignore[attr-defined]
+    held = [cell.cell_contents for cell in cells if isinstance(cell.cell_contents, type) and cell.cell_contents is not cls]
+    inner = next((item for item in held if issubclass(item, torch.autograd.Function)), None)
+    return cls.__module__.startswith("torch.") if inner is None else _is_torchs(inner)
 
 
 def _cotangent(item: Any, given: dict[int, Any]) -> Any:
