@@ -1,0 +1,1 @@
+"""Recorded TensorFlow operations in canonical ones: the rows stand in ``operations/``."""

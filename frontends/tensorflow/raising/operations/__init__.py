@@ -1,0 +1,3 @@
+"""Rows of TensorFlow's raw operations, a file for each family."""
+
+from . import elementwise as elementwise

@@ -1,0 +1,90 @@
+"""The one table that the files beside this one fill, and the builder its rows write with.
+
+A row bears the name of an operation (``AddV2``). It takes, after the builder, the operands in the order of TensorFlow's ``OpDef``, and the
+attributes as keywords, by the names that they have there:
+
+- an operand is an array, or a plain number where it is a scalar that is known while the function is recorded; a list of operands
+  (``ConcatV2``) is one tuple;
+- an operand that the row calls ``static`` (axes, shapes, paddings) comes as a number or as nested tuples of ints and sizes where it is known:
+  a constant, or computed from the sizes of inputs. Where its elements are computed from other arrays it is an array, which most rows refuse
+  (``known(b, ...)``);
+- data types are names (``"float32"``), shapes are tuples with None for what is unknown, texts are ``str``, lists are tuples. Data types and
+  counts that the operands tell (``T``, ``N``) come only where the row names them; every other attribute has to be taken.
+
+It gives a value, or a tuple of them where the operation has several outputs. ``NotImplementedError("why")`` refuses the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....ir import Value
+from ....ops.registry import ArraySpec
+from ...building import RaisingBuilder
+from ...rows import Row, Rows
+
+
+class TensorFlowRows(Rows):
+    """Rows of raw operations, and which of their operands each wants as Python's numbers.
+
+    >>> table = TensorFlowRows("tensorflow")
+    >>> @table.row("Sum", static=("axis",))
+    ... def total(b, input, axis, *, keep_dims): ...
+    >>> table.static("Sum")
+    ('axis',)
+    """
+
+    def __init__(self, framework: str) -> None:
+        super().__init__(framework)
+        self._static: dict[str, tuple[str, ...]] = {}
+
+    def row(self, *names: str, static: tuple[str, ...] = ()) -> Callable[[Row], Row]:
+        """Adds a row under one or more names; ``static`` are parameters of the row."""
+        self._static.update(dict.fromkeys(names, static))
+        return super().row(*names)
+
+    def static(self, name: str) -> tuple[str, ...]:
+        """The parameters of a row that are static."""
+        return self._static[name]
+
+
+rows = TensorFlowRows("tensorflow")
+
+
+class TensorFlowBuilder(RaisingBuilder):
+    """A builder with TensorFlow's rules for types: operands are of equal types, and what a call gave is known."""
+
+    def result_type(self, *operands: Any) -> str:
+        """The dtype of the arrays, which are of one; that of Python's numbers where there are only such."""
+        found = [item.dtype for item in operands if isinstance(item, Value)]
+        return found[0] if found else _DTYPES[type(operands[0])]
+
+    @property
+    def result(self) -> ArraySpec:
+        """What the call gave, or the first of it, with the sizes of the recording."""
+        return self.recorded[0]
+
+    def as_result(self, x: Any) -> Value:
+        """``x``, an array or a number, in the type of the result."""
+        return self.array(x, self.result.dtype)
+
+
+_DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
+
+
+def known(operand: Any, what: str) -> Any:
+    """A static operand that has to be known; ``NotImplementedError`` where its elements are computed from others."""
+    if isinstance(operand, Value):
+        raise NotImplementedError(f"{what} is computed from elements of arrays, and has to be known while the function is recorded")
+    return operand
+
+
+def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
+    """Axes: a number, or a tuple of numbers.
+
+    >>> axes_of(-1), axes_of((0, 1))
+    ((-1,), (0, 1))
+    """
+    found = known(operand, what)
+    return tuple(map(int, found)) if isinstance(found, tuple) else (int(found),)
