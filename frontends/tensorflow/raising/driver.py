@@ -18,6 +18,7 @@ from ...raiser import Raiser
 from ..names import row_key, types_of_operands
 from ..operands import dtypes_of_operands
 from . import operations
+from .left_out import reason
 from .table import TensorFlowBuilder, rows
 
 
@@ -43,7 +44,7 @@ class _TensorFlowRaiser(Raiser):
         operands, attributes = self.arguments(node)
         key, row = self.key(node), self.row(node)
         if row is None:
-            raise UnsupportedOperation("no row in the raising table of tensorflow")
+            raise UnsupportedOperation(reason(key))
         named = _parameters(row)
         static = rows.static(key)
         for place, (operand, dtype) in enumerate(zip(operands, dtypes_of_operands(node))):
