@@ -7,22 +7,18 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.python.framework import tensor_util
 
 from ...errors import UnsupportedOperation
 from .dtypes import dtype_name
-from .evaluation import ASSIGNS, handle_number
+from .evaluation import ASSIGNS, constant_of, handle_number
 from .held import Held, sizes_of
 from .known import known
 from .names import RAW
-from .reader import Handler, Reader, as_operand, is_numeric
+from .reader import Handler, Reader, as_operand
 
 
 def _const(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    proto = operation.get_attr("value")
-    if not is_numeric(operation.outputs[0].dtype):
-        return [Held(None, tf.constant(tensor_util.MakeNdarray(proto)))]
-    return [reader.constant(tf.constant(tensor_util.MakeNdarray(proto), tf.as_dtype(proto.dtype)))]
+    return [reader.constant(constant_of(operation))]
 
 
 def _shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:

@@ -17,7 +17,7 @@ from ...ir.closing import Body, close
 from ...ir.node import Node, Value
 from ...ir.record import CallRecord
 from ...ops.registry import get
-from .counting import Count, count_of, input_behind
+from .counting import Count, count_of, is_steady
 from .evaluation import BRANCHES, LOOPS, branches_of, function_of, place_of_branch
 from .held import Held
 from .known import nested
@@ -132,7 +132,7 @@ class _Loop:
     def __post_init__(self) -> None:
         self.body, self.condition = function_of(self.operation, "body"), function_of(self.operation, "cond")
         places = range(len(self.operands))
-        steady = [place for place in places if input_behind(self.body, self.body.outputs[place]) == place]
+        steady = [place for place in places if is_steady(self.body, place)]
         self.written = [place for place in places if isinstance(self.operands[place].item, Unfilled) and place not in steady]
         self.carried = [
             place for place in places if place not in steady and place not in self.written and self.operands[place].item is not None

@@ -13,6 +13,7 @@ from ...sizes import Size, apply
 from .known import nested
 
 _SAME = ("Identity", "Cast")
+_COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "ge"}
 
 
 @dataclass(frozen=True)
@@ -25,72 +26,78 @@ class Count:
 
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
     """The count of a loop whose state begins as ``start`` (values, known arrays, others); None where it depends on what steps compute."""
-    steps = _steps(condition, body, start, condition.outputs[0])
+    counting = _Counting(condition, body, start)
+    steps = counting.steps(condition.outputs[0])
     if steps is None or isinstance(steps, bool):
         return None
-    counters = (place for place, item in enumerate(start) if _is_counter(body, place) and isinstance(item, np.ndarray) and item.ndim == 0)
-    length = apply("max", steps, 0) if isinstance(steps, Size) else max(steps, 0)
-    return Count(length, frozenset(place for place in counters if nested(start[place]) == 0))
+    numbers = (place for place in range(len(start)) if counting.first(place) == 0 and counting.step(place) == 1)
+    return Count(apply("max", steps, 0), frozenset(numbers))
 
 
-def _steps(condition: Any, body: Any, start: Sequence[Any], tensor: Any) -> Any:
-    """For how many steps a part of a condition holds: a number, True for always, False for never; None where that is not known."""
-    operation = behind(tensor).op
-    if operation.type == "Const":
-        return bool(tensor_util.MakeNdarray(operation.get_attr("value")))
-    if operation.type in ("LogicalAnd", "LogicalOr"):
-        return _both(operation.type, *(_steps(condition, body, start, one) for one in operation.inputs))
-    if operation.type not in ("Less", "LessEqual", "Greater", "GreaterEqual"):
-        return None
-    left, right = operation.inputs
-    if (numbers := [_number(condition, body, start, one) for one in (left, right)]) and None not in numbers:
-        function = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "ge"}[operation.type]
-        found = apply(function, *numbers)
-        return None if isinstance(found, Size) else bool(found)
-    place, end = input_behind(condition, left), _number(condition, body, start, right)
-    first = _first(start, place)
-    if operation.type not in ("Less", "LessEqual") or end is None or first is None or not _is_counter(body, place):
-        return None
-    return end - first + (operation.type == "LessEqual")
+@dataclass(frozen=True)
+class _Counting:
+    condition: Any
+    body: Any
+    start: Sequence[Any]
+
+    def steps(self, tensor: Any) -> Any:
+        """For how many steps a part of the condition holds: a number, True for always, False for never; None where that is not known."""
+        operation = behind(tensor).op
+        if operation.type == "Const":
+            return bool(tensor_util.MakeNdarray(operation.get_attr("value")))
+        if operation.type in ("LogicalAnd", "LogicalOr"):
+            return _both(operation.type, *map(self.steps, operation.inputs))
+        if operation.type not in _COMPARED:
+            return None
+        return self._compared(operation.type, *operation.inputs)
+
+    def _compared(self, kind: str, left: Any, right: Any) -> Any:
+        numbers = [self.number(self.condition, one) for one in (left, right)]
+        if None not in numbers:
+            found = apply(_COMPARED[kind], *numbers)
+            return None if isinstance(found, Size) else bool(found)
+        place = input_behind(self.condition, left)
+        first, step, end = self.first(place), self.step(place), numbers[1]
+        if kind not in ("Less", "LessEqual") or None in (first, step, end):
+            return None
+        return (end - first + (kind == "LessEqual") + step - 1) // step
+
+    def number(self, graph: Any, tensor: Any) -> Any:
+        """A whole number that stays the same in all steps, where it is known."""
+        operation = behind(tensor).op
+        if operation.type == "Const":
+            found = tensor_util.MakeNdarray(operation.get_attr("value"))
+            return found.item() if found.ndim == 0 and found.dtype.kind in "iu" else None
+        place = input_behind(graph, tensor)
+        return self.first(place) if place is not None and is_steady(self.body, place) else None
+
+    def first(self, place: int | None) -> Any:
+        """With which number a part of the state begins, where it is known."""
+        item = None if place is None else self.start[place]
+        return nested(item) if isinstance(item, np.ndarray) and item.ndim == 0 and type(nested(item)) in (int, Size) else None
+
+    def step(self, place: int | None) -> Any:
+        """Which number a step adds to a part of the state, where it is one above 0; None otherwise."""
+        operation = None if place is None else behind(self.body.outputs[place]).op
+        if operation is None or operation.type not in ("AddV2", "Add") or input_behind(self.body, operation.inputs[0]) != place:
+            return None
+        added = self.number(self.body, operation.inputs[1])
+        return added if type(added) is int and added > 0 else None
 
 
 def _both(kind: str, left: Any, right: Any) -> Any:
-    """What holds for the shorter of two counts, or of either where one never holds."""
-    for one, other in ((left, right), (right, left)):
-        if one is (kind == "LogicalAnd"):
-            return other
-        if one is (kind != "LogicalAnd"):
-            return one
+    """What holds for the shorter of two counts; where one part always holds, or never, that may decide."""
+    decides = kind == "LogicalOr"  # the truth value of one part that decides for both
+    if decides in [part for part in (left, right) if isinstance(part, bool)]:
+        return decides
+    if isinstance(left, bool) or isinstance(right, bool):
+        return right if isinstance(left, bool) else left
     return None if kind == "LogicalOr" or left is None or right is None else apply("min", left, right)
 
 
-def _number(condition: Any, body: Any, start: Sequence[Any], tensor: Any) -> Any:
-    """A number that stays the same in all steps, where it is known."""
-    operation = behind(tensor).op
-    if operation.type == "Const":
-        found = tensor_util.MakeNdarray(operation.get_attr("value"))
-        return found.item() if found.ndim == 0 and found.dtype.kind in "iu" else None
-    place = input_behind(condition, tensor)
-    is_steady = place is not None and input_behind(body, body.outputs[place]) == place
-    return _first(start, place) if is_steady else None
-
-
-def _first(start: Sequence[Any], place: int | None) -> Any:
-    item = None if place is None else start[place]
-    return nested(item) if isinstance(item, np.ndarray) and item.ndim == 0 and type(nested(item)) in (int, Size) else None
-
-
-def _is_counter(body: Any, place: int | None) -> bool:
-    """Whether a step adds 1 to a part of the state."""
-    operation = None if place is None else behind(body.outputs[place]).op
-    if operation is None or operation.type not in ("AddV2", "Add"):
-        return False
-    one = behind(operation.inputs[1]).op
-    return (
-        input_behind(body, operation.inputs[0]) == place
-        and one.type == "Const"
-        and np.array_equal(tensor_util.MakeNdarray(one.get_attr("value")), 1)
-    )
+def is_steady(body: Any, place: int) -> bool:
+    """Whether steps leave a part of the state as it is."""
+    return input_behind(body, body.outputs[place]) == place
 
 
 def behind(tensor: Any) -> Any:

@@ -5,12 +5,13 @@ State is not touched: variables hold what the caller says that they hold, and wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.eager import context, execute, record
+from tensorflow.python.framework import tensor_util
 
 from .operations import for_execution
 
@@ -53,7 +54,7 @@ class Evaluator:
             return []
         if kind == "ReadVariableOp":
             return [self.variables[handle_number(operands[0])]]
-        return executed(operation, operands)
+        return [constant_of(operation)] if kind == "Const" else executed(operation, operands)
 
     def assign(self, kind: str, number: int, array: Any) -> None:
         """Gives a variable other elements."""
@@ -71,6 +72,12 @@ def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
     """What TensorFlow's eager runtime gives for an operation."""
     found = execute.quick_execute(operation.type, len(operation.outputs), list(operands), for_execution(operation), context.context())
     return found or []
+
+
+def constant_of(operation: Any) -> Any:
+    """The array of a ``Const``."""
+    proto = operation.get_attr("value")
+    return tf.constant(tensor_util.MakeNdarray(proto), tf.as_dtype(proto.dtype))
 
 
 @contextmanager
@@ -114,8 +121,3 @@ def graph_of(graph: Any, name: str) -> Any:
         graph = graph.outer_graph
         found = graph._get_function(name)
     return found.graph
-
-
-def functions_in(operation: Any) -> Mapping[str, Any]:
-    """The names of the functions that an operation runs, by attribute."""
-    return {attribute.name: operation.get_attr(attribute.name) for attribute in operation.op_def.attr if "func" in attribute.type}

@@ -30,4 +30,5 @@ def check(graph: Graph) -> None:
         if not known and node.op != CONVERT and not runs_blocks(node.op):
             raise InvalidFile(f"a saved TensorFlow graph may not call {node.op!r:.80}")
 
+
 __all__ = ["check", "read", "row_key", "spell"]

@@ -59,8 +59,7 @@ class SizeNumber(core.Tensor):  # type: ignore[misc]
         return self.sizes.tensor(self.expression, dtype or self.dtype)
 
     def __index__(self) -> int:
-        if sys._getframe(1).f_globals.get("__name__") == _TRIES_NUMBERS:
-            raise TypeError("this size is not known yet")
+        _refuse_trial()
         return operator.index(self.number())
 
     def __int__(self) -> int:
@@ -158,8 +157,15 @@ def _operator(compute: Callable[[Any, Any], Any], reflected: bool = False) -> Ca
     return method
 
 
+def _refuse_trial() -> None:
+    """``TypeError`` where TensorFlow tries whether a shape holds numbers alone: it then makes a tensor of it."""
+    if sys._getframe(2).f_globals.get("__name__") == _TRIES_NUMBERS:
+        raise TypeError("this size is not known yet")
+
+
 def _comparison(function: str) -> Callable[..., Any]:
     def method(self: SizeNumber, other: Any) -> Any:
+        _refuse_trial()
         other = expression_of(other)
         if type(other) not in (*_NUMBERS, Size):
             return NotImplemented

@@ -34,9 +34,17 @@ _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comp
 class TensorFlowCalls:
     """The dialect of recorded TensorFlow graphs."""
 
-    imports: Mapping[str, str] = {"tf": "import tensorflow as tf", "Any": "from typing import Any"}
+    imports: Mapping[str, str] = {
+        "tf": "import tensorflow as tf",
+        "Any": "from typing import Any",
+        "Callable": "from collections.abc import Callable",
+    }
     prelude: ModuleType | None = prelude
     structured: Mapping[str, Any] = {}  # the target of the framework knows
+
+    def dtype_text(self, dtype: str) -> str:
+        """``tf.float32``."""
+        return f"tf.{dtype}"
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """None: what frameworks are set to holds for their own calls."""
@@ -46,8 +54,9 @@ class TensorFlowCalls:
         """The call of a node."""
         key = row_key(node.op)
         if node.op == CONVERT:
-            return f"tf.convert_to_tensor({text(node.inputs[0])!r}, tf.{node.params['dtype']})"
-        operands = [_operand(*pair, text) for pair in zip(node.inputs, _missing_types(node))]
+            written, dtype = repr(text(node.inputs[0])), f"tf.{node.params['dtype']}"
+            return f"{'scalar' if isinstance(node.inputs[0], Size) else 'tf.convert_to_tensor'}({written}, {dtype})"
+        operands = [_operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))]
         if key in _OPERATORS:
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"
         if key in _FUNCTIONS:
@@ -113,6 +122,8 @@ def _default(item: Any) -> str:
     return _DEFAULTS.get(type(hint_of(item) if isinstance(item, Size) else item), "int32")
 
 
-def _operand(item: Any, dtype: Any, text: Callable[[Any], Any]) -> str:
+def _operand(item: Any, dtype: Any, own: Any, text: Callable[[Any], Any]) -> str:
     written = repr(text(item))
+    if isinstance(item, Size) and own != "int32":  # a scalar of int32 where it is unknown
+        return f"scalar({written}, tf.{own})"
     return f"tf.constant({written}, tf.{dtype})" if isinstance(dtype, str) else written

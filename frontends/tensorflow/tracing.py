@@ -121,8 +121,8 @@ class Trace:
             **{f"__{kind}{name}__": _beside_sizes(f"__{kind}{name}__") for name in _OPERATORS for kind in ("", "r")},
             **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
             "__hash__": tf.Tensor.__hash__,
-            "__iter__": self._rows,
-            "__len__": lambda tensor: int(tensor.shape[0] if tensor.graph is not self.graph else self.held(tensor).seen.shape[0]),
+            "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108  (a bound method would be given no tensor)
+            "__len__": lambda tensor: int(tensor.shape[0]),
             "shape": property(self.shape, tf.Tensor.shape.fset),
         }
 
