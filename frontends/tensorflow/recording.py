@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,19 +36,25 @@ from .tracing import Trace
 from .variables import Weights
 
 _HANDLERS = {**bookkeeping.READ, **control_flow.READ, **lists.READ}
-_FIRST_AXES, _ALL_AXES = 1, 1 << 30
+# Which axes of an argument have the sizes of the call, as guards: none; channels, which layers need as a number; all but the first; all.
+_FIXED: tuple[Callable[[Any, int], bool], ...] = (
+    lambda array, axis: False,
+    lambda array, axis: axis == array.ndim - 1 > 0 and array.dtype.is_floating,
+    lambda array, axis: axis > 0,
+    lambda array, axis: True,
+)
 
 
 def record(request: Request) -> Recording:
-    """Traces the function. Sizes are symbols; where the user's code or TensorFlow needs numbers, those of all axes but the first are fixed, then all.
+    """Traces the function. Sizes are symbols; where the user's code or TensorFlow needs numbers, it is traced again with more of them fixed.
 
     Each operation is run once, on the arrays of the call, and nothing outside is changed.
     """
     problems: list[Exception] = []
     with alone:
-        for open_axes in (_ALL_AXES, _FIRST_AXES, 0):
+        for fixed in _FIXED:
             try:
-                return _Attempt(request, open_axes).run()
+                return _Attempt(request, fixed).run()
             except GraphCompilerError:
                 raise
             except Exception as problem:
@@ -71,10 +77,10 @@ def _told(name: str, problem: Exception) -> Exception:
 
 @dataclass
 class _Attempt:
-    """One tracing, in which the first ``open_axes`` axes of each argument have symbolic sizes."""
+    """One tracing; ``is_fixed`` tells of each array and axis whether its size is a number."""
 
     request: Request
-    open_axes: int
+    is_fixed: Callable[[Any, int], bool]
 
     def run(self) -> Recording:
         """The recording."""
@@ -109,7 +115,7 @@ class _Attempt:
     def _argument(self, trace: Trace, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
-        fixed = [axis >= self.open_axes for axis in range(array.ndim)]
+        fixed = [self.is_fixed(array, axis) for axis in range(array.ndim)]
         for axis, is_fixed in enumerate(fixed):
             if is_fixed:
                 self.recorder.decide_size(Size.of(Symbol(value, axis, int(array.shape[axis]))), trace.locator.locate("a size", 2))
