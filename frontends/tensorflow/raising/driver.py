@@ -18,6 +18,7 @@ from ...raiser import Raiser
 from ..names import CONVERT, row_key, types_of_operands
 from ..operands import dtypes_of_operands
 from . import operations
+from .left_out import reason
 from .table import TensorFlowBuilder, rows
 
 
@@ -45,7 +46,7 @@ class _TensorFlowRaiser(Raiser):
             return array_of(self.b, operands[0], attributes["dtype"])
         key, row = self.key(node), self.row(node)
         if row is None:
-            raise UnsupportedOperation("no row in the raising table of tensorflow")
+            raise UnsupportedOperation(reason(key))
         named = _parameters(row)
         static = rows.static(key)
         for place, (operand, dtype) in enumerate(zip(operands, dtypes_of_operands(node))):

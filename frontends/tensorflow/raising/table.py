@@ -20,7 +20,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ....ir import Value
+from ....ops.dtypes import is_floating
 from ....ops.registry import ArraySpec
+from ....sizes import Size
+from ....trees import iterate_structure
 from ...building import RaisingBuilder
 from ...rows import Row, Rows
 
@@ -60,6 +63,28 @@ class TensorFlowBuilder(RaisingBuilder):
         found = [item.dtype for item in operands if isinstance(item, Value)]
         return found[0] if found else _DTYPES[type(operands[0])]
 
+    def array(self, x: Any, dtype: str | None = None) -> Value:
+        """``x`` as an array of ``dtype``; nested tuples of numbers and sizes too."""
+        if not isinstance(x, tuple):
+            return super().array(x, dtype)
+        dtype = dtype or self.result_type(next(iter(iterate_structure(x)), 0))
+        if not x:
+            return self.zeros(shape=(0,), dtype=dtype)
+        return self.asarray(data=_as_floats(x) if is_floating(dtype) else x, dtype=dtype)
+
+    def arrays(self, *operands: Any) -> list[Value]:
+        """Operands of one type as arrays."""
+        dtype = self.result_type(*operands)
+        return [self.array(item, dtype) for item in operands]
+
+    def beside(self, *operands: Any) -> list[Any]:
+        """Operands of one type, numbers as Python's; the first as an array where there is no other."""
+        dtype = self.result_type(*operands)
+        found = [self.operand(item, dtype) for item in operands]
+        if not any(isinstance(item, Value) for item in found):
+            found[0] = self.array(found[0], dtype)
+        return found
+
     @property
     def result(self) -> ArraySpec:
         """What the call gave, or the first of it, with the sizes of the recording."""
@@ -68,6 +93,10 @@ class TensorFlowBuilder(RaisingBuilder):
     def as_result(self, x: Any) -> Value:
         """``x``, an array or a number, in the type of the result."""
         return self.array(x, self.result.dtype)
+
+
+def _as_floats(data: Any) -> Any:
+    return tuple(map(_as_floats, data)) if isinstance(data, tuple) else data if isinstance(data, Size) else float(data)
 
 
 _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
@@ -88,3 +117,23 @@ def axes_of(operand: Any, what: str = "the axis") -> tuple[int, ...]:
     """
     found = known(operand, what)
     return tuple(map(int, found)) if isinstance(found, tuple) else (int(found),)
+
+
+def axes_in(operand: Any, rank: int) -> tuple[int, ...]:
+    """Axes of a reduction of an array of ``rank`` axes, counted from the front, each once.
+
+    >>> axes_in((-1, 0), 3)
+    (0, 2)
+    """
+    return tuple(sorted({axis % rank for axis in axes_of(operand, "the axis")} if rank else ()))
+
+
+def axis_in(operand: Any, rank: int) -> int:
+    """One axis, counted from the front."""
+    return axes_of(operand)[0] % max(rank, 1)
+
+
+def numbers(operand: Any, what: str) -> tuple[Any, ...]:
+    """Numbers and sizes of a static operand, as a tuple."""
+    found = known(operand, what)
+    return found if isinstance(found, tuple) else (found,)

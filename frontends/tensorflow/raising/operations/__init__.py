@@ -1,3 +1,8 @@
 """Rows of TensorFlow's raw operations, a file for each family."""
 
+from . import activations as activations
 from . import elementwise as elementwise
+from . import gathering as gathering
+from . import reductions as reductions
+from . import shapes as shapes
+from . import slicing as slicing

@@ -1,15 +1,340 @@
-"""Rows of operations on each element."""
+"""Element-wise operations."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
+from .....errors import UnsupportedOperation
 from .....ir import Value
+from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact
+from ....bits import bits_of
 from ..table import TensorFlowBuilder, rows
 
+_UNARY = {
+    "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh", "BesselI0": "i0",
+    "BesselI0e": "i0e", "BesselI1": "i1", "BesselI1e": "i1e", "BesselJ0": "bessel_j0", "BesselJ1": "bessel_j1", 
+    
+    "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Erfc": "erfc", "Erfinv": "erfinv", "Exp": "exp",
+    "Expm1": "expm1", "Floor": "floor", "Imag": "imag", "Inv": "reciprocal", "Invert": "bitwise_invert", "IsFinite": "isfinite",
+    "IsInf": "isinf", "IsNan": "isnan", "Lgamma": "lgamma", "Log": "log", "Log1p": "log1p", "LogicalNot": "logical_not", "Ndtri": "ndtri",
+    "Neg": "negative", "Real": "real", "Reciprocal": "reciprocal", "Rint": "round", "Rsqrt": "rsqrt", "Sigmoid": "sigmoid", "Sin": "sin",
+    "Sinh": "sinh", "Sqrt": "sqrt", "Square": "square", "Tan": "tan", "Tanh": "tanh",
+}  # fmt: skip
+_BINARY = {
+    "Add": "add", "AddV2": "add", "Atan2": "atan2", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor",
+    "Complex": "complex", "FloorMod": "remainder", "Greater": "greater", "GreaterEqual": "greater_equal", "Igamma": "gammainc",
+    "Igammac": "gammaincc", "Less": "less", "LessEqual": "less_equal", "LogicalAnd": "logical_and", "LogicalOr": "logical_or",
+    "Mod": "fmod", "Mul": "multiply", "NextAfter": "nextafter", "Pow": "pow", "RealDiv": "divide", "Sub": "subtract",
+    "TruncateDiv": "trunc_divide", "TruncateMod": "fmod", "Zeta": "zeta",
+}  # fmt: skip
 
-@rows.row("AddV2", "Add")
-def add(b: TensorFlowBuilder, x: Any, y: Any) -> Value:
-    """The sum."""
-    made: Value = b.add(x, y)
-    return made
+
+def _unary(name: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+        return getattr(b, name)(b.array(x))
+
+    row.__doc__ = f"``{name}``."
+    return row
+
+
+def _binary(name: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+        return getattr(b, name)(*b.beside(x, y))
+
+    row.__doc__ = f"``{name}``, broadcast."
+    return row
+
+
+for _operation, _name in _UNARY.items():
+    rows.row(_operation)(_unary(_name))
+for _operation, _name in _BINARY.items():
+    rows.row(_operation)(_binary(_name))
+
+
+@rows.row("Abs", "ComplexAbs")
+def abs_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """The slope at 0 is 0."""
+    return b.abs(b.array(x))
+
+
+@rows.row("Angle")
+def angle(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """Of complex numbers."""
+    return b.angle(b.array(x))
+
+
+@rows.row("Conj")
+def conj(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """Real numbers stay as they are."""
+    x = b.array(x)
+    return b.conj(x) if is_complex(x.dtype) else x
+
+
+@rows.row("Sign")
+def sign(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """NaN of NaN, where torch has 0."""
+    x = b.array(x)
+    return b.where(b.isnan(x), x, b.sign(x)) if is_floating(x.dtype) else b.sign(x)
+
+
+@rows.row("Round")
+def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """Halves to the even number."""
+    x = b.array(x)
+    if not is_inexact(x.dtype):
+        raise NotImplementedError("Round of integers, of which TensorFlow itself makes zeros")
+    return b.round(x)
+
+
+@rows.row("Maximum")
+def maximum(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    """The larger one."""
+    return b.maximum(*b.beside(x, y))
+
+
+@rows.row("Minimum")
+def minimum(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    """The smaller one."""
+    return b.minimum(*b.beside(x, y))
+
+
+@rows.row("Div")
+def div(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    """Of integers rounded towards 0."""
+    return (b.divide if is_inexact(b.result.dtype) else b.trunc_divide)(*b.beside(x, y))
+
+
+@rows.row("FloorDiv")
+def floor_div(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    """Of floats the quotient rounded down, which is not always what Python gives."""
+    x, y = b.beside(x, y)
+    return b.floor(b.divide(x, y)) if is_floating(b.result.dtype) else b.floor_divide(x, y)
+
+
+@rows.row("DivNoNan")
+def div_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    """0 where the divisor is 0."""
+    x, y = b.arrays(x, y)
+    nothing = b.equal(y, 0)
+    return b.where(nothing, b.array(0, x.dtype), b.divide(x, b.where(nothing, b.array(1, y.dtype), y)))
+
+
+@rows.row("MulNoNan")
+def mul_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    """0 where the second factor is 0, even if the first is infinite or NaN."""
+    x, y = b.arrays(x, y)
+    return b.where(b.equal(y, 0), b.array(0, x.dtype), b.multiply(x, y))
+
+
+@rows.row("Xdivy")
+def xdivy(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    """0 where the dividend is 0."""
+    x, y = b.arrays(x, y)
+    nothing = b.equal(x, 0)
+    return b.where(nothing, b.array(0, x.dtype), b.divide(x, b.where(nothing, b.array(1, y.dtype), y)))
+
+
+@rows.row("SquaredDifference")
+def squared_difference(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+    """The difference times its conjugate."""
+    difference = b.subtract(*b.beside(x, y))
+    return b.multiply(difference, b.conj(difference)) if is_complex(difference.dtype) else b.square(difference)
+
+
+def _comparison(name: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, x: Any, y: Any, *, incompatible_shape_error: bool = True, **_: Any) -> Any:
+        x, y = b.beside(x, y)
+        if not incompatible_shape_error and b.result.ndim < max(getattr(item, "ndim", 0) for item in (x, y)):
+            return b.full(shape=(), fill_value=name == "not_equal", dtype="bool")  # of shapes that do not go together
+        return getattr(b, name)(x, y)
+
+    row.__doc__ = f"``{name}``, broadcast."
+    return row
+
+
+rows.row("Equal")(_comparison("equal"))
+rows.row("NotEqual")(_comparison("not_equal"))
+
+
+@rows.row("ApproximateEqual")
+def approximate_equal(b: TensorFlowBuilder, x: Any, y: Any, *, tolerance: float, **_: Any) -> Any:
+    """Whether two numbers are at most as far from each other as the tolerance."""
+    return b.less_equal(b.abs(b.subtract(*b.beside(x, y))), float(tolerance))
+
+
+@rows.row("Betainc")
+def betainc(b: TensorFlowBuilder, a: Any, c: Any, x: Any, **_: Any) -> Any:
+    """Both parameters, then the argument."""
+    return b.betainc(*b.arrays(a, c, x))
+
+
+@rows.row("Polygamma", static=("a",))
+def polygamma(b: TensorFlowBuilder, a: Any, x: Any, **_: Any) -> Any:
+    """Of a degree that is one number known beforehand, or of degrees by the Hurwitz zeta function."""
+    if isinstance(a, float):
+        return _polygamma_of(b, int(a), b.array(x, b.result.dtype))
+    a, x = b.arrays(a, x)
+    odd = b.equal(b.remainder(a, 2.0), 1.0)
+    factor = b.multiply(b.where(odd, b.array(1.0, x.dtype), -1.0), b.exp(b.lgamma(b.add(a, 1.0))))
+    return b.where(b.equal(a, 0.0), _digamma(b, x), b.multiply(factor, b.zeta(b.add(a, 1.0), x)))
+
+
+def _polygamma_of(b: TensorFlowBuilder, degree: int, x: Value) -> Any:
+    pole = b.logical_and(b.less_equal(x, 0), b.equal(x, b.floor(x)))
+    return b.where(pole, b.array(math.inf if degree % 2 else math.nan, x.dtype), b.polygamma(x, n=degree)) if degree else _digamma(b, x)
+
+
+@rows.row("Digamma")
+def _digamma(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """NaN at 0 and at negative integers."""
+    x = b.array(x)
+    return b.where(b.equal(x, 0), b.array(math.nan, x.dtype), b.digamma(x))
+
+
+def _of_positive(name: str, below: float, at_zero: float) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+        x = b.array(x)
+        found = b.where(b.less(x, 0), b.array(below, x.dtype), getattr(b, name)(x))
+        return found if below == at_zero else b.where(b.equal(x, 0), b.array(at_zero, x.dtype), found)
+
+    row.__doc__ = f"``{name}``; {below} below 0, {at_zero} at 0."
+    return row
+
+
+for _operation in ("K0", "K0e", "K1", "K1e"):
+    rows.row(f"Bessel{_operation}")(_of_positive(f"bessel_{_operation.lower()}", math.inf, math.inf))
+rows.row("BesselY0")(_of_positive("bessel_y0", -math.inf, -math.inf))
+rows.row("BesselY1")(_of_positive("bessel_y1", -math.inf, math.nan))
+
+
+def _with_nothing(name: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+        x, y = b.arrays(x, y)
+        return b.where(b.equal(x, 0), b.array(0, x.dtype), getattr(b, name)(x, y))
+
+    row.__doc__ = f"``{name}``; 0 where ``x`` is 0, whatever ``y`` is."
+    return row
+
+
+rows.row("Xlog1py")(_with_nothing("xlog1py"))
+rows.row("Xlogy")(_with_nothing("xlogy"))
+
+
+def _shift(name: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+        """By at least 0 and at most all bits but one."""
+        x, y = b.beside(x, y)
+        dtype = b.result.dtype
+        return getattr(b, name)(x, b.clip(b.array(y, dtype), 0, 8 * ITEMSIZE[dtype] - 1))
+
+    return row
+
+
+rows.row("LeftShift")(_shift("bitwise_left_shift"))
+rows.row("RightShift")(_shift("bitwise_right_shift"))
+
+
+@rows.row("PopulationCount")
+def population_count(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """How many bits are 1."""
+    x = b.array(x)
+    return b.astype(b.sum(bits_of(b, x), axis=(x.ndim,), dtype=x.dtype), dtype="uint8")
+
+
+@rows.row("Cast")
+def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_: Any) -> Any:
+    """Floats to integers by truncation, complex to real by the real part."""
+    if Truncate:
+        raise UnsupportedOperation("a cast that cuts bits off instead of rounding")
+    x, dtype = b.array(x), DstT
+    if is_complex(x.dtype) and not is_complex(dtype) and dtype != "bool":
+        x = b.real(x)
+    return b.astype(x, dtype=dtype)
+
+
+@rows.row("Bitcast")
+def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:  # noqa: A002
+    """Bytes read as another type; parts of an element, or elements of which one is made, stand along a last axis."""
+    x, dtype = b.array(x), type
+    have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
+    if have == want:
+        return b.bitcast(x, dtype=dtype)
+    if have > want:
+        return b.bitcast(b.reshape(x, shape=(*x.shape, 1)), dtype=dtype)
+    return b.reshape(b.bitcast(x, dtype=dtype), shape=x.shape[:-1])
+
+
+@rows.row("Identity", "Snapshot", "DeepCopy", "EnsureShape", "PlaceholderWithDefault", "DebugIdentity", "DebugIdentityV2",
+          "DebugIdentityV3", "GuaranteeConst", "Copy", "CopyHost", "RefIdentity", "DebugGradientIdentity", "SyncDevice")  # fmt: skip
+def identity(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """The same numbers."""
+    return b.array(x)
+
+
+@rows.row("IdentityN")
+def identity_n(b: TensorFlowBuilder, items: Any, **_: Any) -> Any:
+    """The same arrays."""
+    return tuple(b.array(item) for item in items)
+
+
+@rows.row("StopGradient")
+def stop_gradient(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """No gradient flows through it."""
+    return b.stop_gradient(b.array(x))
+
+
+@rows.row("PreventGradient")
+def prevent_gradient(b: TensorFlowBuilder, x: Any, *, message: Any = "", **_: Any) -> Any:
+    """An error where a gradient is taken."""
+    x = b.array(x)
+    return b.refuse_gradient(x, x, message=message.decode() if isinstance(message, bytes) else message) if is_inexact(x.dtype) else x
+
+
+@rows.row("CheckNumerics", "CheckNumericsV2")
+def check_numerics(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """The same numbers; the graph holds only where all of them are finite."""
+    x = b.array(x)
+    b.expect(b.all(b.isfinite(x)), True)
+    return x
+
+
+@rows.row("ClipByValue")
+def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -> Any:
+    """Kept between two bounds; the larger one wins."""
+    x, low, high = b.beside(x, low, high)
+    return b.clip(x, low, high)
+
+
+@rows.row("SelectV2")
+def select(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) -> Any:
+    """Broadcast."""
+    return b.where(b.array(condition, "bool"), *b.beside(x, y))
+
+
+@rows.row("Select")
+def select_rows(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) -> Any:
+    """A vector of truth values chooses among rows."""
+    condition, rank = b.array(condition, "bool"), b.result.ndim
+    if condition.ndim == 1 and rank > 1:
+        condition = b.reshape(condition, shape=(*condition.shape, *(1,) * (rank - 1)))
+    return b.where(condition, *b.beside(x, y))
+
+
+@rows.row("AddN", "AccumulateNV2")
+def add_n(b: TensorFlowBuilder, items: Any, **_: Any) -> Any:
+    """The sum of all."""
+    items = b.arrays(*items)
+    result = items[0]
+    for item in items[1:]:
+        result = b.add(result, item)
+    return result
+
+
+@rows.row("ToBool")
+def to_bool(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """A number is true where it is not 0, any other array where it has elements."""
+    x = b.array(x)
+    return b.not_equal(x, 0) if x.ndim == 0 and x.dtype != "bool" else x
+

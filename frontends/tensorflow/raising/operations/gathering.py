@@ -1,0 +1,302 @@
+"""Gathering and scattering by arrays of indices, sorting and searching."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .....ir import Value
+
+from .....sizes import product
+from ....slicing import along, cut
+from ..table import TensorFlowBuilder, axis_in, numbers, rows
+from .shapes import size_of
+
+
+# ------------------------------------------------------------------------------------- gathering
+def _wide(b: TensorFlowBuilder, indices: Value) -> Value:
+    """Indices in a type that every target indexes with."""
+    wide: Value = b.astype(indices, dtype="int32") if indices.dtype in ("int8", "int16", "uint8", "uint16") else indices
+    return wide
+
+
+@rows.row("Gather")
+def gather(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
+    """The rows that indices name."""
+    return b.take(params, _wide(b, b.array(indices)), axis=0)
+
+
+@rows.row("GatherV2", static=("axis",))
+def gather_v2(b: TensorFlowBuilder, params: Any, indices: Any, axis: Any, *, batch_dims: int = 0, **_: Any) -> Any:
+    """The slices that indices name along an axis, for each element of the first ``batch_dims`` axes."""
+    params, indices, axis = b.array(params), _wide(b, b.array(indices)), axis_in(axis, max(params.ndim, 1))
+    batch = batch_dims % (indices.ndim + 1) if batch_dims < 0 else batch_dims
+    if not batch:
+        return b.take(params, indices, axis=axis)
+    order = (*range(batch), axis, *(i for i in range(batch, params.ndim) if i != axis))
+    moved = b.permute_dims(params, axes=order)
+    found = b.gather_nd(moved, *_batch_places(b, indices, batch), indices, axes=tuple(range(batch + 1)))
+    inner, skipped = indices.ndim - batch, axis - batch
+    places = (*range(batch), *range(indices.ndim, indices.ndim + skipped), *range(batch, batch + inner))
+    return b.permute_dims(found, axes=(*places, *range(indices.ndim + skipped, found.ndim)))
+
+
+def _batch_places(b: TensorFlowBuilder, indices: Value, batch: int) -> list[Value]:
+    """The number of each element of the first axes, to broadcast beside ``indices``."""
+    return [
+        b.reshape(
+            b.arange(start=0, stop=indices.shape[axis], step=1, dtype=indices.dtype),
+            shape=tuple(indices.shape[axis] if i == axis else 1 for i in range(indices.ndim)),
+        )
+        for axis in range(batch)
+    ]
+
+
+def parts_of(b: TensorFlowBuilder, indices: Value) -> list[Value]:
+    """Index vectors along the last axis as one array for each place."""
+    indices = _wide(b, indices)
+    count = b.fix(indices.shape[-1])
+    return [b.getitem(indices, key=along(indices.ndim - 1, place)) for place in range(count)]
+
+
+@rows.row("GatherNd")
+def gather_nd(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
+    """What index vectors name."""
+    parts = parts_of(b, indices)
+    if not parts:
+        return b.broadcast_to(params, shape=(*indices.shape[:-1], *params.shape))
+    return b.gather_nd(params, *parts, axes=tuple(range(len(parts))))
+
+
+# ------------------------------------------------------------------------------------- scattering
+def scattered(b: TensorFlowBuilder, whole: Value, indices: Value, updates: Value, reduce: str | None) -> Any:
+    """Slices written, or added, where index vectors say."""
+    parts = parts_of(b, indices)
+    if not parts:
+        raise NotImplementedError("index vectors without elements")
+    return b.scatter_nd(whole, updates, *parts, axes=tuple(range(len(parts))), reduce=reduce)
+
+
+@rows.row("ScatterNd", static=("shape",))
+def scatter_nd(b: TensorFlowBuilder, indices: Any, updates: Any, shape: Any, **_: Any) -> Any:
+    """Slices added up in zeros."""
+    whole = b.zeros(shape=numbers(shape, "the shape"), dtype=updates.dtype)
+    if updates.dtype == "bool":
+        return scattered(b, whole, indices, updates, None)
+    return scattered(b, whole, indices, updates, "sum")
+
+
+def _scatter(reduce: str | None, negated: bool = False) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, tensor: Any, indices: Any, updates: Any, **_: Any) -> Any:
+        tensor, updates = b.arrays(tensor, updates)
+        return scattered(b, tensor, indices, b.negative(updates) if negated else updates, reduce)
+
+    row.__doc__ = f"Slices at index vectors: {reduce or 'written'}."
+    return row
+
+
+rows.row("TensorScatterUpdate")(_scatter(None))
+rows.row("TensorScatterAdd", "ScatterNdNonAliasingAdd")(_scatter("sum"))
+rows.row("TensorScatterSub")(_scatter("sum", negated=True))
+rows.row("TensorScatterMax")(_scatter("max"))
+rows.row("TensorScatterMin")(_scatter("min"))
+
+
+def _inplace(reduce: str | None, negated: bool = False) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, x: Any, i: Any, v: Any, **_: Any) -> Any:
+        x, v = b.arrays(x, v)
+        return b.scatter_nd(x, b.negative(v) if negated else v, i, axes=(0,), reduce=reduce)
+
+    row.__doc__ = "Rows of the array, which itself stays as it is."
+    return row
+
+
+rows.row("InplaceUpdate")(_inplace(None))
+rows.row("InplaceAdd")(_inplace("sum"))
+rows.row("InplaceSub")(_inplace("sum", negated=True))
+
+
+@rows.row("DynamicPartition")
+def dynamic_partition(b: TensorFlowBuilder, data: Any, partitions: Any, *, num_partitions: int, **_: Any) -> Any:
+    """The rows of each number."""
+    hints = [spec.hints[0] for spec in b.recorded]
+    return tuple(b.boolean_mask(data, b.equal(partitions, number), axis=0, hint=hints[number]) for number in range(num_partitions))
+
+
+@rows.row("DynamicStitch", "ParallelDynamicStitch", static=("indices",))
+def dynamic_stitch(b: TensorFlowBuilder, indices: Any, data: Any, **_: Any) -> Any:
+    """Rows put to their places; the last one for a place stays. There are as many as the largest place says."""
+    places = [b.array(item, "int32") for item in indices]
+    flat = [b.reshape(item, shape=(product(item.shape),)) for item in places]
+    given = [b.reshape(item, shape=(product(place.shape), *item.shape[place.ndim :])) for item, place in zip(b.arrays(*data), places)]
+    where, what = (b.concat(*items, axis=0) if len(items) > 1 else items[0] for items in (flat, given))
+    count = _stitched_size(b, indices, where)
+    whole = b.zeros(shape=(count, *what.shape[1:]), dtype=what.dtype)
+    return b.scatter_nd(whole, what, where, axes=(0,))
+
+
+def _stitched_size(b: TensorFlowBuilder, indices: Any, where: Value) -> Any:
+    numbers_ = [item for one in indices for item in _flat(one)]
+    if not any(isinstance(item, Value) for item in numbers_):
+        return max(numbers_, default=-1) + 1
+    return b.bincount(where, hint=b.result.hints[0]).shape[0]
+
+
+def _flat(item: Any) -> list[Any]:
+    return [part for one in item for part in _flat(one)] if isinstance(item, tuple) else [item]
+
+
+# ------------------------------------------------------------------------------------- sorting and searching
+@rows.row("TopKV2", static=("k",))
+def top_k_v2(b: TensorFlowBuilder, input: Any, k: Any, *, index_type: Any = "int32", **_: Any) -> Any:
+    """The largest along the last axis; of equal ones those that come first."""
+    axis, count = input.ndim - 1, size_of(k, "the count of largest elements")
+    order = cut(b, b.argsort(input, axis=axis, descending=True, stable=True), axis, None, count)
+    return b.take_along_axis(input, order, axis=axis), b.astype(order, dtype=index_type)
+
+
+@rows.row("TopK")
+def top_k(b: TensorFlowBuilder, input: Any, *, k: int, **_: Any) -> Any:
+    """The largest along the last axis."""
+    return top_k_v2(b, input, k)
+
+
+@rows.row("NthElement", static=("n",))
+def nth_element(b: TensorFlowBuilder, input: Any, n: Any, *, reverse: bool = False, **_: Any) -> Any:
+    """The element that stands at a place of the order along the last axis."""
+    axis = input.ndim - 1
+    ordered = b.sort(input, axis=axis, descending=bool(reverse))
+    return b.getitem(ordered, key=along(axis, size_of(n)))
+
+
+def _in_top_k(b: TensorFlowBuilder, predictions: Value, targets: Value, k: Any) -> Any:
+    """Whether fewer than ``k`` predictions are larger than that of the target, all of which are finite."""
+    column = b.reshape(b.astype(targets, dtype="int64"), shape=(*targets.shape, 1))
+    classes = predictions.shape[1]
+    inside = b.logical_and(b.greater_equal(column, 0), b.less(column, b.array(classes, "int64")))
+    mine = b.take_along_axis(predictions, b.where(inside, column, b.array(0, "int64")), axis=1)
+    larger = b.sum(b.astype(b.greater(predictions, mine), dtype="int64"), axis=1, dtype="int64")
+    # what is neither larger nor smaller than all, and stands before the limit is reached, makes the answer False
+    finite = b.all(b.logical_and(b.isfinite(predictions), inside), axis=1)
+    return b.logical_and(b.less(larger, b.array(k, "int64")), finite)
+
+
+@rows.row("InTopK")
+def in_top_k(b: TensorFlowBuilder, predictions: Any, targets: Any, *, k: int, **_: Any) -> Any:
+    """Whether the target is among the largest ``k``."""
+    return _in_top_k(b, predictions, targets, k)
+
+
+@rows.row("InTopKV2")
+def in_top_k_v2(b: TensorFlowBuilder, predictions: Any, targets: Any, k: Any, **_: Any) -> Any:
+    """Whether the target is among the largest ``k``."""
+    return _in_top_k(b, predictions, targets, k)
+
+
+def _bound(side: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, sorted_inputs: Any, values: Any, *, out_type: Any = "int32", **_: Any) -> Any:
+        return b.astype(b.searchsorted(*b.arrays(sorted_inputs, values), side=side), dtype=out_type)
+
+    row.__doc__ = f"Where each value would be inserted, from the {side}."
+    return row
+
+
+rows.row("LowerBound")(_bound("left"))
+rows.row("UpperBound")(_bound("right"))
+
+
+@rows.row("Bucketize")
+def bucketize(b: TensorFlowBuilder, input: Any, *, boundaries: Any, **_: Any) -> Any:
+    """How many boundaries are not above each element; NaN lies above all."""
+    edges = b.array(tuple(float(item) for item in boundaries), "float32")
+    values = b.astype(input, dtype="float32") if input.dtype != "float64" else input
+    return b.astype(b.searchsorted(b.astype(edges, dtype=values.dtype), values, side="right"), dtype="int32")
+
+
+@rows.row("HistogramFixedWidth", static=("value_range", "nbins"))
+def histogram_fixed_width(b: TensorFlowBuilder, values: Any, value_range: Any, nbins: Any, *, dtype: Any = "int32", **_: Any) -> Any:
+    """How many elements lie in each of equal parts of a range; those outside count in the first and the last one."""
+    count = size_of(nbins)
+    low, high = _ends(b, value_range, values.dtype)
+    wide = "float64"
+    low, high, values = (b.astype(item, dtype=wide) for item in (low, high, values))
+    part = b.divide(b.subtract(high, low), b.array(count, wide))
+    place = b.floor(b.divide(b.subtract(values, low), part))
+    place = b.astype(b.clip(place, 0.0, b.array(count - 1, wide)), dtype="int64")
+    flat = b.reshape(place, shape=(product(place.shape), 1))
+    hits = b.equal(flat, b.arange(start=0, stop=count, step=1, dtype="int64"))
+    return b.sum(b.astype(hits, dtype=dtype), axis=0, dtype=dtype)
+
+
+def _ends(b: TensorFlowBuilder, given: Any, dtype: str) -> list[Value]:
+    if isinstance(given, tuple):
+        return [b.array(item, dtype) for item in given]
+    return [b.getitem(given, key=(place,)) for place in range(2)]
+
+
+@rows.row("Where")
+def where(b: TensorFlowBuilder, condition: Any, **_: Any) -> Any:
+    """The places of what is not zero, in row-major order."""
+    return b.argwhere(condition, hint=b.result.hints[0])
+
+
+def _in_order_of_coming(b: TensorFlowBuilder, x: Value, axis: int | None) -> tuple[Value, Value, Value]:
+    """Different elements in the order in which they come, where each element is among them, and how often they come."""
+    values, first, inverse, counts = b.unique_all(x, axis=axis, hint=b.result.hints[axis or 0])
+    order = b.argsort(first, axis=0)
+    moved = b.argsort(order, axis=0)
+    return b.take(values, order, axis=axis or 0), b.take(moved, inverse, axis=0), b.take(counts, order, axis=0)
+
+
+@rows.row("Unique")
+def unique(b: TensorFlowBuilder, x: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
+    """Different elements in the order in which they come, and where each element is among them."""
+    values, places, _counts = _in_order_of_coming(b, x, None)
+    return values, b.astype(places, dtype=out_idx)
+
+
+@rows.row("UniqueWithCounts")
+def unique_with_counts(b: TensorFlowBuilder, x: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
+    """And how often they come."""
+    values, places, counts = _in_order_of_coming(b, x, None)
+    return values, b.astype(places, dtype=out_idx), b.astype(counts, dtype=out_idx)
+
+
+@rows.row("UniqueV2", static=("axis",))
+def unique_v2(b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
+    """Of slices along an axis."""
+    values, places, _counts = _in_order_of_coming(b, x, _axis(axis, x.ndim))
+    return values, b.astype(b.reshape(places, shape=(product(places.shape),)), dtype=out_idx)
+
+
+@rows.row("UniqueWithCountsV2", static=("axis",))
+def unique_with_counts_v2(b: TensorFlowBuilder, x: Any, axis: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
+    """Of slices along an axis, and how often they come."""
+    values, places, counts = _in_order_of_coming(b, x, _axis(axis, x.ndim))
+    return values, b.astype(b.reshape(places, shape=(product(places.shape),)), dtype=out_idx), b.astype(counts, dtype=out_idx)
+
+
+def _axis(axis: Any, rank: int) -> int | None:
+    found = numbers(axis, "the axis")
+    return axis_in(found, rank) if found and rank > 1 else None
+
+
+@rows.row("ListDiff")
+def list_diff(b: TensorFlowBuilder, x: Any, y: Any, *, out_idx: Any = "int32", **_: Any) -> Any:
+    """The elements of ``x`` that are not in ``y``, and where they stand."""
+    x, y = b.arrays(x, y)
+    (places,) = b.nonzero(b.isin(x, y, invert=True), hint=b.result.hints[0])
+    return b.take(x, places, axis=0), b.astype(places, dtype=out_idx)
+
+
+@rows.row("UnravelIndex", static=("dims",))
+def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> Any:
+    """The index along each axis of elements that are counted in row-major order."""
+    sizes, dtype = numbers(dims, "the shape"), indices.dtype
+    found, rest = [], indices
+    for size in reversed(sizes):
+        found.append(b.remainder(rest, b.array(size, dtype)))
+        rest = b.floor_divide(rest, b.array(size, dtype))
+    return b.stack(*found[::-1], axis=0)
+
+

@@ -1,0 +1,1 @@
+"""Calls of raw operations, one file a section."""
