@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from tensorflow.python.framework import tensor_util
 
+from ...ops.bounds import nonnegative
 from ...sizes import Size, apply
 from .known import nested
 
@@ -18,10 +19,19 @@ _COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "
 
 @dataclass(frozen=True)
 class Count:
-    """How many steps a loop takes (an int or a ``Size``), and the places of its state that hold the number of the step."""
+    """How many steps a loop takes (an int or a ``Size``), and which parts of its state only count: place -> first number, and what a step adds."""
 
     length: Any
-    from_zero: frozenset[int]
+    counters: Mapping[int, tuple[Any, int]]
+
+    def is_number_of_step(self, place: int | None) -> bool:
+        """Whether this part of the state is the number of the step."""
+        return place is not None and self.counters.get(place) == (0, 1)
+
+    def end(self, place: int) -> Any:
+        """What a counter is after the last step."""
+        first, step = self.counters[place]
+        return first + step * self.length
 
 
 def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
@@ -30,8 +40,8 @@ def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
     steps = counting.steps(condition.outputs[0])
     if steps is None or isinstance(steps, bool):
         return None
-    numbers = (place for place in range(len(start)) if counting.first(place) == 0 and counting.step(place) == 1)
-    return Count(apply("max", steps, 0), frozenset(numbers))
+    pairs = ((place, (counting.first(place), counting.step(place))) for place in range(len(start)))
+    return Count(steps if nonnegative(steps) else apply("max", steps, 0), {place: pair for place, pair in pairs if None not in pair})
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class _Counting:
         first, step, end = self.first(place), self.step(place), numbers[1]
         if kind not in ("Less", "LessEqual") or None in (first, step, end):
             return None
-        return (end - first + (kind == "LessEqual") + step - 1) // step
+        return (end - first + int(kind == "LessEqual") + step - 1) // step
 
     def number(self, graph: Any, tensor: Any) -> Any:
         """A whole number that stays the same in all steps, where it is known."""
@@ -111,3 +121,12 @@ def input_behind(graph: Any, tensor: Any) -> int | None:
     """The place of the input of a graph that a tensor is, None where it is none."""
     found = behind(tensor)
     return next((place for place, one in enumerate(graph.inputs) if one is found), None)
+
+
+def uses_of(tensor: Any) -> Iterator[Any]:
+    """The operations that compute with a tensor."""
+    for operation in tensor.consumers():
+        if operation.type == "Identity":
+            yield from uses_of(operation.outputs[0])
+        else:
+            yield operation

@@ -14,7 +14,7 @@ from ... import errors
 
 _PYTHONS = frozenset({"contextlib.py", "functools.py"})
 _LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("keras", "keras_hub", "tensorflow_probability", "wrapt"))
-PACKAGES = ("tensorflow.", "keras.", "keras_hub.", "wrapt.", "graph_compiler.", "functools.", "contextlib.")
+PACKAGES = ("tensorflow.", "keras.", "keras_hub.", "numpy.", "wrapt.", "graph_compiler.", "functools.", "contextlib.")
 
 
 def _folders_of(*files: str | None) -> Iterator[str]:

@@ -113,6 +113,7 @@ def _is_plain(*arrays: Known) -> bool:
     return not any(isinstance(item, Size) for array in arrays for item in array.ravel())
 
 
+_COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "ge", "Equal": "eq", "NotEqual": "ne"}
 _RULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("AddV2", "Add"), _elementwise(lambda x, y: x + y)),
     "Sub": _elementwise(lambda x, y: x - y),
@@ -120,6 +121,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "Neg": _elementwise(lambda x: -x),
     "FloorDiv": _elementwise(lambda x, y: x // y),
     "FloorMod": _elementwise(lambda x, y: x % y),
+    **{name: _of_two(function) for name, function in _COMPARED.items()},
     "Maximum": _of_two("max"),
     "Minimum": _of_two("min"),
     "Cast": lambda attributes, x: x,

@@ -29,7 +29,13 @@ class Unfilled:
 class Written:
     """A list after a step of a loop has written one row into it, at an index that the loop computes."""
 
-    index: Any
+    row: Any
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A list that step n of a loop reads at n: the row of the step."""
+
     row: Any
 
 
@@ -46,6 +52,8 @@ def reserved(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
 def item_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``TensorListGetItem``: a row."""
     held, index, _ = operands
+    if isinstance(held.item, Rows):
+        return [held.item.row]
     (seen,) = reader.seen(operation, operands)
     if isinstance(held.item, Unfilled) and isinstance(index.item, np.ndarray) and nested(index.item) in held.item.rows:
         return [held.item.rows[nested(index.item)]]
@@ -61,7 +69,7 @@ def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
     is_known = isinstance(index.item, np.ndarray)
     if isinstance(held.item, Unfilled):
         place = nested(index.item) if is_known else index.item  # type: ignore[arg-type]
-        item: Any = Unfilled({**held.item.rows, place: row}) if is_known else Written(place, row)
+        item: Any = Unfilled({**held.item.rows, place: row}) if is_known else Written(row)
         return [Held(item, seen)]
     attributes = {"T": dtype_name(row.seen.dtype), "Tindices": "int32", "bad_indices_policy": ""}
     dtype = dtype_name(row.seen.dtype)

@@ -44,7 +44,7 @@ def scan(
     length: Any,
     specs: tuple[tuple[Any, tf.DType], ...],
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """``state, outputs = body(*state)`` for so many steps: the last state, and the outputs stacked.
+    """``state, outputs = body(*state, *rows)`` for so many steps: the last state, and the outputs stacked.
 
     ``specs`` are shape and type of each output as they were recorded; without a step, that is the shape of its rows.
     """
@@ -53,7 +53,7 @@ def scan(
         return start, tuple(tf.zeros([0, *shape], dtype) for shape, dtype in specs)
 
     def step(time: tf.Tensor, old: tuple[tf.Tensor, ...], outputs: tuple[tf.TensorArray, ...]) -> tuple[Any, ...]:
-        new, made = body(*old)
+        new, made = body(*old, *(sequence[time] for sequence in sequences))
         return time + 1, keep_shapes(new, old), tuple(array.write(time, item) for array, item in zip(outputs, made))
 
     arrays = tuple(tf.TensorArray(dtype, length) for _, dtype in specs)

@@ -15,7 +15,6 @@ import tensorflow as tf
 from tensorflow.python.types import core
 
 from ...sizes import Size, apply, product
-from .folders import PACKAGES
 
 _NUMBERS = (bool, int, float)
 _TRIES_NUMBERS = "tensorflow.python.framework.tensor_shape"  # which takes a shape of numbers first, and a tensor where that fails
@@ -142,9 +141,12 @@ def expression_of(item: Any) -> Any:
     return item.expression if is_symbolic(item) else item
 
 
-def asked_by_user(depth: int = 2) -> bool:
-    """Whether the code that runs ``depth`` frames up is neither TensorFlow's nor that of a library upon it."""
-    return not f"{sys._getframe(depth).f_globals.get('__name__', '')}.".startswith(PACKAGES)
+def asked_by(*packages: str) -> bool:
+    """Whether the code that asks for something, behind functions of numpy, is that of one of these packages."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("numpy."):
+        frame = frame.f_back
+    return f"{frame.f_globals.get('__name__', '')}.".startswith(packages)
 
 
 def _operator(compute: Callable[[Any, Any], Any], reflected: bool = False) -> Callable[..., Any]:
@@ -185,4 +187,4 @@ for _name, _compute in _ARITHMETIC.items():
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(SizeNumber, f"__{_name}__", _comparison(_name))
 
-__all__ = ["Shape", "SizeNumber", "Sizes", "asked_by_user", "expression_of", "is_symbolic", "symbolic"]
+__all__ = ["Shape", "SizeNumber", "Sizes", "asked_by", "expression_of", "is_symbolic", "symbolic"]

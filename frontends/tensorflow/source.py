@@ -57,7 +57,7 @@ class TensorFlowCalls:
             written, dtype = repr(text(node.inputs[0])), f"tf.{node.params['dtype']}"
             return f"{'scalar' if isinstance(node.inputs[0], Size) else 'tf.convert_to_tensor'}({written}, {dtype})"
         operands = [_operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))]
-        if key in _OPERATORS:
+        if key in _OPERATORS and any(map(_is_array, node.inputs)):
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"
         if key in _FUNCTIONS:
             return f"tf.{_FUNCTIONS[key]}({', '.join(operands)})"

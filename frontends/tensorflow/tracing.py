@@ -21,14 +21,19 @@ from ...ir.node import Value
 from ...sizes import Size, Symbol, hint_of
 from ...tracing import Locator, Recorder
 from .evaluation import computing
+from .folders import PACKAGES
 from .held import Held
 from .known import known
 from .reader import Reader
-from .sizes import Shape, SizeNumber, asked_by_user, is_symbolic, symbolic
+from .sizes import Shape, SizeNumber, asked_by, is_symbolic, symbolic
 
 _MOST = 64  # elements that Python may read at once
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+class Unanswered(TypeError, AttributeError):
+    """A traced tensor does not have what TensorFlow's own code tries to read of it, which then goes another way."""
 
 
 class Trace:
@@ -86,7 +91,7 @@ class Trace:
     def shape(self, tensor: Any) -> Any:
         """The shape as the user's code sees it."""
         traced = _SHAPE(tensor)
-        if traced.rank is None or traced.is_fully_defined() or not asked_by_user():
+        if traced.rank is None or traced.is_fully_defined() or asked_by(*PACKAGES):
             return traced
         held = self.held(tensor)
         if not isinstance(held.item, Value):
@@ -106,10 +111,10 @@ class Trace:
             before = getattr(ops.SymbolicTensor, name, None)
 
             def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-                if tensor.graph is self.graph:
+                if tensor.graph is self.graph and not asked_by("tensorflow."):
                     return answer(self.elements(tensor, f"tf.Tensor.{name}"))
                 if before is None:
-                    raise AttributeError(f"a traced tensor has no {name}")
+                    raise Unanswered(f"a traced tensor has no {name}")
                 return before(tensor, *args, **kwargs)
 
             return method
