@@ -29,7 +29,7 @@ from .tracing.holders import COMPILED
 from .tracing.host_random import host_state_kept
 from .tracing.stateful import Stateful, stateful_paths
 
-FRONTENDS = ("torch", "jax", "numpy")
+FRONTENDS = ("torch", "jax", "numpy", "tensorflow")
 BACKENDS = ("torch", "jax", "numpy", "tensorflow")
 _TARGETS_ALONE = tuple(name for name in BACKENDS if name not in FRONTENDS)
 _ALSO_CALLED = {"tf": "tensorflow", "keras": "tensorflow", "np": "numpy", "pytorch": "torch", "flax": "jax", "jnp": "jax"}

@@ -1,1 +1,33 @@
 """TensorFlow as a source: how its functions become graphs of operations, and how these are written in canonical ones."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from ...ir.graph import Graph
+from . import checking as checking
+from . import files as files
+from . import keeping as keeping
+from .recording import record as record
+from .source import TensorFlowCalls
+
+name = "tensorflow"
+dialect = TensorFlowCalls()
+
+
+def raise_graph(graph: Graph) -> Graph:
+    """See :func:`graph_compiler.frontends.tensorflow.raising.driver.raise_graph`; the tables are loaded at the first use."""
+    from .raising.driver import raise_graph
+
+    return raise_graph(graph)
+
+
+def unrecorded() -> AbstractContextManager[None]:
+    """TensorFlow's own tracing is not disturbed by calls of graphs."""
+    return nullcontext()
+
+
+def example_inputs(function: Any) -> dict[str, Any]:
+    """Functions of TensorFlow do not tell what they take."""
+    return {}

@@ -8,6 +8,7 @@ from typing import Any
 from tensorflow.python.framework import op_def_registry
 
 RAW = "tf.raw_ops."
+CONVERT = "tf.convert_to_tensor"  # numbers and sizes as an array
 
 
 def row_key(op: str) -> str:

@@ -15,7 +15,7 @@ from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ...raiser import Raiser
-from ..names import row_key, types_of_operands
+from ..names import CONVERT, row_key, types_of_operands
 from ..operands import dtypes_of_operands
 from . import operations
 from .left_out import reason
@@ -42,6 +42,8 @@ class _TensorFlowRaiser(Raiser):
     def call(self, node: Node) -> Any:
         self.b.recorded = self.specs_recorded(node)
         operands, attributes = self.arguments(node)
+        if node.op == CONVERT:
+            return array_of(self.b, operands[0], attributes["dtype"])
         key, row = self.key(node), self.row(node)
         if row is None:
             raise UnsupportedOperation(reason(key))

@@ -14,8 +14,8 @@ from ..table import TensorFlowBuilder, rows
 
 _UNARY = {
     "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh", "BesselI0": "i0",
-    "BesselI0e": "i0e", "BesselI1": "i1", "BesselI1e": "i1e", "BesselJ0": "bessel_j0", "BesselJ1": "bessel_j1", 
-    
+    "BesselI0e": "i0e", "BesselI1": "i1", "BesselI1e": "i1e", "BesselJ0": "bessel_j0", "BesselJ1": "bessel_j1",
+
     "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Erfc": "erfc", "Erfinv": "erfinv", "Exp": "exp",
     "Expm1": "expm1", "Floor": "floor", "Imag": "imag", "Inv": "reciprocal", "Invert": "bitwise_invert", "IsFinite": "isfinite",
     "IsInf": "isinf", "IsNan": "isnan", "Lgamma": "lgamma", "Log": "log", "Log1p": "log1p", "LogicalNot": "logical_not", "Ndtri": "ndtri",
@@ -255,7 +255,7 @@ def cast(b: TensorFlowBuilder, x: Any, *, DstT: Any, Truncate: bool = False, **_
 
 
 @rows.row("Bitcast")
-def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:  # noqa: A002
+def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
     """Bytes read as another type; parts of an element, or elements of which one is made, stand along a last axis."""
     x, dtype = b.array(x), type
     have, want = ITEMSIZE[x.dtype], ITEMSIZE[dtype]
@@ -337,4 +337,3 @@ def to_bool(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     """A number is true where it is not 0, any other array where it has elements."""
     x = b.array(x)
     return b.not_equal(x, 0) if x.ndim == 0 and x.dtype != "bool" else x
-

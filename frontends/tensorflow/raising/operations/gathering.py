@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from .....ir import Value
-
 from .....sizes import product
 from ....slicing import along, cut
 from ..table import TensorFlowBuilder, axis_in, numbers, rows
@@ -298,5 +297,3 @@ def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> An
         found.append(b.remainder(rest, b.array(size, dtype)))
         rest = b.floor_divide(rest, b.array(size, dtype))
     return b.stack(*found[::-1], axis=0)
-
-

@@ -268,5 +268,3 @@ def bias_add_grad(b: TensorFlowBuilder, out_backprop: Any, *, data_format: str =
     channels = 1 if data_format.startswith("NC") and out_backprop.ndim > 2 else out_backprop.ndim - 1
     axes = tuple(axis for axis in range(out_backprop.ndim) if axis != channels)
     return b.sum(out_backprop, axis=axes, dtype=out_backprop.dtype)
-
-

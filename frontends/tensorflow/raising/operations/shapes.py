@@ -200,6 +200,7 @@ def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
 @rows.row("ReverseSequence")
 def reverse_sequence(b: TensorFlowBuilder, input: Any, seq_lengths: Any, *, seq_dim: int, batch_dim: int = 0, **_: Any) -> Any:
     """The first elements of each sequence, as many as it is long, in reverse order."""
+
     def placed(vector: Value, axis: int) -> Value:
         made: Value = b.reshape(vector, shape=tuple(vector.shape[0] if i == axis else 1 for i in range(input.ndim)))
         return made

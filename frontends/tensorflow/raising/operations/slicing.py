@@ -95,5 +95,3 @@ def _part(b: TensorFlowBuilder, x: Value, axis: int, start: Any, length: Any) ->
         return x
     stop = None if rest else start + length
     return read_index(b, x, (*(slice(None),) * axis, slice(start, stop)))
-
-

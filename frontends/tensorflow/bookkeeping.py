@@ -1,0 +1,100 @@
+"""Operations of traced graphs that are no calls of their own: constants, shapes, and what is read from and assigned to variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ...errors import UnsupportedOperation
+from .dtypes import dtype_name
+from .evaluation import ASSIGNS, constant_of, handle_number
+from .held import Held, sizes_of
+from .known import known
+from .names import RAW
+from .reader import Handler, Reader, as_operand
+
+
+def _const(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    return [reader.constant(constant_of(operation))]
+
+
+def _shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    sizes = [sizes_of(operand, tensor) for operand, tensor in zip(operands, operation.inputs)]
+    return [Held(known(shape), tf.shape(operand.seen, operation.get_attr("out_type"))) for shape, operand in zip(sizes, operands)]
+
+
+def _size(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    sizes = sizes_of(operands[0], operation.inputs[0])
+    return [Held(known(np.prod(np.array(sizes, object)) if sizes else 1), tf.size(operands[0].seen, operation.get_attr("out_type")))]
+
+
+def _rank(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    return [Held(known(int(operands[0].seen.shape.rank)), tf.rank(operands[0].seen))]
+
+
+def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    return [_variable(reader, operation, operands[0])]
+
+
+def _variable(reader: Reader, operation: Any, handle: Held) -> Held:
+    found = reader.variables.get(handle_number(handle.seen))
+    if found is None:
+        raise UnsupportedOperation(
+            f"{operation.type} reads what is no variable that is known (a hash table, an iterator, a variable made inside)\n    {reader.origin(operation)}"
+        )
+    return found
+
+
+def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    handle, new = operands
+    before, number = _variable(reader, operation, handle), handle_number(handle.seen)
+    if (combined := ASSIGNS[operation.type]) is not None:
+        seen = getattr(tf.raw_ops, combined)(x=before.seen, y=new.seen)
+        inputs = (reader.value(before), as_operand(new.item))
+        (new,) = reader.call(f"{RAW}{combined}", inputs, {"T": dtype_name(seen.dtype)}, [seen], reader.origin(operation))
+    reader.variables[number] = new
+    reader.assigned[number] = str(reader.weights.name_of(handle.seen, ()))
+    return []
+
+
+def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    table, indices = _variable(reader, operation, operands[0]), operands[1]
+    batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.seen.dtype)
+    seen = tf.gather(table.seen, indices.seen, axis=batch, batch_dims=batch)
+    attributes = {"batch_dims": batch, "Tparams": dtype, "Tindices": dtype_name(indices.seen.dtype), "Taxis": "int32"}
+    return reader.call(
+        f"{RAW}GatherV2", (reader.value(table), as_operand(indices.item), batch), attributes, [seen], reader.origin(operation)
+    )
+
+
+def _variable_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    seen = tf.shape(_variable(reader, operation, operands[0]).seen, operation.get_attr("out_type"))
+    return [Held(known(tuple(seen.numpy().tolist())), seen)]
+
+
+def _nothing(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """Of what tells of arrays (``Print``) and gives none, and of checks."""
+    return []
+
+
+def _told(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """A text for a message."""
+    return [Held(None, tf.constant(""))]
+
+
+READ: dict[str, Handler] = {
+    "Const": _const,
+    "Shape": _shape,
+    "ShapeN": _shape,
+    "Size": _size,
+    "Rank": _rank,
+    "ReadVariableOp": _read_variable,
+    "ResourceGather": _gather_variable,
+    "VariableShape": _variable_shape,
+    **dict.fromkeys(ASSIGNS, _assign_variable),
+    **dict.fromkeys(("NoOp", "Assert", "PrintV2"), _nothing),
+    **dict.fromkeys(("StringFormat", "AsString"), _told),
+}

@@ -1,0 +1,48 @@
+"""Branches of a traced graph as nodes that run blocks: ``If`` and ``Case`` of TensorFlow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir.closing import Body
+from ...ir.node import Value
+from .blocks import Block, BlockNode
+from .evaluation import BRANCHES, branches_of, place_of_branch
+from .held import Held
+from .known import nested
+from .reader import Handler, Reader
+
+
+def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``If`` and ``Case``. An index that is known chooses while recording; variables that one branch assigns are results of all."""
+    index, *given = operands
+    graphs = branches_of(operation)
+    if isinstance(index.item, np.ndarray):
+        return reader.results(graphs[place_of_branch(operation, _decided(reader, operation, index))], given)
+    node = BlockNode(reader, operation)
+    bodies = [Block(reader, [], lambda graph=graph: reader.results(graph, given)) for graph in graphs]  # type: ignore[misc]
+    assigned = list(dict.fromkeys(number for body in bodies for number in body.assigned))
+    names = ["otherwise", "then"] if len(graphs) == 2 and "If" in operation.type else [f"branch_{place}" for place in range(len(graphs))]
+    outputs = [[*body.results, *(body.variables.get(number, reader.variables[number]) for number in assigned)] for body in bodies]
+    taken = outputs[place_of_branch(operation, index.seen)]
+    chosen = [place for place, held in enumerate(taken) if _is_array(held)]
+    closed = [Body(name, (), *body.closed([results[place] for place in chosen])) for name, body, results in zip(names, bodies, outputs)]
+    made = iter(node.made("branch", [reader.value(index)], closed, [taken[place] for place in chosen]))
+    found = [next(made) if place in chosen else held for place, held in enumerate(taken)]
+    return node.with_assigned(found, assigned, bodies)
+
+
+def _decided(reader: Reader, operation: Any, index: Held) -> Any:
+    """The branch of an index that is computed from sizes, as a guard."""
+    item = nested(index.item)  # type: ignore[arg-type]
+    return reader.recorder.decide_size(item, reader.origin(operation)) if hasattr(item, "hint") else item
+
+
+def _is_array(held: Held) -> bool:
+    return isinstance(held.item, (Value, np.ndarray))
+
+
+READ: dict[str, Handler] = dict.fromkeys(BRANCHES, branch)

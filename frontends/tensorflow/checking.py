@@ -1,0 +1,104 @@
+"""The original function as a reference: fresh inputs for it, and runs that leave nothing behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ...ir.graph import Graph
+from ...ir.node import Value
+from ...trees import Branch, Leaf, flatten
+from . import arguments
+from .dtypes import dtype_of_array
+from .variables import Weights
+
+COPY = "tf.identity"
+RANDOM_STATE = ("", "")  # what draws is seeded anew
+Range = tuple[float, float]
+
+
+def is_array(item: Any) -> bool:
+    """Whether this is an array of any framework."""
+    return arguments.is_array(item)
+
+
+def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arrays in the arguments as tensors."""
+    return list(map(arguments.as_tensor, flatten((args, kwargs), arguments.is_array, arguments.opens)[0]))
+
+
+def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
+    """The least and the greatest element of every array in the arguments."""
+    return tuple(map(_range, leaves(args, kwargs)))
+
+
+def _range(array: Any) -> Range:
+    if not hasattr(array, "numpy") or array.dtype.is_complex or 0 in array.shape:
+        return (0.0, 0.0)
+    plain = to_numpy(array).astype(np.float64)
+    return (float(plain.min()), float(plain.max()))
+
+
+def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
+    """A random tensor like one that was seen: ints and varied floats from the range seen, of constant floats the neighbourhood.
+
+    >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
+    [3, 3]
+    """
+    draw, (least, greatest), shape = np.random.default_rng(seed), seen, tuple(shape)
+    wanted = tf.as_dtype(dtype)
+    if wanted.is_bool:
+        drawn: Any = draw.random(shape) > 0.5
+    elif wanted.is_complex:
+        drawn = draw.standard_normal(shape) + 1j * draw.standard_normal(shape)
+    elif wanted.is_integer:
+        drawn = draw.integers(int(least), int(greatest) + 1, shape)
+    else:
+        unit = draw.random(shape)
+        constant = least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30)
+        drawn = (unit + 0.5 if least > 0 else unit * 4 - 2) if constant else least + unit * (greatest - least)
+    return tf.constant(np.asarray(drawn).astype(wanted.as_numpy_dtype))
+
+
+def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
+    """Recordings ask for nothing but shape and type."""
+    return array
+
+
+def copied(leaves: Sequence[Any]) -> list[Any]:
+    """Tensors never change."""
+    return list(leaves)
+
+
+def to_numpy(array: Any) -> Any:
+    """The elements as a numpy array; bfloat16, which numpy lacks, as float32."""
+    return np.asarray((tf.cast(array, tf.float32) if dtype_of_array(array) == "bfloat16" else tf.convert_to_tensor(array)).numpy())
+
+
+def random_kept() -> AbstractContextManager[None]:
+    """Nothing is put back: TensorFlow's generator of the process cannot be read."""
+    return nullcontext()
+
+
+@contextmanager
+def undone(weights: Weights, seed: int) -> Iterator[None]:
+    """Afterwards the variables are as before."""
+    with weights.holding({name: variable.read_value() for name, variable in weights.variables.items()}):
+        yield
+
+
+def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Any]]]:
+    """Nothing: operations are seen in a traced graph only, not in a run."""
+    function(*args, **kwargs)
+    return []
+
+
+def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
+    """A recorded graph that returns what every node gives, and the values that these are."""
+    made = [value for node in graph.nodes for value in node.outputs]
+    tree = Branch(tuple, tuple(range(len(made))), (Leaf(),) * len(made))
+    return graph.derive(outputs=list(made), output_tree=tree, guards=[], effects=[]), made

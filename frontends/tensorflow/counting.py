@@ -1,0 +1,132 @@
+"""Loops that count: how many steps they take, told by the graphs of their condition and body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tensorflow.python.framework import tensor_util
+
+from ...ops.bounds import nonnegative
+from ...sizes import Size, apply
+from .known import nested
+
+_SAME = ("Identity", "Cast")
+_COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "ge"}
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many steps a loop takes (an int or a ``Size``), and which parts of its state only count: place -> first number, and what a step adds."""
+
+    length: Any
+    counters: Mapping[int, tuple[Any, int]]
+
+    def is_number_of_step(self, place: int | None) -> bool:
+        """Whether this part of the state is the number of the step."""
+        return place is not None and self.counters.get(place) == (0, 1)
+
+    def end(self, place: int) -> Any:
+        """What a counter is after the last step."""
+        first, step = self.counters[place]
+        return first + step * self.length
+
+
+def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
+    """The count of a loop whose state begins as ``start`` (values, known arrays, others); None where it depends on what steps compute."""
+    counting = _Counting(condition, body, start)
+    steps = counting.steps(condition.outputs[0])
+    if steps is None or isinstance(steps, bool):
+        return None
+    pairs = ((place, (counting.first(place), counting.step(place))) for place in range(len(start)))
+    return Count(steps if nonnegative(steps) else apply("max", steps, 0), {place: pair for place, pair in pairs if None not in pair})
+
+
+@dataclass(frozen=True)
+class _Counting:
+    condition: Any
+    body: Any
+    start: Sequence[Any]
+
+    def steps(self, tensor: Any) -> Any:
+        """For how many steps a part of the condition holds: a number, True for always, False for never; None where that is not known."""
+        operation = behind(tensor).op
+        if operation.type == "Const":
+            return bool(tensor_util.MakeNdarray(operation.get_attr("value")))
+        if operation.type in ("LogicalAnd", "LogicalOr"):
+            return _both(operation.type, *map(self.steps, operation.inputs))
+        if operation.type not in _COMPARED:
+            return None
+        return self._compared(operation.type, *operation.inputs)
+
+    def _compared(self, kind: str, left: Any, right: Any) -> Any:
+        numbers = [self.number(self.condition, one) for one in (left, right)]
+        if None not in numbers:
+            found = apply(_COMPARED[kind], *numbers)
+            return None if isinstance(found, Size) else bool(found)
+        place = input_behind(self.condition, left)
+        first, step, end = self.first(place), self.step(place), numbers[1]
+        if kind not in ("Less", "LessEqual") or None in (first, step, end):
+            return None
+        return (end - first + int(kind == "LessEqual") + step - 1) // step
+
+    def number(self, graph: Any, tensor: Any) -> Any:
+        """A whole number that stays the same in all steps, where it is known."""
+        operation = behind(tensor).op
+        if operation.type == "Const":
+            found = tensor_util.MakeNdarray(operation.get_attr("value"))
+            return found.item() if found.ndim == 0 and found.dtype.kind in "iu" else None
+        place = input_behind(graph, tensor)
+        return self.first(place) if place is not None and is_steady(self.body, place) else None
+
+    def first(self, place: int | None) -> Any:
+        """With which number a part of the state begins, where it is known."""
+        item = None if place is None else self.start[place]
+        return nested(item) if isinstance(item, np.ndarray) and item.ndim == 0 and type(nested(item)) in (int, Size) else None
+
+    def step(self, place: int | None) -> Any:
+        """Which number a step adds to a part of the state, where it is one above 0; None otherwise."""
+        operation = None if place is None else behind(self.body.outputs[place]).op
+        if operation is None or operation.type not in ("AddV2", "Add") or input_behind(self.body, operation.inputs[0]) != place:
+            return None
+        added = self.number(self.body, operation.inputs[1])
+        return added if type(added) is int and added > 0 else None
+
+
+def _both(kind: str, left: Any, right: Any) -> Any:
+    """What holds for the shorter of two counts; where one part always holds, or never, that may decide."""
+    decides = kind == "LogicalOr"  # the truth value of one part that decides for both
+    if decides in [part for part in (left, right) if isinstance(part, bool)]:
+        return decides
+    if isinstance(left, bool) or isinstance(right, bool):
+        return right if isinstance(left, bool) else left
+    return None if kind == "LogicalOr" or left is None or right is None else apply("min", left, right)
+
+
+def is_steady(body: Any, place: int) -> bool:
+    """Whether steps leave a part of the state as it is."""
+    return input_behind(body, body.outputs[place]) == place
+
+
+def behind(tensor: Any) -> Any:
+    """The tensor that others only pass on."""
+    while tensor.op.type in _SAME:
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def input_behind(graph: Any, tensor: Any) -> int | None:
+    """The place of the input of a graph that a tensor is, None where it is none."""
+    found = behind(tensor)
+    return next((place for place, one in enumerate(graph.inputs) if one is found), None)
+
+
+def uses_of(tensor: Any) -> Iterator[Any]:
+    """The operations that compute with a tensor."""
+    for operation in tensor.consumers():
+        if operation.type == "Identity":
+            yield from uses_of(operation.outputs[0])
+        else:
+            yield operation

@@ -1,0 +1,123 @@
+"""Operations of traced graphs, run on arrays: which shapes the arrays of a recording have, and which elements Python reads of them.
+
+State is not touched: variables hold what the caller says that they hold, and what an operation would assign goes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.eager import context, execute, record
+from tensorflow.python.framework import tensor_util
+
+from .operations import for_execution
+
+CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
+LOOPS = frozenset({"While", "StatelessWhile"})
+PASSES_ON = frozenset({"Identity", "IdentityN", "PlaceholderWithDefault", "PreventGradient", "Snapshot", "EnsureShape"})
+ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
+
+
+class Evaluator:
+    """Runs operations. ``variables`` is what each variable holds, by the number of its handle (:func:`handle_number`)."""
+
+    def __init__(self, variables: MutableMapping[int, Any]) -> None:
+        self.variables = variables
+
+    def graph(self, graph: Any, arguments: Sequence[Any]) -> list[Any]:
+        """The results of a function for these arrays (and handles of variables)."""
+        held: dict[int, Any] = dict(zip(map(id, graph.inputs), arguments))
+        for operation in graph.get_operations():
+            if operation.outputs and id(operation.outputs[0]) in held:
+                continue
+            found = self.operation(operation, [held[id(tensor)] for tensor in operation.inputs])
+            held.update(zip(map(id, operation.outputs), found))
+        return [held[id(tensor)] for tensor in graph.outputs]
+
+    def operation(self, operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
+        """What one operation gives."""
+        kind = operation.type
+        if kind in PASSES_ON:
+            return operands[: len(operation.outputs)]
+        if kind in CALLS:
+            return self.graph(function_of(operation, "f"), operands)
+        if kind in BRANCHES:
+            return self.graph(branches_of(operation)[place_of_branch(operation, operands[0])], operands[1:])
+        if kind in LOOPS:
+            return self._loop(operation, list(operands))
+        if kind in ASSIGNS:
+            self.assign(kind, handle_number(operands[0]), operands[1])
+            return []
+        if kind == "ReadVariableOp":
+            return [self.variables[handle_number(operands[0])]]
+        return [constant_of(operation)] if kind == "Const" else executed(operation, operands)
+
+    def assign(self, kind: str, number: int, array: Any) -> None:
+        """Gives a variable other elements."""
+        combined = ASSIGNS[kind]
+        self.variables[number] = array if combined is None else getattr(tf.raw_ops, combined)(x=self.variables[number], y=array)
+
+    def _loop(self, operation: Any, state: list[Any]) -> list[Any]:
+        condition, body = function_of(operation, "cond"), function_of(operation, "body")
+        while bool(self.graph(condition, state)[0]):
+            state = self.graph(body, state)
+        return state
+
+
+def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    """What TensorFlow's eager runtime gives for an operation."""
+    found = execute.quick_execute(operation.type, len(operation.outputs), list(operands), for_execution(operation), context.context())
+    return found or []
+
+
+def constant_of(operation: Any) -> Any:
+    """The array of a ``Const``."""
+    proto = operation.get_attr("value")
+    return tf.constant(tensor_util.MakeNdarray(proto), tf.as_dtype(proto.dtype))
+
+
+@contextmanager
+def computing() -> Iterator[None]:
+    """Inside of the block operations run at once, and no tape sees them."""
+    with ExitStack() as stack:
+        stack.enter_context(tf.init_scope())
+        stack.enter_context(record.stop_recording())
+        yield
+
+
+def handle_number(handle: Any) -> int:
+    """What tells the variables apart, whose handle an array is."""
+    return id(handle)
+
+
+def function_of(operation: Any, attribute: str) -> Any:
+    """The traced graph of a function that an operation runs."""
+    return graph_of(operation.graph, operation.get_attr(attribute).name)
+
+
+def branches_of(operation: Any) -> list[Any]:
+    """The traced graphs of the branches of an ``If`` (otherwise, then) or ``Case``."""
+    if "Case" in operation.type:
+        return [graph_of(operation.graph, function.name) for function in operation.get_attr("branches")]
+    return [function_of(operation, "else_branch"), function_of(operation, "then_branch")]
+
+
+def place_of_branch(operation: Any, index: Any) -> int:
+    """The place of the branch that runs."""
+    if "If" in operation.type:
+        return int(bool(index))
+    count = len(operation.get_attr("branches"))
+    return int(index) if 0 <= int(index) < count else count - 1
+
+
+def graph_of(graph: Any, name: str) -> Any:
+    """The traced graph of a function in the library of another graph, as it was traced or, of a loaded function, as it was saved."""
+    found = graph._get_function(name)
+    while found is None and getattr(graph, "outer_graph", None) is not None:
+        graph = graph.outer_graph
+        found = graph._get_function(name)
+    return found.graph

@@ -1,0 +1,34 @@
+"""Which operations a saved graph may hold: those that have a row, on arrays and plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import InvalidFile
+from ...ir.graph import Graph
+from ...ir.node import every
+from ...ops.control import runs_blocks
+from .names import CONVERT, RAW, row_key
+
+
+def spell(item: Any) -> str | None:
+    """Nodes hold plain data alone."""
+    return None
+
+
+def read(text: str) -> Any:
+    """Raises ``InvalidFile``: a file holds no objects of TensorFlow."""
+    raise InvalidFile(f"{text!r:.80} is no object that a saved TensorFlow graph may hold")
+
+
+def check(graph: Graph) -> None:
+    """``InvalidFile`` where a node calls what is no operation that can be translated."""
+    from .raising.driver import rows
+
+    for node in every(graph.nodes):
+        known = node.op.startswith(RAW) and rows.get(row_key(node.op)) is not None
+        if not known and node.op != CONVERT and not runs_blocks(node.op):
+            raise InvalidFile(f"a saved TensorFlow graph may not call {node.op!r:.80}")
+
+
+__all__ = ["check", "read", "row_key", "spell"]

@@ -1,0 +1,37 @@
+"""Whose code a file is: the user's, or that of TensorFlow and the libraries upon it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+
+from ... import errors
+
+_PYTHONS = frozenset({"contextlib.py", "functools.py"})
+_LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("keras", "keras_hub", "tensorflow_probability", "wrapt"))
+PACKAGES = ("tensorflow.", "keras.", "keras_hub.", "numpy.", "wrapt.", "graph_compiler.", "functools.", "contextlib.")
+
+
+def _folders_of(*files: str | None) -> Iterator[str]:
+    """The folder of each file, as it was imported and with links followed."""
+    for file in (Path(file) for file in files if file):
+        yield from (f"{folder}{os.sep}" for folder in (file.absolute().parent, file.resolve().parent))
+
+
+_INTERNAL = tuple(_folders_of(tf.__file__, keras.__file__, errors.__file__, str(Path(__file__).parent)))
+
+
+@functools.lru_cache(maxsize=4096)
+def is_users(file: str) -> bool:
+    """Whether a file is the user's: none of TensorFlow, of libraries upon it, or of this package.
+
+    >>> is_users(tf.__file__), is_users("model.py")
+    (False, True)
+    """
+    inside = file.startswith((*_INTERNAL, "<frozen", "<__autograph")) or any(library in file for library in _LIBRARIES)
+    return not (inside or Path(file).name in _PYTHONS)

@@ -1,0 +1,64 @@
+"""Operations of a traced graph as they are read: their attributes, and where in the user's code they were made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.core.framework import attr_value_pb2, tensor_shape_pb2
+
+from ...ir.node import Origin
+from .dtypes import dtype_name
+from .folders import is_users
+from .names import RAW
+
+
+def attributes_of(operation: Any) -> dict[str, Any]:
+    """The attributes of an operation as plain data; functions and tensors among them are read by what knows them, and left out here."""
+    declared = (attribute for attribute in operation.op_def.attr if attribute.type not in ("func", "list(func)", "tensor"))
+    return {attribute.name: plain(operation.get_attr(attribute.name)) for attribute in declared}
+
+
+def plain(item: Any) -> Any:
+    """One attribute: a data type as its name, a shape as a tuple with None for what is unknown, a text as ``str``.
+
+    >>> plain(tf.float32), plain(b"SAME"), plain([1, 2]), plain(tf.TensorShape([None, 2]).as_proto())
+    ('float32', 'SAME', (1, 2), (None, 2))
+    """
+    if isinstance(item, tf.DType):
+        return dtype_name(item)
+    if isinstance(item, bytes):
+        return item.decode(errors="replace")
+    if isinstance(item, tensor_shape_pb2.TensorShapeProto):
+        return None if item.unknown_rank else tuple(None if dim.size < 0 else dim.size for dim in item.dim)
+    return tuple(map(plain, item)) if isinstance(item, (list, tuple)) else item
+
+
+def for_execution(operation: Any) -> tuple[Any, ...]:
+    """The attributes of an operation as TensorFlow's eager runtime takes them: names and values in turn."""
+    pairs = ((attribute.name, operation.get_attr(attribute.name)) for attribute in operation.op_def.attr)
+    return tuple(item for name, value in pairs for item in (name, _executed(value)))
+
+
+def _executed(value: Any) -> Any:
+    if isinstance(value, tf.DType):
+        return value.as_datatype_enum
+    if isinstance(value, tensor_shape_pb2.TensorShapeProto):
+        return None if value.unknown_rank else [dim.size for dim in value.dim]
+    if isinstance(value, attr_value_pb2.NameAttrList):
+        return value.name.encode()
+    return list(map(_executed, value)) if isinstance(value, (list, tuple)) else value
+
+
+def origin_of(operation: Any, around: Origin) -> Origin:
+    """The innermost line of the user's that led to an operation, or what it stands in."""
+    call = f"{RAW}{operation.type}"
+    for frame in reversed(list(operation.traceback or ())):
+        if is_users(frame.filename):
+            return Origin(frame.filename, frame.lineno, _scope_of(operation), call)
+    return Origin(around.file, around.line, around.module, call)
+
+
+def _scope_of(operation: Any) -> str:
+    """The scopes of names around an operation, which Keras opens for its layers: ``model/dense``."""
+    return str(operation.name).rpartition("/")[0]

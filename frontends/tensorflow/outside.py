@@ -1,0 +1,57 @@
+"""What TensorFlow code refers to outside of its arguments: closures, globals, attributes of modules and layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from ...tracing import Reach, facts_outside
+from ...tracing.conjunction import Fact
+
+_INTERNAL = ("tensorflow", "keras", "numpy", "graph_compiler", "wrapt")
+
+
+def outside_of(objects: Iterable[Any]) -> list[Fact]:
+    """What these callables refer to is as it was; of layers of Keras, whether they are trained and in which type they compute."""
+    reach = reach_of(objects)
+    layers = dict.fromkeys(layer for item in (*objects, *reach.found()) if isinstance(item, keras.Layer) for layer in _layers_of(item))
+    return [*facts_outside(reach, contents=_contents), *(fact for layer in layers for fact in _of_layer(layer))]
+
+
+def reach_of(objects: Iterable[Any]) -> Reach:
+    """All that these callables refer to; of a ``tf.function``, what its Python function refers to."""
+    roots = [root for item in objects for root in (item, *_behind(item))]
+    return Reach(roots, _INTERNAL, _is_leaf, _called)
+
+
+def _behind(item: Any) -> Iterator[Any]:
+    python = getattr(item, "python_function", None)
+    if python is not None:
+        yield python
+
+
+def _called(item: Any) -> list[Any]:
+    """The code of a layer, a module or a ``tf.function``."""
+    if isinstance(item, (keras.Layer, tf.Module)):
+        return [method for name in ("call", "__call__") if (method := getattr(type(item), name, None)) is not None]
+    return list(_behind(item))
+
+
+def _is_leaf(item: Any) -> bool:
+    return isinstance(item, (tf.Tensor, tf.Variable, np.ndarray, keras.Variable))
+
+
+def _layers_of(layer: keras.Layer) -> list[Any]:
+    return list(layer._flatten_layers(include_self=True, recursive=True))
+
+
+def _of_layer(layer: keras.Layer) -> Iterator[Fact]:
+    yield Fact("{}.trainable is {}", (layer, layer.trainable), f"whether the layer {layer.name} is trainable")
+
+
+def _contents(item: Any) -> bytes | None:
+    return item.tobytes() if isinstance(item, np.ndarray) else bytes(item) if isinstance(item, bytearray) else None

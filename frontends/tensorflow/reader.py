@@ -1,0 +1,218 @@
+"""Reads traced graphs of TensorFlow: each operation becomes a node, and what only moves values about (calls, variables, shapes) is followed.
+
+The operations are also run as they are read, on the arrays of the call: their results have the shapes of the recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ...errors import UnsupportedOperation
+from ...ir.node import Origin, Value
+from ...ir.record import CallRecord
+from ...tracing import Recorder
+from . import known as of_shapes
+from .dtypes import dtype_name
+from .evaluation import CALLS, PASSES_ON, Evaluator, function_of, handle_number
+from .held import Held, spec_of
+from .known import known, nested
+from .names import CONVERT, RAW
+from .operations import attributes_of, origin_of
+from .variables import Weights
+
+Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
+
+
+class Reader:
+    """Appends the operations of traced graphs to the nodes of a recorder."""
+
+    def __init__(self, recorder: Recorder, weights: Weights, handlers: Mapping[str, Handler]) -> None:
+        self.recorder, self.weights, self.handlers = recorder, weights, handlers
+        self.around = Origin()  # of the call that is read at the moment
+        self.held: dict[int, Held] = {}  # by the identity of the tensor
+        self.variables: dict[int, Held] = {}  # what the variables hold, by the number of their handle
+        self.assigned: dict[int, str] = {}  # number of the handle -> name, of variables that were assigned
+        self.evaluator = Evaluator(_Seen(self.variables))
+        self._read: dict[int, int] = {}  # graph -> how many of its operations were read
+
+    # ------------------------------------------------------------------------------ graphs
+    def read(self, graph: Any, given: Mapping[int, Held]) -> None:
+        """The operations of a graph that were not read yet. ``given`` are its inputs, by the identity of the tensor."""
+        self.held.update(given)
+        operations = graph.get_operations()
+        first = self._read.get(id(graph), 0)
+        self._read[id(graph)] = len(operations)
+        self._take_captures(graph)
+        for operation in operations[first:]:
+            if not (operation.outputs and id(operation.outputs[0]) in self.held):
+                self._operation(operation)
+
+    def results(self, graph: Any, arguments: Sequence[Held]) -> list[Held]:
+        """What a function gives for these arguments."""
+        outside, self.held = self.held, {}
+        self._read.pop(id(graph), None)
+        try:
+            self.read(graph, dict(zip(map(id, graph.inputs), arguments)))
+            return [self.held[id(tensor)] for tensor in graph.outputs]
+        finally:
+            self.held = outside
+
+    def _take_captures(self, graph: Any) -> None:
+        """Arrays and variables of the outside that a graph refers to."""
+        for outer, inner in graph.captures:
+            if id(inner) in self.held:
+                continue
+            if id(outer) in self.held:
+                self.held[id(inner)] = self.held[id(outer)]
+            else:
+                self.held[id(inner)] = self._handle(outer, graph) if outer.dtype == tf.resource else self.constant(outer)
+
+    def _handle(self, handle: Any, graph: Any) -> Held:
+        """The handle of a variable, which becomes a parameter."""
+        number = handle_number(handle)
+        if number not in self.variables and (name := self.weights.name_of(handle, _watched(graph))) is not None:
+            variable = self.weights.variables[name]
+            array = variable.read_value()
+            self.variables[number] = Held(self.recorder.add_parameter(name, array, spec_of(array)), array)
+        return Held(None, handle)
+
+    def constant(self, array: Any) -> Held:
+        """An array that is always the same: as numbers where it is short."""
+        dtype, elements = dtype_name(array.dtype), array.numpy() if hasattr(array, "numpy") else array
+        if dtype in ("string", "variant", "resource"):
+            return Held(None, array)
+        if of_shapes.is_few(dtype, int(np.size(elements)), np.ndim(elements)):
+            return Held(known(np.asarray(elements).tolist()).reshape(np.shape(elements)), tf.convert_to_tensor(array))
+        found = self.recorder.find(array) if isinstance(array, tf.Tensor) else None
+        return Held(
+            found or self.recorder.add_constant("constant", tf.convert_to_tensor(array), spec_of(array)), tf.convert_to_tensor(array)
+        )
+
+    # ------------------------------------------------------------------------------ operations
+    def _operation(self, operation: Any) -> None:
+        operands, handler = [self.held[id(tensor)] for tensor in operation.inputs], self.handlers.get(operation.type)
+        if operation.type in CALLS:
+            found: Sequence[Held] = self._called(operation, operands)
+        elif operation.type in PASSES_ON:
+            found = operands[: len(operation.outputs)]
+        else:
+            found = self._computed(operation, operands) if handler is None else handler(self, operation, operands)
+        self.held.update(zip(map(id, operation.outputs), found))
+
+    def _called(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
+        around, self.around = self.around, self.origin(operation)
+        try:
+            return self.results(function_of(operation, "f"), operands)
+        finally:
+            self.around = around
+
+    def _computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
+        """An operation on arrays, or on what is known of shapes."""
+        attributes = attributes_of(operation)
+        seen = self.seen(operation, operands)
+        arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
+        if len(arrays) == len(operands) and of_shapes.takes_integers(operation.type, attributes) and of_shapes.fits(operation.type, arrays):
+            found = of_shapes.computed(operation.type, arrays, attributes)
+            if found is not None:
+                return [Held(*pair) for pair in zip(found, seen)]
+        tensors = (*operation.inputs, *operation.outputs)
+        if (unsupported := next((tensor for tensor in tensors if not is_numeric(tensor.dtype)), None)) is not None:
+            raise UnsupportedOperation(_no_array(operation, unsupported, self.origin(operation)))
+        return self.node(operation, _grouped(operation, [operand.item for operand in operands]), attributes, seen)
+
+    def node(self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]) -> list[Held]:
+        """A node for an operation; arrays that are known stand in it as numbers."""
+        inputs = tuple(tuple(map(as_operand, item)) if isinstance(item, list) else as_operand(item) for item in operands)
+        return self.call(f"{RAW}{operation.type}", inputs, attributes, seen, self.origin(operation), operation.op_def.is_stateful)
+
+    def call(
+        self, op: str, inputs: tuple[Any, ...], attributes: dict[str, Any], seen: Sequence[Any], origin: Origin, random: bool = False
+    ) -> list[Held]:
+        """A node that gives arrays of these shapes."""
+        name = op.rpartition(".")[2].lower()
+        outputs = self.recorder.new_values([(_NAMES.get(name, name), array, spec_of(array)) for array in seen])
+        result = outputs[0] if len(outputs) == 1 else outputs
+        self.recorder.add_call(op, inputs, attributes, origin, outputs, CallRecord(op.rpartition(".")[2], result=result, random=random))
+        return [Held(*pair) for pair in zip(outputs, seen)]
+
+    def value(self, held: Held) -> Value:
+        """What is held as an array: numbers become one."""
+        if isinstance(held.item, Value):
+            return held.item
+        assert held.item is not None
+        made = self.call(CONVERT, (nested(held.item),), {"dtype": dtype_name(held.seen.dtype)}, [held.seen], self.around)
+        assert isinstance(made[0].item, Value)
+        return made[0].item
+
+    def seen(self, operation: Any, operands: Sequence[Held]) -> list[Any]:
+        """What the operation gives on the arrays of the call."""
+        return list(self.evaluator.operation(operation, [operand.seen for operand in operands]))
+
+    def origin(self, operation: Any) -> Origin:
+        """Where in the user's code an operation was made."""
+        return origin_of(operation, self.around)
+
+
+class _Seen:
+    """The arrays in a table of what is held, as a table of arrays."""
+
+    def __init__(self, held: dict[int, Held]) -> None:
+        self._held = held
+
+    def __getitem__(self, number: int) -> Any:
+        return self._held[number].seen
+
+    def __setitem__(self, number: int, array: Any) -> None:
+        self._held[number] = Held(self._held[number].item, array)
+
+
+def as_operand(item: Any) -> Any:
+    """Known numbers as a node has them: a number, or nested tuples."""
+    return nested(item) if isinstance(item, np.ndarray) else item
+
+
+_NAMES = {
+    "addv2": "add",
+    "concatv2": "concat",
+    "gatherv2": "gathered",
+    "cast": "converted",
+    "selectv2": "chosen",
+    "convert_to_tensor": "number",
+}
+
+
+def is_numeric(dtype: tf.DType) -> bool:
+    """Whether arrays of this type hold numbers or truth values."""
+    return bool(dtype.is_numpy_compatible) and dtype not in (tf.string, tf.resource, tf.variant) and not dtype.is_quantized
+
+
+def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
+    what = {tf.string: "texts", tf.resource: "tables or iterators", tf.variant: "lists or sets of tensors (ragged, sparse, datasets)"}
+    kind = what.get(tensor.dtype, f"arrays of {tensor.dtype.name}")
+    return f"{operation.type}: {kind} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the rest before\n    {origin}"
+
+
+def _grouped(operation: Any, items: list[Any]) -> list[Any]:
+    """The operands in the order of the declaration, lists of operands as lists."""
+    rest, grouped = iter(items), list[Any]()
+    for argument in operation.op_def.input_arg:
+        if argument.number_attr:
+            grouped.append([next(rest) for _ in range(operation.get_attr(argument.number_attr))])
+        elif argument.type_list_attr:
+            grouped.append([next(rest) for _ in operation.get_attr(argument.type_list_attr)])
+        else:
+            grouped.append(next(rest))
+    return grouped
+
+
+def _watched(graph: Any) -> list[Any]:
+    """The variables that a traced graph has read, and those of the graphs inside of it."""
+    return [
+        *graph.variables,
+        *graph._watched_variables,
+        *(v for function in graph._functions.values() if function.graph for v in _watched(function.graph)),
+    ]

@@ -1,0 +1,155 @@
+"""One recording of a function, from its arguments to a graph."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from ...assumptions import SameArray
+from ...assumptions.same_array import NO_ARRAY
+from ...errors import GraphCompilerError, TracingError
+from ...ir.graph import Effect
+from ...ir.node import Value
+from ...ops.registry import ArraySpec
+from ...sizes import Size, Symbol
+from ...tracing import Locator, Recorder, Recording, Request, Surroundings, refuse_escapes
+from ...tracing.alone import alone
+from ...tracing.code_names import names_read
+from ...tracing.iterators import refuse_outside
+from ...trees import Tree, call_of, flatten, plain_classes, referred
+from ..namespaces import GlobalReads, all_of
+from ..setting_reads import SettingReads
+from ..signatures import input_names
+from . import bookkeeping, branches, lists, loops
+from .arguments import as_tensor, is_array, opens
+from .evaluation import computing
+from .folders import PACKAGES, is_users
+from .outside import outside_of, reach_of
+from .reader import Reader
+from .sizes import expression_of, is_symbolic
+from .tracing import Trace
+from .variables import Weights
+
+_HANDLERS = {**bookkeeping.READ, **branches.READ, **loops.READ, **lists.READ}
+# Which axes of an argument have the sizes of the call, as guards: none; channels, which layers need as a number; all but the first; all.
+_FIXED: tuple[Callable[[Any, int], bool], ...] = (
+    lambda array, axis: False,
+    lambda array, axis: axis == array.ndim - 1 > 0 and array.dtype.is_floating,
+    lambda array, axis: axis > 0,
+    lambda array, axis: True,
+)
+
+
+def record(request: Request) -> Recording:
+    """Traces the function. Sizes are symbols; where the user's code or TensorFlow needs numbers, it is traced again with more of them fixed.
+
+    Each operation is run once, on the arrays of the call, and nothing outside is changed.
+    """
+    problems: list[Exception] = []
+    with alone:
+        for fixed in _FIXED:
+            try:
+                return _Attempt(request, fixed).run()
+            except GraphCompilerError:
+                raise
+            except Exception as problem:
+                problems.append(problem)
+    raise _told(request.name, problems[-1])
+
+
+def _told(name: str, problem: Exception) -> Exception:
+    """What TensorFlow says of tensors whose elements are not known, with the line; any other exception as it is."""
+    if not isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)):
+        return problem
+    own = [frame for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
+    place = f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
+    made = TracingError(
+        f"{place}: {name} needs the elements of an array while a function inside of it is traced ({str(problem).splitlines()[0]})"
+    )
+    made.__cause__ = problem
+    return made
+
+
+@dataclass
+class _Attempt:
+    """One tracing; ``is_fixed`` tells of each array and axis whether its size is a number."""
+
+    request: Request
+    is_fixed: Callable[[Any, int], bool]
+
+    def run(self) -> Recording:
+        """The recording."""
+        request = self.request
+        leaves, tree = flatten((request.args, request.kwargs), is_array, opens)
+        self.tree: Tree = plain_classes(tree)
+        reached = reach_of(self._referred())
+        refuse_outside(reached.found())
+        self.globals = GlobalReads((function.__globals__, name) for function in reached.functions for name in names_read(function.__code__))
+        self.settings = SettingReads(list({id(function.__globals__): function.__globals__ for function in reached.functions}.values()))
+        self.before = self._surroundings(all_of(reached.functions))
+        self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
+        self.recorder = Recorder(request.name, "tensorflow")
+        locator = Locator(tuple(package.rstrip(".") for package in PACKAGES))
+        self.reader = Reader(self.recorder, self.weights, _HANDLERS)
+        trace = Trace(self.recorder, self.reader, locator)
+        with self.globals, self.settings:
+            return self._finished(*self._traced(trace, leaves))
+
+    def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
+        """The leaves of the result (values, sizes), and its structure."""
+        names = input_names(self.request.function, self.request.args, self.tree)
+        arrays = [self._argument(trace, name, leaf) for name, leaf in zip(names, leaves)]
+        args, kwargs = call_of(self.tree, arrays)
+        with trace.graph.as_default(), trace.answering():
+            result = self.request.function(*args, **kwargs)
+            found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
+            tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
+        with computing():
+            return [expression_of(item) if is_symbolic(item) else self._output(trace, item) for item in tensors], tree
+
+    def _argument(self, trace: Trace, name: str, leaf: Any) -> Any:
+        array = as_tensor(leaf)
+        value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
+        fixed = [self.is_fixed(array, axis) for axis in range(array.ndim)]
+        for axis, is_fixed in enumerate(fixed):
+            if is_fixed:
+                self.recorder.decide_size(Size.of(Symbol(value, axis, int(array.shape[axis]))), trace.locator.locate("a size", 2))
+        return trace.argument(value, array, fixed)
+
+    def _output(self, trace: Trace, tensor: Any) -> Value:
+        return self.reader.value(trace.held(tensor))
+
+    # ------------------------------------------------------------------------------ the graph
+    def _finished(self, outputs: list[Any], tree: Tree) -> Recording:
+        graph = self.recorder.graph
+        refuse_escapes(
+            graph.name, tree, self.tree, lambda item: is_symbolic(item) or isinstance(item, tf.Tensor) and not hasattr(item, "numpy")
+        )
+        graph.outputs = outputs
+        with computing():
+            left = {name: self.reader.value(self.reader.variables[number]) for number, name in self.reader.assigned.items()}
+        graph.effects = [Effect("buffer", name, value) for name, value in left.items() if value is not graph.parameters[name]]
+        graph.input_tree, graph.output_tree = self.tree, tree
+        graph.assume(SameArray((NO_ARRAY,) * len(graph.inputs)))  # tensors never change: they may be one or two
+        self.recorder.forget_arrays()
+        return Recording(graph, self.weights, self._unchanged())
+
+    def _referred(self) -> tuple[Any, ...]:
+        return (self.request.function, *referred(self.tree))
+
+    def _surroundings(self, read: Iterable[Any], facts: Iterable[Any] = ()) -> Surroundings:
+        return Surroundings([*facts, *outside_of((*self._referred(), *read))])
+
+    def _unchanged(self) -> Surroundings:
+        """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
+        if not self.before.holds():
+            raise TracingError(
+                f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: what a function of TensorFlow keeps "
+                "has to be in variables. Return it, or keep it in a tf.Variable"
+            )
+        return self._surroundings(self.globals.functions(), [*self.globals.facts(), *self.settings.facts()])

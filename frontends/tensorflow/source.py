@@ -1,0 +1,129 @@
+"""Recorded operations of TensorFlow as source text: operators and public functions where these compute the same, raw operations otherwise."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+import tensorflow as tf
+
+from ...ir.graph import Graph
+from ...ir.node import Node, Value
+from ...ops.text import factor
+from ...sizes import Size, Symbol, hint_of
+from . import prelude
+from .names import CONVERT, definition, row_key
+from .operands import dtypes_of_operands
+
+_OPERATORS = {
+    "AddV2": "+", "Sub": "-", "Mul": "*", "RealDiv": "/", "FloorDiv": "//", "FloorMod": "%", "Pow": "**", "Greater": ">", "GreaterEqual": ">=", "Less": "<",
+    "LessEqual": "<=",
+}  # fmt: skip
+_FUNCTIONS = {
+    "Exp": "exp", "Log": "math.log", "Sqrt": "sqrt", "Rsqrt": "math.rsqrt", "Square": "square", "Tanh": "tanh", "Sigmoid": "sigmoid", "Relu": "nn.relu",
+    "Softmax": "nn.softmax", "Abs": "abs", "Sin": "sin", "Cos": "cos", "Floor": "floor", "Erf": "math.erf", "Softplus": "nn.softplus", "Selu": "nn.selu",
+    "Elu": "nn.elu", "Sign": "sign", "Log1p": "math.log1p", "Expm1": "math.expm1", "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
+    "LogicalAnd": "logical_and", "LogicalNot": "logical_not", "LogicalOr": "logical_or",
+}  # fmt: skip
+_DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
+
+
+class TensorFlowCalls:
+    """The dialect of recorded TensorFlow graphs."""
+
+    imports: Mapping[str, str] = {
+        "tf": "import tensorflow as tf",
+        "Any": "from typing import Any",
+        "Callable": "from collections.abc import Callable",
+    }
+    prelude: ModuleType | None = prelude
+    structured: Mapping[str, Any] = {}  # the target of the framework knows
+
+    def dtype_text(self, dtype: str) -> str:
+        """``tf.float32``."""
+        return f"tf.{dtype}"
+
+    def decorators(self, graph: Graph) -> tuple[str, ...]:
+        """None: what frameworks are set to holds for their own calls."""
+        return ()
+
+    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
+        """The call of a node."""
+        key = row_key(node.op)
+        if node.op == CONVERT:
+            written, dtype = repr(text(node.inputs[0])), f"tf.{node.params['dtype']}"
+            return f"{'scalar' if isinstance(node.inputs[0], Size) else 'tf.convert_to_tensor'}({written}, {dtype})"
+        operands = [_operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))]
+        if key in _OPERATORS and any(map(_is_array, node.inputs)):
+            return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"
+        if key in _FUNCTIONS:
+            return f"tf.{_FUNCTIONS[key]}({', '.join(operands)})"
+        names = parameters_of(key)
+        attributes = [f"{name}={self._attribute(key, name, node.params[name], text)}" for name in names if name in node.params]
+        named = [f"{name}={operand}" for name, operand in zip(names, operands)]
+        return f"tf.raw_ops.{key}({', '.join([*named, *attributes])})"
+
+    def _attribute(self, key: str, name: str, value: Any, text: Callable[[Any], Any]) -> str:
+        kind = next(attribute.type for attribute in definition(key).attr if attribute.name == name)
+        if kind == "type":
+            return f"tf.{value}"
+        if kind == "list(type)":
+            return f"[{', '.join(f'tf.{dtype}' for dtype in value)}]"
+        return repr(list(value)) if isinstance(value, tuple) else repr(text(value))
+
+    def size(self, array: str, symbol: Symbol) -> str:
+        """``size(x, 0)``, a helper that knows unknown sizes."""
+        return f"size({array}, {symbol.axis})"
+
+    def sizes(self, array: str) -> str:
+        """``sizes(x)``."""
+        return f"sizes({array})"
+
+    def context(self, node: Node) -> str:
+        """No operation stands in a context."""
+        return ""
+
+    def spell(self, item: Any) -> str | None:
+        """Operations hold plain data alone."""
+        return None
+
+
+@functools.cache
+def parameters_of(key: str) -> tuple[str, ...]:
+    """The parameters of a raw operation in ``tf.raw_ops``: operands in the order of their declaration, then attributes that no operand tells.
+
+    >>> parameters_of("Sum")
+    ('input', 'axis', 'keep_dims')
+    """
+    return tuple(name for name in inspect.signature(getattr(tf.raw_ops, key)).parameters if name != "name")
+
+
+def _missing_types(node: Node) -> list[str | None]:
+    """For each operand the type that it has to be written with: numbers whose type no array beside them tells, and which is not TensorFlow's own."""
+    declared = definition(row_key(node.op)).input_arg
+    told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
+    return [
+        None if argument.type_attr and argument.type_attr in told or _is_array(item) or _default(item) == dtype else dtype
+        for argument, item, dtype in zip(declared, node.inputs, dtypes_of_operands(node))
+    ]
+
+
+def _is_array(item: Any) -> bool:
+    return any(map(_is_array, item)) if isinstance(item, tuple) else isinstance(item, Value)
+
+
+def _default(item: Any) -> str:
+    """The type that TensorFlow gives numbers of Python."""
+    while isinstance(item, tuple) and item:
+        item = item[0]
+    return _DEFAULTS.get(type(hint_of(item) if isinstance(item, Size) else item), "int32")
+
+
+def _operand(item: Any, dtype: Any, own: Any, text: Callable[[Any], Any]) -> str:
+    written = repr(text(item))
+    if isinstance(item, Size) and own != "int32":  # a scalar of int32 where it is unknown
+        return f"scalar({written}, tf.{own})"
+    return f"tf.constant({written}, tf.{dtype})" if isinstance(dtype, str) else written

@@ -1,0 +1,171 @@
+"""One trace of a function into a graph of TensorFlow's, which is read while it is made: what Python asks of traced tensors is answered.
+
+A traced tensor has no elements. Where the user's code, which would run eagerly, asks for some (``if``, ``int``, ``.numpy()``), what leads to them was
+run on the arrays of the call: the answer is what came out, and a guard of the recording.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.framework.func_graph import FuncGraph
+
+from ...errors import TracingError
+from ...ir.node import Value
+from ...sizes import Size, Symbol, hint_of
+from ...tracing import Locator, Recorder
+from .evaluation import computing
+from .folders import PACKAGES
+from .held import Held
+from .known import known
+from .reader import Reader
+from .sizes import Shape, SizeNumber, asked_by, is_symbolic, symbolic
+
+_MOST = 64  # elements that Python may read at once
+_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+class Unanswered(TypeError, AttributeError):
+    """A traced tensor does not have what TensorFlow's own code tries to read of it, which then goes another way."""
+
+
+class Trace:
+    """A graph in the making, and its reader."""
+
+    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator) -> None:
+        self.recorder, self.reader, self.locator = recorder, reader, locator
+        self.graph = FuncGraph(recorder.graph.name)
+
+    def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
+        """A tensor for an array of the arguments; the sizes of axes that are not ``fixed`` are unknown."""
+        shape = [size if is_fixed else None for size, is_fixed in zip(array.shape, fixed)]
+        with self.graph.as_default():
+            tensor = tf.compat.v1.placeholder(array.dtype, shape)
+        self.reader.held[id(tensor)] = Held(value, array)
+        return tensor
+
+    def held(self, tensor: Any) -> Held:
+        """What a tensor of the graph is; what leads to it is read."""
+        with computing():
+            self.reader.read(self.graph, {})
+        return self.reader.held[id(tensor)]
+
+    # ------------------------------------------------------------------------------ what Python asks
+    def decide(self, size: Size) -> Any:
+        """The number of a size, as a guard."""
+        return self.recorder.decide_size(size, self.locator.locate("a size", 3))
+
+    def tensor(self, size: Size, dtype: Any) -> Any:
+        """A size as a scalar of the traced graph."""
+        if tf.executing_eagerly():
+            return tf.constant(self.decide(size), dtype)
+        with self.graph.as_default():
+            tensor = tf.compat.v1.placeholder(dtype, ())
+        with computing():
+            self.reader.held[id(tensor)] = Held(known(size), tf.constant(hint_of(size), dtype))
+        return tensor
+
+    def elements(self, tensor: Any, call: str) -> Any:
+        """The elements of a tensor as a numpy array, as a guard."""
+        held = self.held(tensor)
+        if isinstance(held.item, np.ndarray):
+            return np.array(
+                [self.decide(one) if isinstance(one, Size) else one for one in held.item.ravel()], held.seen.dtype.as_numpy_dtype
+            ).reshape(held.item.shape)
+        origin, elements = self.locator.locate(call, 3), held.seen.numpy()
+        if np.size(elements) > _MOST:
+            raise TracingError(
+                f"{origin}: Python reads {np.size(elements)} elements of an array, which would be constants of the recording. Compute with the array "
+                "instead (tf.where, tf.cond), or return it"
+            )
+        self.recorder.decide_value(held.item, np.asarray(elements).tolist(), origin)
+        return elements
+
+    def shape(self, tensor: Any) -> Any:
+        """The shape as the user's code sees it."""
+        traced = _SHAPE(tensor)
+        if traced.rank is None or traced.is_fully_defined() or asked_by(*PACKAGES):
+            return traced
+        held = self.held(tensor)
+        if not isinstance(held.item, Value):
+            return tf.TensorShape(held.seen.shape)
+        sizes = [Size.of(Symbol(held.item, axis, hint)) for axis, hint in enumerate(held.item.shape)]
+        numbers = (symbolic(self, size) if dim is None else dim for dim, size in zip(traced.as_list(), sizes))
+        return Shape(traced, tuple(numbers))
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Inside of the block traced tensors of this graph answer Python."""
+        with _replaced(ops.SymbolicTensor, self._methods()):
+            yield
+
+    def _methods(self) -> dict[str, Any]:
+        def of_elements(name: str, answer: Callable[[Any], Any]) -> Callable[..., Any]:
+            before = getattr(ops.SymbolicTensor, name, None)
+
+            def method(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+                if tensor.graph is self.graph and not asked_by("tensorflow."):
+                    return answer(self.elements(tensor, f"tf.Tensor.{name}"))
+                if before is None:
+                    raise Unanswered(f"a traced tensor has no {name}")
+                return before(tensor, *args, **kwargs)
+
+            return method
+
+        numbers = {"__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex, "__index__": operator.index}
+        return {
+            **{name: of_elements(name, answer) for name, answer in numbers.items()},
+            **{name: of_elements(name, lambda elements: elements) for name in ("numpy", "__array__")},
+            **{f"__{kind}{name}__": _beside_sizes(f"__{kind}{name}__") for name in _OPERATORS for kind in ("", "r")},
+            **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
+            "__hash__": tf.Tensor.__hash__,
+            "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108  (a bound method would be given no tensor)
+            "__len__": lambda tensor: int(tensor.shape[0]),
+            "shape": property(self.shape, tf.Tensor.shape.fset),
+        }
+
+    def _rows(self, tensor: Any) -> Iterator[Any]:
+        """The rows of a tensor, whose number is assumed."""
+        if tensor.graph is not self.graph:
+            return iter(tf.Tensor.__iter__(tensor))
+        held = self.held(tensor)
+        count = held.seen.shape[0]
+        if isinstance(held.item, Value) and _SHAPE(tensor)[0] is None:
+            count = self.decide(Size.of(Symbol(held.item, 0, count)))
+        return iter(tf.unstack(tensor, num=count))
+
+
+_SHAPE = tf.Tensor.shape.fget
+
+
+def _beside_sizes(name: str) -> Callable[..., Any]:
+    """An operator beside a symbolic number, which takes the type of the tensor as a number of Python does."""
+    original = getattr(tf.Tensor, name)
+
+    def method(tensor: Any, other: Any) -> Any:
+        return original(tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other)
+
+    return method
+
+
+@contextmanager
+def _replaced(cls: Any, methods: dict[str, Any]) -> Iterator[None]:
+    """Inside of the block a class has these methods."""
+    own = {name: vars(cls)[name] for name in methods if name in vars(cls)}
+    for name, method in methods.items():
+        setattr(cls, name, method)
+    try:
+        yield
+    finally:
+        for name in methods:
+            setattr(cls, name, own[name]) if name in own else delattr(cls, name)
+
+
+__all__ = ["Trace", "is_symbolic"]

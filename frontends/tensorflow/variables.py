@@ -1,0 +1,140 @@
+"""The variables of models and modules: parameters of a graph, under the paths that they have there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+
+def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    """The variables of objects, with names: Keras' paths (``dense/kernel``), those of attributes in a ``tf.Module`` (``layers.0.w``), the own names of others."""
+    for item in objects:
+        if isinstance(item, keras.Variable):
+            yield item.path, variable_of(item)
+        elif isinstance(item, (keras.Layer, keras.optimizers.Optimizer, keras.Metric)):
+            yield from ((variable.path, variable_of(variable)) for variable in item.variables)
+        elif isinstance(item, tf.Module):
+            yield from _of_module(item)
+        elif isinstance(item, tf.Variable):
+            yield str(item.name).partition(":")[0], item
+
+
+def _of_module(module: tf.Module) -> Iterator[tuple[str, Any]]:
+    """Of layers of Keras in a module, their own names."""
+    yield from named_variables(part for part in module._flatten(predicate=lambda item: isinstance(item, keras.Layer)))
+    for path, variable in module._flatten(predicate=lambda item: isinstance(item, tf.Variable), with_path=True):
+        yield ".".join(map(str, path)), variable
+
+
+def variable_of(variable: Any) -> Any:
+    """The variable of TensorFlow that one of Keras keeps."""
+    return variable._value if isinstance(variable, keras.Variable) else variable
+
+
+class Weights:
+    """The variables that a recording has read or assigned, by name."""
+
+    def __init__(self, objects: Iterable[Any]) -> None:
+        self._names: dict[int, str] = {}  # id of the handle -> name
+        self.variables: dict[str, Any] = {}
+        for name, variable in named_variables(objects):
+            self._add(name, variable)
+
+    def _add(self, name: str, variable: Any) -> str:
+        number = id(variable.handle)
+        if number not in self._names:
+            wish, count = name, 0
+            while name in self.variables:
+                count += 1
+                name = f"{wish}_{count}"
+            self._names[number], self.variables[name] = name, variable
+        return self._names[number]
+
+    def name_of(self, handle: Any, watched: Iterable[Any]) -> str | None:
+        """The name of the variable with this handle, also of one among those that a traced graph has ``watched``; None where it is known to neither."""
+        if id(handle) not in self._names:
+            for name, variable in named_variables(item for item in watched if item.handle is handle):
+                self._add(name, variable)
+        return self._names.get(id(handle))
+
+    # ------------------------------------------------------------------------------ beside a graph
+    def live(self, names: Iterable[str]) -> LiveArrays:
+        """A function that gives what the variables hold at the moment."""
+        return LiveArrays({name: self.variables[name] for name in names})
+
+    def buffers(self) -> list[Any]:
+        """The variables that no optimizer trains."""
+        return [variable for name, variable in self.variables.items() if not self.is_trained(name)]
+
+    def owner_of(self, name: str) -> Any:
+        """The variable."""
+        return self.variables[name]
+
+    def rebind(self, name: str, array: Any) -> None:
+        """Assigns a variable."""
+        self.variables[name].assign(array)
+
+    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+        """Assigns a variable the elements of a numpy array; the tensor that it holds then."""
+        self.rebind(name, tf.constant(elements, self.variables[name].dtype))
+        return self.variables[name].read_value()
+
+    def is_trained(self, name: str) -> bool:
+        """Whether an optimizer trains it."""
+        variable = self.variables[name]
+        return bool(variable.trainable) and bool(variable.dtype.is_floating or variable.dtype.is_complex)
+
+    @contextmanager
+    def holding(self, values: Mapping[str, Any]) -> Iterator[None]:
+        """Inside of the block the variables hold other arrays."""
+        before = {name: self.variables[name].read_value() for name in values}
+        try:
+            for name, array in values.items():
+                self.rebind(name, array)
+            yield
+        finally:
+            for name, array in before.items():
+                self.rebind(name, array)
+
+
+class LiveArrays:
+    """Called, what variables hold: the very tensors of before, and the very dict, while none was assigned.
+
+    A tensor that is kept keeps the memory that it was read from: an assignment then takes other memory, so the place of the memory tells.
+    """
+
+    def __init__(self, variables: Mapping[str, Any]) -> None:
+        self._variables = dict(variables)
+        self._held: dict[str, Any] = {}
+        self._places: dict[str, Any] = {}
+
+    def __call__(self) -> dict[str, Any]:
+        if not tf.executing_eagerly() or _is_watched():
+            return {name: variable.read_value() for name, variable in self._variables.items()}
+        read = {name: variable.read_value() for name, variable in self._variables.items()}
+        places = {name: _place(tensor) for name, tensor in read.items()}
+        if places != self._places:
+            same = {name for name, place in places.items() if self._places.get(name) == place}
+            self._held = {name: self._held[name] if name in same else tensor for name, tensor in read.items()}
+            self._places = places
+        return self._held
+
+
+def _is_watched() -> bool:
+    from tensorflow.python.eager import record
+
+    return bool(record.could_possibly_record())
+
+
+def _place(tensor: Any) -> Any:
+    """Where the elements of a tensor lie in memory; of a scalar, which comes as a number, the number."""
+    array = tensor.numpy()
+    return array.ctypes.data if isinstance(array, np.ndarray) else array
+
+
+__all__ = ["LiveArrays", "Weights", "named_variables", "variable_of"]
