@@ -158,6 +158,6 @@ SAMPLES: list[Sample] = [
       for name in ("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3") for training in (False, True)),
     sample("LRN", [array(2, 3, 4, 7)], [array(1, 2, 5, 9)], depth_radius=2, bias=1.5, alpha=0.3, beta=0.6),
     Sample(_lrn_gradient, (array(2, 3, 4, 7),), {}, (array(1, 2, 5, 9),), "LRNGrad"),
-    sample("FusedPadConv2D", [_IMAGE], [_OTHER_IMAGE], paddings=[[0, 0], [1, 2], [2, 1], [0, 0]], filter=np.ones((3, 2, 3, 2), np.float32), mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID"),
-    sample("FusedResizeAndPadConv2D", [_IMAGE], [_OTHER_IMAGE], size=[10, 12], paddings=[[0, 0], [1, 2], [2, 1], [0, 0]], filter=np.ones((3, 2, 3, 2), np.float32), mode="SYMMETRIC", strides=[1, 1, 1, 1], padding="VALID"),
+    sample("FusedPadConv2D", [array(1, 8, 9, 3)], [array(1, 7, 6, 3)], paddings=[[0, 0], [1, 2], [2, 1], [0, 0]], filter=np.ones((3, 2, 3, 2), np.float32), mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID"),
+    sample("FusedResizeAndPadConv2D", [array(1, 8, 9, 3)], [array(1, 7, 6, 3)], size=[10, 12], paddings=[[0, 0], [1, 2], [2, 1], [0, 0]], filter=np.ones((3, 2, 3, 2), np.float32), mode="SYMMETRIC", strides=[1, 1, 1, 1], padding="VALID"),
 ]
