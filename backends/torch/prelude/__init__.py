@@ -20,8 +20,10 @@ from .linear_algebra import eigvals as eigvals
 from .manipulation import as_strided as as_strided
 from .manipulation import pad_with_elements as pad_with_elements
 from .normalisation import normalised_by as normalised_by
+from .pooling import avg_pool_inside as avg_pool_inside
 from .pooling import max_unpool as max_unpool
 from .pooling import over_leading_axes as over_leading_axes
+from .pooling import with_places_of as with_places_of
 from .random import dropout as dropout
 from .random import threefry as threefry
 from .recurrent import whole_layer as whole_layer

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 
 def over_leading_axes(pool: Callable[..., Any], x: torch.Tensor, rank: int, *args: Any, **options: Any) -> Any:
@@ -24,3 +25,25 @@ def max_unpool(x: torch.Tensor, indices: torch.Tensor, size: tuple[int, ...]) ->
     zeros = x.new_zeros(*lead, math.prod(size))
     flat = (*lead, math.prod(x.shape[len(lead) :]))
     return zeros.scatter(-1, indices.reshape(flat), x.reshape(flat)).reshape(*lead, *size)
+
+
+def avg_pool_inside(pool: Callable[..., Any], x: torch.Tensor, padding: tuple[int, ...], kernel: Any, strides: Any) -> torch.Tensor:
+    """The means of what each window sees of ``x`` itself, where the padding differs between the sides."""
+    inside = F.pad(torch.ones_like(x[:1]), padding)
+    return pool(F.pad(x, padding), kernel, strides) / pool(inside, kernel, strides)
+
+
+def with_places_of(
+    pooled: tuple[torch.Tensor, torch.Tensor], x: torch.Tensor, padding: list[tuple[int, int]]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """What a padded array pooled to, with places counted in ``x``, which the padding is around."""
+    values, places = pooled
+    sizes = x.shape[-len(padding):]
+    found = torch.zeros_like(places)
+    step = 1
+    for size, (before, after) in list(zip(sizes, padding))[::-1]:
+        whole = size + before + after
+        found = found + (places % whole - before) * step
+        places = torch.div(places, whole, rounding_mode="floor")
+        step = step * size
+    return values, found

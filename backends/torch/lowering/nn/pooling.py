@@ -42,14 +42,22 @@ def _padded(x: Operand, padding: Any, ceil_mode: bool, value: Any) -> tuple[str,
 
 def _max_pool(with_indices: bool) -> Row:
     def row(x: Operand, *, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool) -> str:
-        array, amounts = (str(x), symmetric(padding)) if with_indices else _padded(x, padding, ceil_mode, _least(x.dtype or ""))
-        if amounts is None:
-            raise UnsupportedOperation("torch has no max_pool with indices whose padding differs between the sides")
+        if with_indices and symmetric(padding) is None:
+            return _with_places(x, kernel, strides, padding, dilation, ceil_mode)
+        array, amounts = _padded(x, padding, ceil_mode, _least(x.dtype or ""))
         options = {"padding": alike(amounts, 0), "dilation": alike(dilation, 1), "ceil_mode": ceil_mode or None}
         indices = {"return_indices": True} if with_indices else {}
         return _pooled("max_pool", x, array, alike(kernel, None), alike(strides, None), rank=len(kernel), **options, **indices)
 
     return row
+
+
+def _with_places(x: Operand, kernel: Any, strides: Any, padding: Any, dilation: Any, ceil_mode: bool) -> str:
+    """The padded array is pooled; its places are counted in the array itself."""
+    array, amounts = _padded(x, padding, ceil_mode, _least(x.dtype or ""))
+    options = {"padding": alike(amounts, 0), "dilation": alike(dilation, 1)}
+    pooled = _pooled("max_pool", x, array, alike(kernel, None), alike(strides, None), rank=len(kernel), **options, return_indices=True)
+    return f"with_places_of({pooled}, {x}, {list(padding)!r})"
 
 
 rows.row("max_pool")(channels_first(_max_pool(False)))
@@ -62,8 +70,9 @@ def _avg_pool(
     x: Operand, *, kernel: Any, strides: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
 ) -> str:
     array, amounts = _padded(x, padding, ceil_mode, 0)
-    if not count_include_pad and symmetric(padding) is None:
-        raise UnsupportedOperation("torch has no avg_pool that leaves out a padding which differs between the sides")
+    if not count_include_pad and divisor_override is None and symmetric(padding) is None:
+        check_rank("avg_pool", len(kernel))
+        return f"avg_pool_inside(F.avg_pool{len(kernel)}d, {x}, {flat(padding)}, {alike(kernel, None)!r}, {alike(strides, None)!r})"
     if divisor_override is not None and len(kernel) == 1:
         return _avg_pool_over_one_axis(x, array, kernel, strides, amounts, ceil_mode, count_include_pad, divisor_override)
     options = {"padding": alike(amounts, 0), "ceil_mode": ceil_mode or None, "count_include_pad": unless(count_include_pad, True)}

@@ -1,8 +1,11 @@
 """Rows of TensorFlow's raw operations, a file for each family."""
 
 from . import activations as activations
+from . import convolution as convolution
 from . import elementwise as elementwise
 from . import gathering as gathering
+from . import normalisation as normalisation
+from . import pooling as pooling
 from . import reductions as reductions
 from . import shapes as shapes
 from . import slicing as slicing

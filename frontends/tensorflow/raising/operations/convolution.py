@@ -1,0 +1,279 @@
+"""Convolutions and their gradients, in any layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .....ir import Value
+from .....ops.dtypes import is_floating
+from .....ops.layouts import CHANNELS_FIRST
+from .....sizes import apply, hint_of
+from ....slicing import cut
+from ..table import TensorFlowBuilder, numbers, rows
+from .windows import Padding, first, is_first, layout_of, of_space, space_of
+
+
+class _Steps:
+    """Strides, dilation and padding of one convolution."""
+
+    def __init__(self, rank: int, attributes: dict[str, Any]) -> None:
+        self.data_format = attributes.get("data_format", "NHWC")
+        self.strides = of_space(self.data_format, attributes["strides"], rank)
+        self.dilation = of_space(self.data_format, attributes.get("dilations") or (), rank)
+        self.layout = layout_of(self.data_format)
+        self.padding = Padding(attributes["padding"], tuple(attributes.get("explicit_paddings") or ()), self.data_format)
+
+    def pairs(self, space: Any, kernel: Any) -> tuple[tuple[Any, Any], ...]:
+        """The padding of an array."""
+        return self.padding.pairs(space, kernel, self.strides, self.dilation)
+
+
+def _weight(b: TensorFlowBuilder, kernel: Value) -> Any:
+    """``[*window, in, out]`` as ``[out, in, *window]``."""
+    rank = kernel.ndim
+    return b.permute_dims(kernel, axes=(rank - 1, rank - 2, *range(rank - 2)))
+
+
+def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
+    """``[height, width, channels, multiplier]`` as ``[channels * multiplier, 1, height, width]``."""
+    height, width, channels, multiplier = kernel.shape
+    return b.reshape(b.permute_dims(kernel, axes=(2, 3, 0, 1)), shape=(channels * multiplier, 1, height, width))
+
+
+def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
+    """How many groups of channels there are."""
+    if hint_of(channels) == hint_of(taken):
+        b.guard(apply("eq", channels, taken))
+        return 1
+    return b.fix(channels) // b.fix(taken)
+
+
+def convolved(b: TensorFlowBuilder, x: Value, weight: Value, steps: _Steps, groups: int) -> Any:
+    """A convolution with a weight ``[out, in, *window]``."""
+    return b.conv(
+        x,
+        weight,
+        strides=steps.strides,
+        padding=steps.pairs(space_of(x, steps.data_format), weight.shape[2:]),
+        dilation=steps.dilation,
+        groups=groups,
+        layout=steps.layout,
+    )
+
+
+@rows.row("Conv2D", "Conv3D")
+def conv(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
+    """A convolution over images or volumes; a kernel for fewer channels makes groups of them."""
+    steps = _Steps(input.ndim, attributes)
+    channels = input.shape[1 if is_first(steps.data_format) else -1]
+    return convolved(b, input, _weight(b, filter), steps, _groups(b, channels, filter.shape[-2]))
+
+
+@rows.row("Conv")
+def general_conv(b: TensorFlowBuilder, input: Any, filter: Any, *, batch_dims: int = 1, data_format: str = "CHANNELS_LAST", **attributes: Any) -> Any:
+    """A convolution over images or volumes, with several axes of batch."""
+    if batch_dims != 1:
+        raise NotImplementedError("a convolution with several axes of batch")
+    return conv(b, input, filter, data_format=data_format, **attributes)
+
+
+@rows.row("DepthwiseConv2dNative")
+def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
+    """A group for each channel."""
+    steps = _Steps(input.ndim, attributes)
+    return convolved(b, input, _depthwise_weight(b, filter), steps, b.fix(filter.shape[2]))
+
+
+# ------------------------------------------------------------------------------------- gradients
+def of_input(b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _Steps, groups: int) -> Any:
+    """Spread over the windows again, with space of these sizes; rows that no window has reached are zeros at the end."""
+    kernel, pairs = weight.shape[2:], steps.pairs(space, weight.shape[2:])
+    return spread(b, given, weight, space, pairs, strides=steps.strides, dilation=steps.dilation, kernel=kernel, groups=groups, layout=steps.layout)
+
+
+def spread(
+    b: TensorFlowBuilder, given: Value, weight: Value, space: Any, pairs: Any,
+    *, strides: Any, dilation: Any, kernel: Any, groups: int, layout: str,
+) -> Any:  # fmt: skip
+    """A transposed convolution that gives space of these sizes, for windows that lay in a padding of ``pairs``."""
+    counts = given.shape[2:] if layout == CHANNELS_FIRST else given.shape[1:-1]
+    whole = [(n - 1) * s - low + d * (k - 1) + 1 for n, s, (low, _), d, k in zip(counts, strides, pairs, dilation, kernel)]
+    rest = [size - end + high for size, end, (_, high) in zip(space, whole, pairs)]  # what the padding does not explain
+    known_rest = all(isinstance(item, int) for item in rest)
+    made = b.conv_transpose(
+        given,
+        weight,
+        strides=strides,
+        padding=pairs if known_rest else tuple((low, 0) for low, _ in pairs),
+        output_padding=tuple(rest) if known_rest else (0,) * len(rest),
+        dilation=dilation,
+        groups=groups,
+        layout=layout,
+    )
+    if known_rest:
+        return made
+    behind = [(0, size - end) for size, end in zip(space, whole)]
+    return b.pad(made, padding=((0, 0), (0, 0), *behind) if layout == CHANNELS_FIRST else ((0, 0), *behind, (0, 0)))
+
+
+def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _Steps, groups: int) -> Any:
+    """``[out, in, *window]``: the input under windows of the gradient, where batch and channels change places, and strides and dilation do."""
+    x, given = first(b, x, steps.data_format), first(b, given, steps.data_format)
+    rank = x.ndim - 2
+    rest = tuple(range(2, rank + 2))
+    batch, channels = x.shape[0], b.fix(x.shape[1]) // groups
+    pairs = steps.pairs(x.shape[2:], kernel)
+    apart = b.permute_dims(b.reshape(x, shape=(batch, groups, channels, *x.shape[2:])), axes=(2, 1, 0, *range(3, rank + 3)))
+    made = b.conv(
+        b.reshape(apart, shape=(channels, groups * batch, *x.shape[2:])),
+        b.permute_dims(given, axes=(1, 0, *rest)),
+        strides=steps.dilation,
+        padding=pairs,
+        dilation=steps.strides,
+        groups=groups,
+    )
+    for axis, size in zip(rest, kernel):  # rows that no window has reached
+        made = cut(b, made, axis, 0, size)
+    return b.permute_dims(made, axes=(1, 0, *rest))
+
+
+def _input_gradient(sized: bool) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
+        steps = _Steps(out_backprop.ndim, attributes)
+        shape = numbers(input_sizes, "the shape of the image") if sized else input_sizes.shape
+        space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
+        channels = shape[1] if is_first(steps.data_format) else shape[-1]
+        return of_input(b, out_backprop, _weight(b, filter), space, steps, _groups(b, channels, filter.shape[-2]))
+
+    return row
+
+
+def _filter_gradient(sized: bool) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any) -> Any:
+        steps = _Steps(out_backprop.ndim, attributes)
+        shape = numbers(filter_sizes, "the shape of the kernel") if sized else filter_sizes.shape
+        groups = _groups(b, input.shape[1 if is_first(steps.data_format) else -1], shape[-2])
+        made = of_weight(b, input, out_backprop, shape[:-2], steps, groups)
+        return b.permute_dims(made, axes=(*range(2, made.ndim), 1, 0))
+
+    return row
+
+
+_SIZED = {"static": ("input_sizes",)}, {"static": ("filter_sizes",)}
+rows.row("Conv2DBackpropInput", "Conv3DBackpropInputV2", **_SIZED[0])(_input_gradient(sized=True))
+rows.row("Conv2DBackpropInputV2", "Conv3DBackpropInput")(_input_gradient(sized=False))
+rows.row("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", **_SIZED[1])(_filter_gradient(sized=True))
+rows.row("Conv2DBackpropFilterV2", "Conv3DBackpropFilter")(_filter_gradient(sized=False))
+
+
+def _without_dilation(steps: _Steps) -> _Steps:
+    if any(apart != 1 for apart in steps.dilation):
+        raise NotImplementedError("the gradient of a depthwise convolution with dilation, which TensorFlow computes wrongly or not at all")
+    return steps
+
+
+@rows.row("DepthwiseConv2dNativeBackpropInput", static=("input_sizes",))
+def depthwise_of_input(b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
+    """The gradient of ``DepthwiseConv2dNative`` for its input."""
+    steps = _without_dilation(_Steps(out_backprop.ndim, attributes))
+    shape = numbers(input_sizes, "the shape of the image")
+    space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
+    return of_input(b, out_backprop, _depthwise_weight(b, filter), space, steps, b.fix(filter.shape[2]))
+
+
+@rows.row("DepthwiseConv2dNativeBackpropFilter", static=("filter_sizes",))
+def depthwise_of_filter(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any) -> Any:
+    """The gradient of ``DepthwiseConv2dNative`` for its kernel."""
+    steps = _without_dilation(_Steps(out_backprop.ndim, attributes))
+    height, width, channels, multiplier = numbers(filter_sizes, "the shape of the kernel")
+    made = of_weight(b, input, out_backprop, (height, width), steps, b.fix(channels))
+    return b.permute_dims(b.reshape(made, shape=(channels, multiplier, height, width)), axes=(2, 3, 0, 1))
+
+
+# ------------------------------------------------------------------------------------- morphology
+def _taps(b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]) -> tuple[list[Value], tuple[Any, Any]]:
+    """For each place of the window the elements of ``x`` that it sees, and the padding of both axes."""
+    strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
+    pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)
+    padded = b.pad(x, padding=((0, 0), *pairs, (0, 0)), value=_least(b, x.dtype))
+    sizes = [(padded.shape[i + 1] - (kernel[i] - 1) * rates[i] - 1) // strides[i] + 1 for i in range(2)]
+    found = []
+    for place in range(kernel[0] * kernel[1]):
+        tap = padded
+        for i, offset in enumerate((place // kernel[1], place % kernel[1])):
+            start = offset * rates[i]
+            tap = cut(b, tap, i + 1, start, start + (sizes[i] - 1) * strides[i] + 1, strides[i])
+        found.append(tap)
+    return found, pairs
+
+
+def _least(b: TensorFlowBuilder, dtype: str) -> Any:
+    if not is_floating(dtype):
+        raise NotImplementedError("morphology of integers")
+    return float("-inf")
+
+
+@rows.row("Dilation2D")
+def dilation_2d(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> Any:
+    """The largest sum of an element of each window and of the kernel at its place."""
+    kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
+    taps, _ = _taps(b, input, kernel, attributes)
+    found: Any = None
+    for place, tap in enumerate(taps):
+        raised = b.add(tap, b.getitem(filter, key=(place // kernel[1], place % kernel[1])))
+        found = raised if found is None else b.maximum(found, raised)
+    return found
+
+
+def _seen(b: TensorFlowBuilder, input: Value, filter: Value, given: Value, attributes: dict[str, Any]) -> tuple[list[Value], Any]:
+    """For each place of the window, what flows back through it, and the padding."""
+    kernel = (b.fix(filter.shape[0]), b.fix(filter.shape[1]))
+    taps, pairs = _taps(b, input, kernel, attributes)
+    raised = [b.add(tap, b.getitem(filter, key=(place // kernel[1], place % kernel[1]))) for place, tap in enumerate(taps)]
+    winner = b.argmax(b.stack(*raised, axis=0), axis=0)
+    nothing = b.array(0, given.dtype)
+    return [b.where(b.equal(winner, place), given, nothing) for place in range(len(taps))], pairs
+
+
+@rows.row("Dilation2DBackpropFilter")
+def dilation_of_filter(b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
+    """What flows back to each place of the kernel."""
+    parts, _ = _seen(b, input, filter, out_backprop, attributes)
+    return b.reshape(b.stack(*(b.sum(part, axis=(0, 1, 2)) for part in parts), axis=0), shape=filter.shape)
+
+
+@rows.row("Dilation2DBackpropInput")
+def dilation_of_input(b: TensorFlowBuilder, input: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
+    """What flows back to each element that was the largest somewhere."""
+    parts, pairs = _seen(b, input, filter, out_backprop, attributes)
+    strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
+    width = b.fix(filter.shape[1])
+    sizes = tuple(input.shape[i + 1] + pairs[i][0] + pairs[i][1] for i in range(2))
+    whole = b.zeros(shape=(input.shape[0], *sizes, input.shape[3]), dtype=input.dtype)
+    for place, part in enumerate(parts):
+        starts = (place // width * rates[0], place % width * rates[1])
+        ends = (start + (part.shape[i + 1] - 1) * strides[i] + 1 for i, start in enumerate(starts))
+        key = ((None, None, 1), *((start, end, step) for start, end, step in zip(starts, ends, strides)))
+        whole = b.setitem(whole, b.add(b.getitem(whole, key=key), part), key=key)
+    for i, (low, _high) in enumerate(pairs):
+        whole = cut(b, whole, i + 1, low, low + input.shape[i + 1])
+    return whole
+
+
+@rows.row("FusedPadConv2D", static=("paddings",))
+def fused_pad_conv(b: TensorFlowBuilder, input: Any, paddings: Any, filter: Any, *, mode: str, **attributes: Any) -> Any:
+    """A mirrored image, convolved."""
+    padded = rows.get("MirrorPad")(b, input, paddings, mode=mode)  # type: ignore[misc]
+    return conv(b, padded, filter, **attributes)
+
+
+@rows.row("FusedResizeAndPadConv2D", static=("size", "paddings"))
+def fused_resize_and_pad_conv(
+    b: TensorFlowBuilder, input: Any, size: Any, paddings: Any, filter: Any, *, mode: str, resize_align_corners: bool = False, **attributes: Any
+) -> Any:
+    """A resized and mirrored image, convolved."""
+    resized = rows.get("ResizeBilinear")(b, input, size, align_corners=resize_align_corners, half_pixel_centers=False)  # type: ignore[misc]
+    return fused_pad_conv(b, resized, paddings, filter, mode=mode, **attributes)
+
+

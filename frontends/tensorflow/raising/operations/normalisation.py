@@ -1,0 +1,142 @@
+"""Normalisation of images, and its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .....ir import Value
+from .....sizes import product
+from ..table import TensorFlowBuilder, rows
+from .windows import is_first
+
+
+@rows.row("BiasAdd", "BiasAddV1")
+def bias_add(b: TensorFlowBuilder, value: Any, bias: Any, *, data_format: str = "NHWC", **_: Any) -> Any:
+    """A number for each channel."""
+    if is_first(data_format) and value.ndim > 2:
+        bias = b.reshape(bias, shape=(*bias.shape, *(1,) * (value.ndim - 2)))
+    return b.add(value, bias)
+
+
+def _channel_axis(x: Value, data_format: str) -> int:
+    return 1 if is_first(data_format) else x.ndim - 1
+
+
+def _spread(b: TensorFlowBuilder, vector: Value, rank: int, axis: int) -> Any:
+    """A vector over the channels, to broadcast."""
+    return vector if axis == rank - 1 else b.reshape(vector, shape=(*vector.shape, *(1,) * (rank - 1 - axis)))
+
+
+def _others(rank: int, axis: int) -> tuple[int, ...]:
+    return tuple(i for i in range(rank) if i != axis)
+
+
+def _fused(reserved: int) -> Callable[..., Any]:
+    def row(
+        b: TensorFlowBuilder, x: Any, scale: Any, offset: Any, mean: Any, variance: Any,
+        *, epsilon: float = 1e-4, exponential_avg_factor: float = 1.0, data_format: str = "NHWC", is_training: bool = True, **_: Any,
+    ) -> Any:  # fmt: skip
+        """The normalised array, the statistics that are kept, and what the gradient needs."""
+        axis, rest = _channel_axis(x, data_format), b.zeros(shape=b.recorded[-1].hints, dtype="float32")
+        if not is_training:
+            y = _normalised(b, x, mean, variance, scale, offset, epsilon, axis)
+            return (y, mean, variance, mean, variance, rest)[: reserved + 3]
+        seen, spread = _statistics(b, x, axis)
+        y = _normalised(b, x, seen, spread, scale, offset, epsilon, axis)
+        count = product(x.shape[i] for i in _others(x.ndim, axis))
+        number = b.array(count, scale.dtype)
+        unbiased = b.multiply(spread, b.divide(number, b.maximum(b.subtract(number, 1.0), b.array(1.0, scale.dtype))))
+        kept = (_moved(b, mean, seen, exponential_avg_factor), _moved(b, variance, unbiased, exponential_avg_factor))
+        return (y, *kept, seen, spread, rest)[: reserved + 3]
+
+    return row
+
+
+def _statistics(b: TensorFlowBuilder, x: Value, axis: int) -> tuple[Value, Value]:
+    wide = x if x.dtype in ("float32", "float64") else b.astype(x, dtype="float32")
+    axes = _others(x.ndim, axis)
+    return b.mean(wide, axis=axes), b.var(wide, axis=axes, correction=0)
+
+
+def _normalised(b: TensorFlowBuilder, x: Value, mean: Value, variance: Value, scale: Value, offset: Value, epsilon: float, axis: int) -> Any:
+    if x.dtype == scale.dtype:
+        return b.batch_norm(x, mean, variance, scale, offset, epsilon=float(epsilon), axis=axis)
+    return b.astype(b.batch_norm(b.astype(x, dtype=scale.dtype), mean, variance, scale, offset, epsilon=float(epsilon), axis=axis), dtype=x.dtype)
+
+
+def _moved(b: TensorFlowBuilder, old: Any, new: Value, factor: float) -> Any:
+    """The running mean; only the new one where the factor is 1."""
+    if factor == 1:
+        return new
+    return b.add(b.multiply(old, 1.0 - factor), b.multiply(new, float(factor)))
+
+
+rows.row("FusedBatchNorm", "FusedBatchNormV2")(_fused(reserved=2))
+rows.row("FusedBatchNormV3")(_fused(reserved=3))
+
+
+@rows.row("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")
+def fused_batch_norm_grad(
+    b: TensorFlowBuilder, y_backprop: Any, x: Any, scale: Any, reserve_space_1: Any, reserve_space_2: Any, *_: Any,
+    epsilon: float = 1e-4, data_format: str = "NHWC", is_training: bool = True, **__: Any,
+) -> Any:  # fmt: skip
+    """Gradients of the array, the scale and the offset; two more are empty, or zeros of a vector."""
+    axis, rank = _channel_axis(x, data_format), x.ndim
+    axes, dtype = _others(rank, axis), x.dtype
+    given, x = (b.astype(item, dtype=scale.dtype) for item in (y_backprop, x))
+    mean, inverse = _spread(b, reserve_space_1, rank, axis), b.rsqrt(b.add(reserve_space_2, float(epsilon)))
+    unit = b.multiply(b.subtract(x, mean), _spread(b, inverse, rank, axis))
+    of_offset, of_scale = b.sum(given, axis=axes), b.sum(b.multiply(given, unit), axis=axes)
+    slope = _spread(b, b.multiply(scale, inverse), rank, axis)
+    if is_training:
+        count = b.array(product(x.shape[i] for i in axes), scale.dtype)
+        along = b.multiply(unit, _spread(b, b.divide(of_scale, count), rank, axis))
+        given = b.subtract(b.subtract(given, _spread(b, b.divide(of_offset, count), rank, axis)), along)
+    rest = (b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[3:])
+    return b.astype(b.multiply(given, slope), dtype=dtype), of_scale, of_offset, *rest
+
+
+def _global(b: TensorFlowBuilder, variance: Value, epsilon: float) -> Any:
+    return b.rsqrt(b.add(variance, float(epsilon)))
+
+
+@rows.row("BatchNormWithGlobalNormalization")
+def batch_norm_global(
+    b: TensorFlowBuilder, t: Any, m: Any, v: Any, beta: Any, gamma: Any,
+    *, variance_epsilon: float, scale_after_normalization: bool, **_: Any,
+) -> Any:  # fmt: skip
+    """Normalised by a given mean and variance."""
+    factor = _global(b, v, variance_epsilon)
+    factor = b.multiply(factor, gamma) if scale_after_normalization else factor
+    return b.add(b.multiply(b.subtract(t, m), factor), beta)
+
+
+# ------------------------------------------------------------------------------------- neighbouring channels
+def _near(b: TensorFlowBuilder, x: Value, radius: int) -> Any:
+    """The sum over ``2 * radius + 1`` neighbouring channels, which stand last."""
+    axis = x.ndim - 1
+    padded = b.pad(x, padding=(*((0, 0),) * axis, (radius, radius)))
+    return b.sum(b.sliding_window(padded, axis=axis, size=2 * radius + 1), axis=x.ndim)
+
+
+def _base(b: TensorFlowBuilder, x: Value, radius: int, bias: float, alpha: float) -> Any:
+    return b.add(b.multiply(_near(b, b.square(x), radius), float(alpha)), float(bias))
+
+
+@rows.row("LRN")
+def lrn(b: TensorFlowBuilder, input: Any, *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, **_: Any) -> Any:
+    """Divided by a power of the squares of neighbouring channels."""
+    return b.multiply(input, b.pow(_base(b, input, depth_radius, bias, alpha), -float(beta)))
+
+
+@rows.row("LRNGrad")
+def lrn_grad(
+    b: TensorFlowBuilder, input_grads: Any, input_image: Any, output_image: Any,
+    *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, **_: Any,
+) -> Any:  # fmt: skip
+    """What flows back to the element, and to its neighbours."""
+    base = _base(b, input_image, depth_radius, bias, alpha)
+    shared = _near(b, b.divide(b.multiply(input_grads, output_image), base), depth_radius)
+    own = b.multiply(input_grads, b.pow(base, -float(beta)))
+    return b.subtract(own, b.multiply(b.multiply(input_image, shared), 2.0 * float(alpha) * float(beta)))

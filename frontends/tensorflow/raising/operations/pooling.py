@@ -1,0 +1,222 @@
+"""Pooling and its gradients, windows as patches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .....ir import Value
+from .....ops.dtypes import is_floating
+from .....ops.layouts import CHANNELS_FIRST
+from .....sizes import product
+from ..table import TensorFlowBuilder, numbers, rows
+from .convolution import spread
+from .windows import Padding, back, beside_space, first, is_first, layout_of, of_space, space_of
+
+
+class _Windows:
+    """The windows of a pooling over the axes of space."""
+
+    def __init__(self, attributes: dict[str, Any], ksize: Any = None, strides: Any = None) -> None:
+        ksize, strides = attributes.get("ksize", ksize), attributes.get("strides", strides)
+        self.data_format = str(attributes.get("data_format", "NHWC"))
+        if beside_space(self.data_format, ksize) != (1, 1) or beside_space(self.data_format, strides) != (1, 1):
+            raise NotImplementedError("pooling over the batch or the channels")
+        if self.data_format not in ("NHWC", "NCHW", "NDHWC", "NCDHW"):
+            raise NotImplementedError(f"data format {self.data_format}, which only quantised kernels have")
+        self.kernel, self.strides = of_space(self.data_format, ksize, 0), of_space(self.data_format, strides, 0)
+        self.rank = len(self.kernel)
+        self.padding = Padding(attributes["padding"], tuple(attributes.get("explicit_paddings") or ()), self.data_format)
+
+    def params(self, space: Any) -> dict[str, Any]:
+        """As pooling takes them."""
+        pairs = self.padding.pairs(space, self.kernel, self.strides, (1,) * self.rank)
+        return {"kernel": self.kernel, "strides": self.strides, "padding": pairs}
+
+
+@rows.row("MaxPool", "MaxPool3D")
+def max_pool(b: TensorFlowBuilder, input: Any, **attributes: Any) -> Any:
+    """The largest element of each window."""
+    windows = _Windows(attributes)
+    params = windows.params(space_of(input, windows.data_format))
+    return b.max_pool(input, **params, dilation=(1,) * windows.rank, layout=layout_of(windows.data_format))
+
+
+@rows.row("MaxPoolV2", static=("ksize", "strides"))
+def max_pool_v2(b: TensorFlowBuilder, input: Any, ksize: Any, strides: Any, **attributes: Any) -> Any:
+    """The largest element of each window."""
+    return max_pool(b, input, **attributes, ksize=numbers(ksize, "the window"), strides=numbers(strides, "the strides"))
+
+
+@rows.row("AvgPool", "AvgPool3D")
+def avg_pool(b: TensorFlowBuilder, value: Any, **attributes: Any) -> Any:
+    """The mean of each window without its padding."""
+    windows = _Windows(attributes)
+    params = windows.params(space_of(value, windows.data_format))
+    return b.avg_pool(value, **params, count_include_pad=False, layout=layout_of(windows.data_format))
+
+
+def _places(b: TensorFlowBuilder, x: Value, windows: _Windows) -> tuple[Value, Value]:
+    """The largest elements, with channels first, and where they stand in space."""
+    moved = first(b, x, windows.data_format)
+    found: tuple[Value, Value] = b.max_pool_with_indices(moved, **windows.params(moved.shape[2:]), dilation=(1,) * windows.rank)
+    return found
+
+
+@rows.row("MaxPoolWithArgmax")
+def max_pool_with_argmax(
+    b: TensorFlowBuilder, input: Any, *, Targmax: Any = "int64", include_batch_in_index: bool = False, **attributes: Any
+) -> Any:
+    """And where it stands, counted over height, width and channels."""
+    windows = _Windows(attributes)
+    values, places = _places(b, input, windows)
+    found = _flat_places(b, places, input, include_batch_in_index)
+    return back(b, values, "NHWC"), b.astype(found, dtype=Targmax)
+
+
+def _flat_places(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool) -> Value:
+    """Places in space as places among all elements of ``[batch, height, width, channels]``."""
+    places = back(b, places, "NHWC")
+    batch, channels = x.shape[0], x.shape[3]
+    found = b.add(b.multiply(places, b.array(channels, "int64")), b.arange(start=0, stop=channels, step=1, dtype="int64"))
+    if with_batch:
+        numbers_ = b.arange(start=0, stop=batch, step=1, dtype="int64")
+        found = b.add(found, b.reshape(b.multiply(numbers_, b.array(product(x.shape[1:]), "int64")), shape=(batch, 1, 1, 1)))
+    return found  # type: ignore[no-any-return]
+
+
+def _flat(b: TensorFlowBuilder, x: Value) -> Any:
+    return b.reshape(x, shape=(*x.shape[:2], product(x.shape[2:])))
+
+
+def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows) -> Any:
+    """``given`` added up where the largest element of each window stands."""
+    _, places = _places(b, x, windows)
+    moved, parts = first(b, x, windows.data_format), first(b, given, windows.data_format)
+    whole = b.zeros(shape=(*moved.shape[:2], product(moved.shape[2:])), dtype=given.dtype)
+    summed = b.scatter(whole, _flat(b, places), _flat(b, parts), axis=2, reduce="sum")
+    return back(b, b.reshape(summed, shape=moved.shape), windows.data_format)
+
+
+@rows.row("MaxPoolGrad", "MaxPool3DGrad")
+def max_pool_grad(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
+    """What flows back to the first largest element of each window."""
+    return _max_gradient(b, orig_input, grad, _Windows(attributes))
+
+
+@rows.row("MaxPoolGradV2", static=("ksize", "strides"))
+def max_pool_grad_v2(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any) -> Any:
+    """What flows back to the first largest element of each window."""
+    options = {"ksize": numbers(ksize, "the window"), "strides": numbers(strides, "the strides")}
+    return _max_gradient(b, orig_input, grad, _Windows({**attributes, **options}))
+
+
+def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows) -> Any:
+    """The elements of ``given`` where the largest element of each window stands."""
+    _, places = _places(b, x, windows)
+    moved = _flat(b, first(b, given, windows.data_format))
+    found = b.take_along_axis(moved, _flat(b, places), axis=2)
+    return back(b, b.reshape(found, shape=places.shape), windows.data_format)
+
+
+@rows.row("MaxPoolGradGrad", "MaxPool3DGradGrad")
+def max_pool_grad_grad(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
+    """The gradient of the gradient."""
+    return _max_second(b, orig_input, grad, _Windows(attributes))
+
+
+@rows.row("MaxPoolGradGradV2", static=("ksize", "strides"))
+def max_pool_grad_grad_v2(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any) -> Any:
+    """The gradient of the gradient."""
+    options = {"ksize": numbers(ksize, "the window"), "strides": numbers(strides, "the strides")}
+    return _max_second(b, orig_input, grad, _Windows({**attributes, **options}))
+
+
+def _by_row(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> Value:
+    """Places among the elements of each row of the batch, one row each."""
+    count = product(x.shape[1:])
+    flat = b.reshape(argmax, shape=(x.shape[0], product(argmax.shape[1:])))
+    return b.remainder(flat, b.array(count, argmax.dtype)) if with_batch else flat  # type: ignore[no-any-return]
+
+
+@rows.row("MaxPoolGradWithArgmax")
+def max_pool_grad_with_argmax(b: TensorFlowBuilder, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool = False, **_: Any) -> Any:
+    """``grad`` added up at the places that are known."""
+    rows_, count = input.shape[0], product(input.shape[1:])
+    places = _by_row(b, argmax, input, include_batch_in_index)
+    whole = b.zeros(shape=(rows_, count), dtype=grad.dtype)
+    parts = b.reshape(grad, shape=(rows_, product(grad.shape[1:])))
+    return b.reshape(b.scatter(whole, b.astype(places, dtype="int64"), parts, axis=1, reduce="sum"), shape=input.shape)
+
+
+@rows.row("MaxPoolGradGradWithArgmax")
+def max_pool_grad_grad_with_argmax(
+    b: TensorFlowBuilder, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool = False, **_: Any
+) -> Any:
+    """The elements of ``grad`` at the places that are known."""
+    places = _by_row(b, argmax, input, include_batch_in_index)
+    given = b.reshape(grad, shape=(input.shape[0], product(grad.shape[1:])))
+    return b.reshape(b.take_along_axis(given, b.astype(places, dtype="int64"), axis=1), shape=argmax.shape)
+
+
+def _avg_gradient(name: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, orig_input_shape: Any, grad: Any, **attributes: Any) -> Any:
+        """Each element of a window gets its share: what flows back, convolved with ones."""
+        windows = _Windows(attributes)
+        shape = numbers(orig_input_shape, "the shape of the image")
+        space = shape[2:] if is_first(windows.data_format) else shape[1:-1]
+        moved, params = first(b, grad, windows.data_format), windows.params(space)
+        ones = b.ones(shape=(1, 1, *space), dtype=grad.dtype)
+        shares = b.divide(moved, b.avg_pool(ones, **params, divisor_override=1))
+        batch, channels = moved.shape[:2]
+        found = spread(
+            b,
+            b.reshape(shares, shape=(batch * channels, 1, *moved.shape[2:])),
+            b.ones(shape=(1, 1, *windows.kernel), dtype=grad.dtype),
+            space,
+            params["padding"],
+            strides=windows.strides,
+            dilation=(1,) * windows.rank,
+            kernel=windows.kernel,
+            groups=1,
+            layout=CHANNELS_FIRST,
+        )
+        return back(b, b.reshape(found, shape=(batch, channels, *space)), windows.data_format)
+
+    row.__name__ = name
+    return row
+
+
+rows.row("AvgPoolGrad", "AvgPool3DGrad", static=("orig_input_shape",))(_avg_gradient("avg_pool_grad"))
+
+
+# ------------------------------------------------------------------------------------- patches
+@rows.row("ExtractImagePatches")
+def extract_image_patches(b: TensorFlowBuilder, images: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str, **_: Any) -> Any:
+    """Every window as one vector: its places, and the channels of each."""
+    kernel, steps, apart = (of_space("NHWC", item, 4) for item in (ksizes, strides, rates))
+    pairs = Padding(padding, (), "NHWC").pairs(images.shape[1:3], kernel, steps, apart)
+    moved = b.permute_dims(images, axes=(0, 3, 1, 2))
+    given = moved if is_floating(moved.dtype) else b.astype(moved, dtype="float64")
+    columns = b.astype(b.im2col(given, kernel=kernel, strides=steps, padding=pairs, dilation=apart), dtype=images.dtype)
+    batch, channels = moved.shape[:2]
+    sizes = tuple(
+        (size + low + high - (k - 1) * rate - 1) // step + 1
+        for size, (low, high), k, rate, step in zip(images.shape[1:3], pairs, kernel, apart, steps)
+    )
+    parted = b.reshape(columns, shape=(batch, channels, product(kernel), *sizes))
+    return b.reshape(b.permute_dims(parted, axes=(0, 3, 4, 2, 1)), shape=(batch, *sizes, product(kernel) * channels))
+
+
+@rows.row("ExtractVolumePatches")
+def extract_volume_patches(b: TensorFlowBuilder, input: Any, *, ksizes: Any, strides: Any, padding: str, **_: Any) -> Any:
+    """Every window of a volume as one vector."""
+    kernel, steps = (of_space("NDHWC", item, 5) for item in (ksizes, strides))
+    pairs = Padding(padding, (), "NDHWC").pairs(input.shape[1:4], kernel, steps, (1, 1, 1))
+    x = b.pad(input, padding=((0, 0), *pairs, (0, 0)))
+    for axis, (size, step) in enumerate(zip(kernel, steps), 1):
+        x = b.sliding_window(x, axis=axis, size=size, step=step)
+    moved = b.permute_dims(x, axes=(0, 1, 2, 3, 5, 6, 7, 4))
+    return b.reshape(moved, shape=(*moved.shape[:4], product(kernel) * moved.shape[7]))
+
+

@@ -1,0 +1,79 @@
+"""Layouts and paddings of operations on windows, as TensorFlow names them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .....ir import Value
+from .....ops.layouts import CHANNELS_FIRST, CHANNELS_LAST, to_first, to_last
+from .....sizes import apply
+from ..table import TensorFlowBuilder
+
+
+def is_first(data_format: str) -> bool:
+    """Whether the channels come before the axes of space."""
+    return data_format.startswith("NC") or data_format == "CHANNELS_FIRST"
+
+
+def layout_of(data_format: str) -> str:
+    """The layout that TensorFlow calls so."""
+    return CHANNELS_FIRST if is_first(data_format) else CHANNELS_LAST
+
+
+def of_space(data_format: str, given: Any, rank: int) -> tuple[int, ...]:
+    """The entries for the axes of space of an attribute with one for each axis."""
+    numbers = tuple(int(item) for item in given) or (1,) * rank
+    return numbers[2:] if is_first(data_format) else numbers[1:-1]
+
+
+def beside_space(data_format: str, given: Any) -> tuple[int, int]:
+    """The entries for the batch and the channels."""
+    numbers = tuple(int(item) for item in given)
+    return (numbers[0], numbers[1] if is_first(data_format) else numbers[-1])
+
+
+def first(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
+    """The array with channels before space."""
+    return x if is_first(data_format) else b.permute_dims(x, axes=to_first(x.ndim))  # type: ignore[no-any-return]
+
+
+def back(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
+    """An array with channels before space in the layout that was given."""
+    return x if is_first(data_format) else b.permute_dims(x, axes=to_last(x.ndim))  # type: ignore[no-any-return]
+
+
+def space_of(x: Value, data_format: str) -> tuple[Any, ...]:
+    """The sizes of space."""
+    return tuple(x.shape[2:] if is_first(data_format) else x.shape[1:-1])
+
+
+@dataclass(frozen=True)
+class Padding:
+    """How windows lie: ``kind`` is SAME, VALID or EXPLICIT, with numbers for all axes in ``explicit``."""
+
+    kind: str
+    explicit: tuple[int, ...]
+    data_format: str
+
+    def pairs(self, space: Any, kernel: Any, strides: Any, dilation: Any) -> tuple[tuple[Any, Any], ...]:
+        """What stands before and after each axis of space."""
+        if self.kind == "SAME":
+            return tuple(map(same, space, kernel, strides, dilation))
+        if self.kind == "EXPLICIT":
+            pairs = tuple(zip(self.explicit[::2], self.explicit[1::2]))
+            return pairs[2:] if is_first(self.data_format) else pairs[1:-1]
+        return tuple((0, 0) for _ in space)
+
+
+def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
+    """The padding with which there are ``size / stride`` windows, rounded up: one more behind where it is odd.
+
+    >>> same(7, 3, 2, 1), same(8, 3, 2, 1)
+    ((1, 1), (0, 1))
+    """
+    reach = (kernel - 1) * dilation
+    if stride == 1:
+        return (reach // 2, reach - reach // 2)
+    whole = apply("max", (size + stride - 1) // stride * stride - stride + reach + 1 - size, 0)
+    return (whole // 2, whole - whole // 2)
