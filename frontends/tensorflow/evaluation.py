@@ -18,7 +18,7 @@ from .operations import for_execution
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 LOOPS = frozenset({"While", "StatelessWhile"})
-PASSES_ON = frozenset({"Identity", "IdentityN", "PlaceholderWithDefault", "PreventGradient", "Snapshot", "EnsureShape"})
+PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot", "EnsureShape"})
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
 
 
@@ -41,7 +41,7 @@ class Evaluator:
     def operation(self, operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
         """What one operation gives."""
         kind = operation.type
-        if kind in PASSES_ON:
+        if kind in PASSES_ON or kind == "IdentityN":
             return operands[: len(operation.outputs)]
         if kind in CALLS:
             return self.graph(function_of(operation, "f"), operands)

@@ -8,7 +8,7 @@ from ...errors import InvalidFile
 from ...ir.graph import Graph
 from ...ir.node import every
 from ...ops.control import runs_blocks
-from .names import CONVERT, RAW, row_key
+from .names import OWN, RAW, row_key
 
 
 def spell(item: Any) -> str | None:
@@ -27,7 +27,7 @@ def check(graph: Graph) -> None:
 
     for node in every(graph.nodes):
         known = node.op.startswith(RAW) and rows.get(row_key(node.op)) is not None
-        if not known and node.op != CONVERT and not runs_blocks(node.op):
+        if not known and node.op not in OWN and not runs_blocks(node.op):
             raise InvalidFile(f"a saved TensorFlow graph may not call {node.op!r:.80}")
 
 

@@ -10,6 +10,9 @@ from tensorflow.python.framework import op_def_registry
 RAW = "tf.raw_ops."
 CONVERT = "tf.convert_to_tensor"  # numbers and sizes as an array
 
+REFUSE_GRADIENT = "tf.refuse_gradient"  # the array, of which no gradient may be taken
+OWN = frozenset({CONVERT, REFUSE_GRADIENT})  # operations of this project's own, written as helpers
+
 
 def row_key(op: str) -> str:
     """The bare name of an operation.

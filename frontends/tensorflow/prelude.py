@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from ...errors import GradientRefused
+
 
 def size(x: tf.Tensor, axis: int) -> Any:
     """A size: a number where it is known, a scalar where it is not."""
@@ -60,3 +62,16 @@ def scan(
     most = length if isinstance(length, int) else None
     _, last, outputs = tf.while_loop(lambda time, *_: time < length, step, (tf.constant(0), start, arrays), maximum_iterations=most)
     return tuple(last), tuple(array.stack() for array in outputs)
+
+
+def refuse_gradient(array: tf.Tensor, message: str) -> tf.Tensor:
+    """The array; ``GradientRefused`` where a gradient is taken of it."""
+
+    @tf.custom_gradient
+    def refused(array: tf.Tensor) -> Any:
+        def gradient(upstream: tf.Tensor) -> Any:
+            raise GradientRefused(message)
+
+        return tf.identity(array), gradient
+
+    return refused(array)

@@ -53,11 +53,15 @@ class Reader:
 
     def results(self, graph: Any, arguments: Sequence[Held]) -> list[Held]:
         """What a function gives for these arguments."""
+        return self.values_of(graph, dict(zip(map(id, graph.inputs), arguments)), graph.outputs)
+
+    def values_of(self, graph: Any, given: Mapping[int, Held], tensors: Sequence[Any]) -> list[Held]:
+        """What tensors of another graph are, of which some are ``given`` by their identity."""
         outside, self.held = self.held, {}
         self._read.pop(id(graph), None)
         try:
-            self.read(graph, dict(zip(map(id, graph.inputs), arguments)))
-            return [self.held[id(tensor)] for tensor in graph.outputs]
+            self.read(graph, given)
+            return [self.held[id(tensor)] for tensor in tensors]
         finally:
             self.held = outside
 

@@ -25,7 +25,7 @@ from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
 from ..signatures import input_names
-from . import bookkeeping, branches, lists, loops
+from . import bookkeeping, branches, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
 from .folders import PACKAGES, is_users
@@ -35,7 +35,7 @@ from .sizes import expression_of, is_symbolic
 from .tracing import Trace
 from .variables import Weights
 
-_HANDLERS = {**bookkeeping.READ, **branches.READ, **loops.READ, **lists.READ}
+_HANDLERS = {**bookkeeping.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ}
 # Which axes of an argument have the sizes of the call, as guards: none; channels, which layers need as a number; all but the first; all.
 _FIXED: tuple[Callable[[Any, int], bool], ...] = (
     lambda array, axis: False,

@@ -15,7 +15,7 @@ from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ...raiser import Raiser
-from ..names import CONVERT, row_key, types_of_operands
+from ..names import CONVERT, REFUSE_GRADIENT, row_key, types_of_operands
 from ..operands import dtypes_of_operands
 from . import operations
 from .left_out import reason
@@ -44,6 +44,8 @@ class _TensorFlowRaiser(Raiser):
         operands, attributes = self.arguments(node)
         if node.op == CONVERT:
             return array_of(self.b, operands[0], attributes["dtype"])
+        if node.op == REFUSE_GRADIENT:
+            return self.b.refuse_gradient(operands[0], operands[0], message=attributes["message"])
         key, row = self.key(node), self.row(node)
         if row is None:
             raise UnsupportedOperation(reason(key))

@@ -1,0 +1,105 @@
+"""Functions with a derivative rule of their own (``tf.custom_gradient``) as nodes: ``custom_derivative``.
+
+A traced graph has the operations of the function, and behind them an ``IdentityN`` of the results and the arguments, whose gradient is the rule.
+So the node passes the results on, which no gradient goes through, and gives the arguments the gradients of the rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.framework.func_graph import FuncGraph
+
+from ...ir.closing import Body
+from ...ir.node import Value
+from ...ops.control import has_derivative
+from .blocks import Block, BlockNode
+from .held import Held
+from .names import REFUSE_GRADIENT
+from .reader import Handler, Reader
+
+_KIND = "_gradient_op_type"
+
+
+def identity(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequence[Held]:
+    """``IdentityN``: the operands, with the derivative of the rule where there is one."""
+    try:
+        name = operation.get_attr(_KIND).decode()
+    except ValueError:  # it has no rule
+        return operands
+    arrays = [reader.value(operand) for operand in operands]
+    try:
+        rule, cotangents, gradients = _traced(operation, name)
+    except Exception as problem:  # the rule is the user's code, or that of a loaded function which did not keep it
+        return [*_refused(reader, operation, operands, arrays, problem)]
+    count = next((place for place, gradient in enumerate(gradients) if gradient is not None), len(gradients))
+    sources = [place for place, gradient in enumerate(gradients) if gradient is not None and has_derivative(arrays[place].spec)]
+    return _Ruled(reader, operation, operands, arrays).node(rule, cotangents, gradients, count, sources) if sources else operands
+
+
+def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
+    """The graph of a rule, its cotangents and what it gives for each operand, or None."""
+    rule_of = ops.gradient_registry.lookup(name)
+    with operation.graph.as_default():
+        rule = FuncGraph("rule")
+        with rule.as_default():
+            cotangents = [tf.compat.v1.placeholder(tensor.dtype, tensor.shape) for tensor in operation.outputs]
+            gradients = [None if one is None else tf.convert_to_tensor(one) for one in rule_of(operation, *cotangents)]
+    return rule, cotangents, gradients
+
+
+def _refused(reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value], problem: Exception) -> list[Held]:
+    """The operands, of which no gradient may be taken."""
+    origin = reader.origin(operation)
+    message = (
+        f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, which cannot be traced ({problem})"
+    )
+    params = {"message": " ".join(message.split())}
+    return [
+        reader.call(REFUSE_GRADIENT, (value,), params, [held.seen], origin)[0] if has_derivative(value.spec) else held
+        for value, held in zip(arrays, operands)
+    ]
+
+
+class _Ruled:
+    """The node of one call. Its operands are the results of the function and its arguments."""
+
+    def __init__(self, reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value]) -> None:
+        self.reader, self.operation, self.operands, self.arrays = reader, operation, operands, arrays
+
+    def node(self, rule: Any, cotangents: Sequence[Any], gradients: Sequence[Any], count: int, sources: list[int]) -> list[Held]:
+        """The first ``count`` operands are the results, whose cotangents the rule takes; it gives the gradients of the ``sources``."""
+        results = self.operands[:count]
+        function = self._inputs("x", self.arrays)
+        whole = self._inputs("x", self.arrays)
+        given = [Value("cotangent", value.spec) for value in self.arrays[:count] if has_derivative(value.spec)]
+        taken = [*self._inputs("result", self.arrays[:count]), *given, *whole]
+        derivatives = [place for place in range(count) if has_derivative(self.arrays[place].spec)]
+        held = {id(cotangents[place]): Held(value, self.operands[place].seen) for place, value in zip(derivatives, given)}
+        held.update((id(tensor), self._zeros(tensor)) for tensor in cotangents if id(tensor) not in held)
+        block = Block(self.reader, taken, lambda: self._read(rule, held, [gradients[place] for place in sources]))
+        bodies = [
+            Body("function", function, (), function[:count]),
+            Body("function_rule", taken, *block.closed(block.results)),
+        ]
+        params = {"kind": "vjp", "differentiated": tuple(sources), "residuals": 0}
+        made = BlockNode(self.reader, self.operation).made("custom_derivative", self.arrays, bodies, results, **params)
+        return [*made, *self.operands[count:]]
+
+    def _read(self, rule: Any, held: dict[int, Held], wanted: Sequence[Any]) -> list[Held]:
+        reader = self.reader
+        outside = {id(inner): reader.held[id(outer)] for outer, inner in rule.captures if id(outer) in reader.held}
+        return reader.values_of(rule, {**outside, **held}, wanted)
+
+    def _inputs(self, name: str, like: Sequence[Value]) -> list[Value]:
+        return [Value(name, value.spec) for value in like]
+
+    def _zeros(self, tensor: Any) -> Held:
+        """Of an operand that is passed on besides, which nobody reads."""
+        return Held(None, tf.zeros([size or 1 for size in tensor.shape.as_list()], tensor.dtype))
+
+
+READ: dict[str, Handler] = {"IdentityN": identity}
