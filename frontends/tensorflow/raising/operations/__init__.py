@@ -8,6 +8,8 @@ from . import images as images
 from . import linear_algebra as linear_algebra
 from . import normalisation as normalisation
 from . import pooling as pooling
+from . import quantisation as quantisation
+from . import random as random
 from . import reductions as reductions
 from . import shapes as shapes
 from . import slicing as slicing
