@@ -31,7 +31,6 @@ from .tracing.stateful import Stateful, stateful_paths
 
 FRONTENDS = ("torch", "jax", "numpy", "tensorflow")
 BACKENDS = ("torch", "jax", "numpy", "tensorflow")
-_TARGETS_ALONE = tuple(name for name in BACKENDS if name not in FRONTENDS)
 _ALSO_CALLED = {"tf": "tensorflow", "keras": "tensorflow", "np": "numpy", "pytorch": "torch", "flax": "jax", "jnp": "jax"}
 
 
@@ -321,30 +320,22 @@ def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mappin
     if source:
         return _known(source, FRONTENDS, "source")
     found = framework_of(obj, FRONTENDS, (args, kwargs))
-    if found in (None, "numpy"):
-        _refuse_targets_alone(obj, found, args, kwargs)
+    if found == "tensorflow":
+        _refuse_mixed(obj)
     found = found or ("torch" if "torch" in sys.modules else None)
     if found is None:
         raise SourceNotFound(f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(FRONTENDS)})")
     return found
 
 
-def _refuse_targets_alone(obj: Any, found: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """``SourceNotFound`` for code of a framework that cannot be recorded, and for code of no other one that is given such arrays, whose operators it uses."""
-    if unread := framework_of(obj, _TARGETS_ALONE):
+def _refuse_mixed(obj: Any) -> None:
+    """``SourceNotFound`` for code of numpy alone that is given tensors of TensorFlow, whose operators it uses between its functions."""
+    nothing: tuple[Any, Any] = ((), {})
+    if framework_of(obj, FRONTENDS) is None and framework_of(obj, FRONTENDS, nothing) == "numpy":
+        rules = "numpy's functions and tensorflow's operators follow different rules (uint8 / 255 is float64 in numpy and float32 in tensorflow)"
         raise SourceNotFound(
-            f"{_name(obj)} is written in {unread}, which can be a target only: what can be recorded is {', '.join(FRONTENDS)}{place_of(obj)}"
-        )
-    if given := framework_of(obj, _TARGETS_ALONE, (args, kwargs)):
-        rules = f"{found}'s operators and functions follow other rules (uint8 / 255 is float64 in numpy and float32 in tensorflow)"
-        raise SourceNotFound(
-            f"{_name(obj)} is called with arrays of {given}, which can be a target only"
-            + (
-                f"; {rules}: pass numpy arrays, or source='numpy' to have numpy's rules"
-                if found
-                else f": what can be recorded is {', '.join(FRONTENDS)}"
-            )
-            + place_of(obj)
+            f"{_name(obj)} names numpy alone, and is called with arrays of tensorflow; {rules}: pass numpy arrays, or source='numpy' to have "
+            f"numpy's rules, or source='tensorflow' where elements become constants{place_of(obj)}"
         )
 
 

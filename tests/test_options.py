@@ -60,7 +60,7 @@ REFUSED: tuple[tuple[dict[str, Any], type[GraphCompilerError], str], ...] = (
     ({"static_argnums": [1.0]}, InvalidOption, r"static_argnums= is \[1.0\]"),
     ({"static_argnames": 1}, InvalidOption, "static_argnames= is 1.*static_argnums"),
     ({"to": 3}, UnknownFramework, "to=3"),
-    ({"source": "tensorflow"}, UnknownFramework, "source='tensorflow'"),
+    ({"source": "keras"}, UnknownFramework, "source='keras'.*did you mean 'tensorflow'"),
     ({"to": "tf"}, UnknownFramework, "did you mean 'tensorflow'"),
     ({"to": "PyTorch"}, UnknownFramework, "did you mean 'torch'"),
     ({"to": torch}, UnknownFramework, "did you mean 'torch'"),

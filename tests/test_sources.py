@@ -111,15 +111,15 @@ def test_closure_tells() -> None:
 
 
 @pytest.mark.parametrize("is_lazy", [True, False])
-def test_what_is_written_in_tensorflow_is_refused_in_words(is_lazy: bool) -> None:
+def test_what_is_written_in_tensorflow_is_told(is_lazy: bool) -> None:
     tf = pytest.importorskip("tensorflow")
 
     def function(x: Any) -> Any:
         return tf.nn.relu(x) * np.pi
 
     for call in ((tf.ones(2),), (np.ones(2),)):
-        with pytest.raises(SourceNotFound, match="function is written in tensorflow, which can be a target only"):
-            graph_compiler.transpile(function, to="jax")(*call) if is_lazy else graph_compiler.transpile(function, to="jax", args=call)
+        graph = graph_compiler.transpile(function, to="numpy") if is_lazy else graph_compiler.transpile(function, to="numpy", args=call)
+        assert np.allclose(graph(*call), np.pi)
     graph = graph_compiler.transpile(torch.nn.ReLU(), to="tensorflow", args=(tf.ones(2),))  # arrays of the target are no sign
     assert graph(tf.ones(3)).shape == 3
 
@@ -127,8 +127,8 @@ def test_what_is_written_in_tensorflow_is_refused_in_words(is_lazy: bool) -> Non
 @pytest.mark.parametrize("is_lazy", [True, False])
 @pytest.mark.parametrize(
     ("function", "number", "right"),
-    [(lambda a: np.abs(a // 0.3), 3.0, 9), (lambda a: np.clip(a / 255, 0, 1), np.uint8(51), 0.2), (lambda a: a // 0.3, 3.0, 9)],
-    ids=["floor", "clip", "plain"],
+    [(lambda a: np.abs(a // 0.3), 3.0, 9), (lambda a: np.clip(a / 255, 0, 1), np.uint8(51), 0.2)],
+    ids=["floor", "clip"],
 )
 def test_numpy_functions_of_tensorflow_arrays_need_a_word(function: Any, number: Any, right: float, is_lazy: bool) -> None:
     """Operators of such arrays are TensorFlow's: 3.0 // 0.3 is 10 there, uint8 / 255 a float32."""
@@ -140,6 +140,17 @@ def test_numpy_functions_of_tensorflow_arrays_need_a_word(function: Any, number:
             )
         graph = graph_compiler.transpile(function, to="torch", source="numpy", args=(array,))
         assert graph(array).numpy() == pytest.approx(right)
+
+
+def test_operators_of_tensorflow_arrays_are_tensorflows() -> None:
+    tf = pytest.importorskip("tensorflow")
+
+    def function(a: Any) -> Any:
+        return a // 0.3
+
+    for array in (tf.constant([3.0, 2.0]), tf.Variable([3.0, 2.0])):
+        for graph in (graph_compiler.transpile(function, to="torch", args=(array,)), graph_compiler.transpile(function, to="torch")):
+            assert graph(array).tolist() == function(array).numpy().tolist()
 
 
 def test_variables_of_tensorflow_are_arrays() -> None:
