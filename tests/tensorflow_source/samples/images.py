@@ -21,6 +21,8 @@ _COLOURS, _OTHER_COLOURS = array(2, 3, 4, 3, kind="fraction"), array(1, 5, 2, 3,
 _GREYS = np.array([[0, 0, 0], [0.5, 0.5, 0.5], [1, 0, 0], [1, 1, 0], [0, 1, 1], [0.2, 0.2, 0.1], [1, 0, 1]], np.float32)
 _BOXES = np.array([[0.0, 0.0, 1.0, 1.0], [0.2, 0.3, 0.7, 0.9], [-0.3, 0.1, 1.2, 0.8], [0.8, 0.9, 0.1, 0.2]], np.float32)
 
+_MAPS = np.array([[0.8, 0.3, -1.2, -0.2, 1.1, 0.7, 0.01, 0.02], [1.3, -0.4, 2.1, 0.5, 0.9, -3.3, 0.0, 0.0]], np.float32)
+
 
 def _gradient(name: str, forward: str, size: Any, **options: Any) -> Any:
     def call(x: Any) -> Any:
@@ -59,4 +61,7 @@ SAMPLES: list[Sample] = [
     sample("AdjustContrastv2", [_COLOURS, np.float32(1.7)], [_OTHER_COLOURS, np.float32(0.4)]),
     sample("AdjustHue", [_COLOURS, np.float32(0.3)], [_OTHER_COLOURS, np.float32(-0.4)]),
     sample("AdjustSaturation", [_COLOURS, np.float32(1.7)], [_OTHER_COLOURS, np.float32(0.4)]),
+    *(sample("ImageProjectiveTransformV3", [_IMAGE, _MAPS], [_OTHER, _MAPS[:1]], f"-{way}-{mode}", output_shape=[6, 7], fill_value=2.0, interpolation=way, fill_mode=mode)
+      for way in ("NEAREST", "BILINEAR") for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST")),
+    sample("ImageProjectiveTransformV2", [_IMAGE, _MAPS], [_OTHER, _MAPS[:1]], output_shape=[6, 7], interpolation="BILINEAR"),
 ]

@@ -96,6 +96,11 @@ def _batch_norm_gradient(name: str, **options: Any) -> Any:
     return call
 
 
+def _half_norm(*arrays: Any) -> Any:
+    """What is reserved for a gradient is not set where there is no training."""
+    return raw("FusedBatchNormV3", is_training=False)(*arrays)[:3]
+
+
 def _lrn_gradient(x: Any) -> Any:
     made = tf.raw_ops.LRN(input=x, depth_radius=1, alpha=0.3, beta=0.7)
     return tf.raw_ops.LRNGrad(input_grads=made * 2.0, input_image=x, output_image=made, depth_radius=1, alpha=0.3, beta=0.7)
@@ -153,11 +158,14 @@ SAMPLES: list[Sample] = [
     *(sample(name, [_IMAGE, *_VECTORS], [_OTHER_IMAGE, *_VECTORS], f"-{training}", is_training=training, epsilon=1e-3)
       for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3") for training in (False, True)),
     sample("FusedBatchNormV3", [_IMAGE, *_VECTORS], [_OTHER_IMAGE, *_VECTORS], "-moving", is_training=True, exponential_avg_factor=0.3),
-    sample("FusedBatchNormV3", [array(2, 4, 4, 3, dtype="float16"), *_VECTORS], None, "-float16", is_training=False),
+    Sample(_half_norm, (array(2, 4, 4, 3, dtype="float16"), *_VECTORS), {}, None, "FusedBatchNormV3-float16"),
     *(Sample(_batch_norm_gradient(name, is_training=training), (_IMAGE, *_VECTORS), {}, (_OTHER_IMAGE, *_VECTORS), f"{name}-{training}")
       for name in ("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3") for training in (False, True)),
     sample("LRN", [array(2, 3, 4, 7)], [array(1, 2, 5, 9)], depth_radius=2, bias=1.5, alpha=0.3, beta=0.6),
     Sample(_lrn_gradient, (array(2, 3, 4, 7),), {}, (array(1, 2, 5, 9),), "LRNGrad"),
     sample("FusedPadConv2D", [array(1, 8, 9, 3)], [array(1, 7, 6, 3)], paddings=[[0, 0], [1, 2], [2, 1], [0, 0]], filter=np.ones((3, 2, 3, 2), np.float32), mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID"),
     sample("FusedResizeAndPadConv2D", [array(1, 8, 9, 3)], [array(1, 7, 6, 3)], size=[10, 12], paddings=[[0, 0], [1, 2], [2, 1], [0, 0]], filter=np.ones((3, 2, 3, 2), np.float32), mode="SYMMETRIC", strides=[1, 1, 1, 1], padding="VALID"),
+    *(sample("LSTMBlockCell", [array(2, 3), array(2, 4), array(2, 4), array(7, 16), array(4), array(4), array(4), array(16)],
+             [array(5, 2), array(5, 3), array(5, 3), array(5, 12), array(3), array(3), array(3), array(12)], f"-{peep}", use_peephole=peep, cell_clip=0.5) for peep in (False, True)),
+    sample("GRUBlockCell", [array(2, 3), array(2, 4), array(7, 8), array(7, 4), array(8), array(4)], [array(5, 2), array(5, 3), array(5, 6), array(5, 3), array(6), array(3)]),
 ]

@@ -10,6 +10,7 @@ from . import normalisation as normalisation
 from . import pooling as pooling
 from . import quantisation as quantisation
 from . import random as random
+from . import recurrent as recurrent
 from . import reductions as reductions
 from . import shapes as shapes
 from . import slicing as slicing

@@ -280,6 +280,94 @@ def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Valu
     return b.add(first, b.multiply(b.reshape(step, shape=(start.shape[0], 1)), _steps(b, count)))
 
 
+def _folded(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
+    """A position beyond the ends, brought back inside as the mode says; where it is ``CONSTANT``, it stays."""
+    if mode == "CONSTANT":
+        return at
+    count, last = b.array(size, "float32"), b.array(size - 1, "float32")
+    if mode == "REFLECT":
+        twice = b.multiply(count, 2.0)
+        inside = b.subtract(at, b.multiply(b.floor(b.divide(at, twice)), twice))
+        back_ = b.where(b.greater_equal(inside, count), b.subtract(b.subtract(twice, inside), 1.0), inside)
+        at = b.where(b.logical_or(b.less(at, 0.0), b.greater(at, last)), back_, at)
+    elif mode == "WRAP":
+        span = b.maximum(last, 1.0)
+        below = b.add(at, b.multiply(count, b.add(b.floor(b.divide(b.negative(at), span)), 1.0)))
+        above = b.subtract(at, b.multiply(count, b.floor(b.divide(at, span))))
+        at = b.where(b.less(at, 0.0), below, b.where(b.greater(at, last), above, at))
+    return b.clip(at, 0.0, last)
+
+
+def _projected(b: TensorFlowBuilder, transforms: Value, new: tuple[Any, ...]) -> list[Value]:
+    """The line and the column that each element of the new image is read from, and whether there is such a place."""
+    part = [b.reshape(b.getitem(transforms, key=((None, None, 1), place)), shape=(transforms.shape[0], 1, 1)) for place in range(8)]
+    lines, columns = b.reshape(_steps(b, new[0]), shape=(1, new[0], 1)), b.reshape(_steps(b, new[1]), shape=(1, 1, new[1]))
+
+    def mapped(first: Value, second: Value, third: Any) -> Any:
+        return b.add(b.add(b.multiply(first, columns), b.multiply(second, lines)), third)
+
+    below = mapped(part[6], part[7], 1.0)
+    nowhere = b.equal(below, 0.0)
+    safe = b.where(nowhere, b.array(1.0, "float32"), below)
+    return [b.divide(mapped(*part[3:6]), safe), b.divide(mapped(*part[:3]), safe), nowhere]
+
+
+def _tap(b: TensorFlowBuilder, x: Value, image: Value, line: Value, column: Value, fill: Value) -> Any:
+    """The element at whole positions, or ``fill`` outside."""
+    sizes = [b.array(size, "float32") for size in x.shape[1:3]]
+    inside = b.logical_and(b.greater_equal(line, 0.0), b.greater_equal(column, 0.0))
+    inside = b.logical_and(inside, b.logical_and(b.less(line, sizes[0]), b.less(column, sizes[1])))
+    places = (b.astype(b.clip(at, 0.0, b.subtract(size, 1.0)), dtype="int32") for at, size in zip((line, column), sizes))
+    found = b.gather_nd(x, image, *places, axes=(0, 1, 2))
+    return b.where(b.reshape(inside, shape=(*inside.shape, 1)), found, fill)
+
+
+def _transformed(b: TensorFlowBuilder, images: Value, transforms: Value, size: Any, fill: Any, interpolation: str, mode: str) -> Any:
+    new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
+    line, column, nowhere = _projected(b, transforms, new)
+    shape = (images.shape[0], *new)
+    line, column = (b.broadcast_to(_folded(b, at, count, mode), shape=shape) for at, count in ((line, x.shape[1]), (column, x.shape[2])))
+    image = b.broadcast_to(b.reshape(b.arange(start=0, stop=shape[0], step=1, dtype="int32"), shape=(shape[0], 1, 1)), shape=shape)
+    fill = b.array(fill, "float32")
+    if interpolation == "NEAREST":
+        found = _tap(b, x, image, _rounded(b, line), _rounded(b, column), fill)
+    else:
+        top, left = b.floor(line), b.floor(column)
+        down, right = (b.reshape(b.subtract(at, low), shape=(*shape, 1)) for at, low in ((line, top), (column, left)))
+        rows_ = [
+            b.add(
+                b.multiply(_tap(b, x, image, at, left, fill), b.subtract(1.0, right)),
+                b.multiply(_tap(b, x, image, at, b.add(left, 1.0), fill), right),
+            )
+            for at in (top, b.add(top, 1.0))
+        ]
+        found = b.add(b.multiply(rows_[0], b.subtract(1.0, down)), b.multiply(rows_[1], down))
+    found = b.where(b.reshape(nowhere, shape=(*nowhere.shape, 1)), fill, found)
+    return b.astype(found, dtype=images.dtype)
+
+
+def _rounded(b: TensorFlowBuilder, x: Value) -> Any:
+    """Halves away from zero."""
+    whole = b.floor(b.add(b.abs(x), 0.5))
+    return b.where(b.less(x, 0.0), b.negative(whole), whole)
+
+
+@rows.row("ImageProjectiveTransformV2", static=("output_shape",))
+def image_transform(
+    b: TensorFlowBuilder, images: Any, transforms: Any, output_shape: Any, *, interpolation: str, fill_mode: str = "CONSTANT", **_: Any
+) -> Any:
+    """Each element is read where a projective map says."""
+    return _transformed(b, images, transforms, output_shape, 0.0, interpolation, fill_mode)
+
+
+@rows.row("ImageProjectiveTransformV3", static=("output_shape",))
+def image_transform_v3(
+    b: TensorFlowBuilder, images: Any, transforms: Any, output_shape: Any, fill_value: Any, *, interpolation: str, fill_mode: str = "CONSTANT", **_: Any
+) -> Any:
+    """With a number for what lies outside."""
+    return _transformed(b, images, transforms, output_shape, fill_value, interpolation, fill_mode)
+
+
 # ------------------------------------------------------------------------------------- colours
 def _parts(b: TensorFlowBuilder, x: Value) -> list[Value]:
     """The three channels, which stand last."""
