@@ -137,3 +137,11 @@ def numbers(operand: Any, what: str) -> tuple[Any, ...]:
     """Numbers and sizes of a static operand, as a tuple."""
     found = known(operand, what)
     return found if isinstance(found, tuple) else (found,)
+
+
+def alike(b: TensorFlowBuilder, x: Value, y: Value) -> tuple[Value, Value]:
+    """Two arrays broadcast to one shape."""
+    if x.shape == y.shape:
+        return x, y
+    shape = b.add(b.stop_gradient(x), b.stop_gradient(y)).shape
+    return b.broadcast_to(x, shape=shape), b.broadcast_to(y, shape=shape)

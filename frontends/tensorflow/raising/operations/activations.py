@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .....ops.dtypes import is_complex
-from ..table import TensorFlowBuilder, rows
+from ..table import TensorFlowBuilder, alike, rows
 
 _SCALE, _SCALE_ALPHA = 1.0507009873554804934193349852946, 1.7580993408473768599402175208123
 
@@ -36,8 +36,9 @@ def elu(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("Selu")
 def selu(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """The scaled ``Elu``."""
-    return b.selu(b.array(x))
+    """The scaled ``Elu``, whose slope at 0 is that of the right side."""
+    x = b.array(x)
+    return b.where(b.less(x, 0), b.selu(x), b.multiply(x, _SCALE))
 
 
 @rows.row("Softplus")
@@ -173,10 +174,13 @@ def l2_loss(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: Any) -> Any:
     """The loss of each row, and its gradient."""
     logits, labels = b.arrays(logits, labels)
-    last = max(logits.ndim, labels.ndim) - 1
-    logarithms = b.log_softmax(logits, axis=logits.ndim - 1)
-    loss = b.negative(b.sum(b.multiply(labels, logarithms), axis=last))
-    return loss, b.subtract(b.softmax(logits, axis=logits.ndim - 1), labels)
+    axis = b.recorded[1].ndim - 1
+    logits, labels = alike(b, logits, labels)
+    logarithms = b.log_softmax(logits, axis=axis)
+    slope = b.subtract(b.softmax(logits, axis=axis), b.stop_gradient(labels))
+    # TensorFlow's gradient is that of labels that add up to 1, whether they do or not
+    parts = b.with_gradient(b.negative(b.multiply(labels, logarithms)), logits, slope, labels, b.negative(logarithms))
+    return b.sum(parts, axis=axis), slope
 
 
 @rows.row("SparseSoftmaxCrossEntropyWithLogits")

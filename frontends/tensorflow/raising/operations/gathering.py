@@ -296,9 +296,7 @@ def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> An
 
 # ------------------------------------------------------------------------------------- arrays given by their indices and values
 @rows.row("SparseToDense", static=("output_shape",))
-def sparse_to_dense(
-    b: TensorFlowBuilder, sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any, **_: Any
-) -> Any:
+def sparse_to_dense(b: TensorFlowBuilder, sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any, **_: Any) -> Any:
     """One value everywhere, but for those at index vectors."""
     shape = numbers(output_shape, "the shape")
     whole = b.broadcast_to(b.array(default_value, b.result.dtype), shape=shape)
@@ -314,7 +312,15 @@ def sparse_dense_add(b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shap
 
 @rows.row("SparseTensorDenseMatMul", static=("a_shape",))
 def sparse_dense_matmul(
-    b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shape: Any, b_: Any, *, adjoint_a: bool = False, adjoint_b: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    a_indices: Any,
+    a_values: Any,
+    a_shape: Any,
+    b_: Any,
+    *,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    **_: Any,
 ) -> Any:
     """The product of a matrix that is given by its values at index vectors with another one."""
     dense = scattered(b, b.zeros(shape=numbers(a_shape, "the shape"), dtype=a_values.dtype), a_indices, a_values, "sum")

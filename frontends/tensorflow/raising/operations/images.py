@@ -96,7 +96,9 @@ def _both(b: TensorFlowBuilder, weights: Callable[..., Any], old: Any, new: Any,
 
 
 @rows.row("ResizeBilinear", static=("size",))
-def resize_bilinear(b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any) -> Any:
+def resize_bilinear(
+    b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+) -> Any:
     """Linear interpolation, in float32."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     if bool(align_corners) != bool(half_pixel_centers):
@@ -105,7 +107,9 @@ def resize_bilinear(b: TensorFlowBuilder, images: Any, size: Any, *, align_corne
 
 
 @rows.row("ResizeBicubic", static=("size",))
-def resize_bicubic(b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any) -> Any:
+def resize_bicubic(
+    b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+) -> Any:
     """Cubic interpolation, in float32."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
     return _weighted(b, x, *_both(b, _cubic_weights, x.shape[1:3], new, align_corners, half_pixel_centers))
@@ -119,7 +123,9 @@ def resize_area(b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: 
 
 
 @rows.row("ResizeNearestNeighbor", static=("size",))
-def resize_nearest(b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any) -> Any:
+def resize_nearest(
+    b: TensorFlowBuilder, images: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+) -> Any:
     """The nearest element."""
     new = numbers(size, "the size of an image")
     for axis, (old, count) in enumerate(zip(images.shape[1:3], new), 1):
@@ -128,7 +134,9 @@ def resize_nearest(b: TensorFlowBuilder, images: Any, size: Any, *, align_corner
 
 
 def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, grads: Any, original_image: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any) -> Any:
+    def row(
+        b: TensorFlowBuilder, grads: Any, original_image: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+    ) -> Any:
         old, new = original_image.shape[1:3], grads.shape[1:3]
         found = _both(b, weights, old, new, align_corners, half_pixel_centers)
         made = b.einsum(found[0], b.astype(grads, dtype="float32"), found[1], equation="yh,byxc,xw->bhwc")
@@ -143,7 +151,9 @@ rows.row("ResizeBicubicGrad")(_gradient(_cubic_weights))
 
 
 @rows.row("ResizeNearestNeighborGrad", static=("size",))
-def resize_nearest_grad(b: TensorFlowBuilder, grads: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any) -> Any:
+def resize_nearest_grad(
+    b: TensorFlowBuilder, grads: Any, size: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
+) -> Any:
     """Added up where each element came from."""
     old = numbers(size, "the size of an image")
     for axis, (count, new) in enumerate(zip(old, grads.shape[1:3]), 1):
@@ -153,7 +163,16 @@ def resize_nearest_grad(b: TensorFlowBuilder, grads: Any, size: Any, *, align_co
     return grads
 
 
-_REACH = {"lanczos1": 1.0, "lanczos3": 3.0, "lanczos5": 5.0, "gaussian": 1.5, "box": 0.5, "triangle": 1.0, "keyscubic": 2.0, "mitchellcubic": 2.0}
+_REACH = {
+    "lanczos1": 1.0,
+    "lanczos3": 3.0,
+    "lanczos5": 5.0,
+    "gaussian": 1.5,
+    "box": 0.5,
+    "triangle": 1.0,
+    "keyscubic": 2.0,
+    "mitchellcubic": 2.0,
+}
 
 
 def _kernel(b: TensorFlowBuilder, kind: str, x: Value) -> Any:
@@ -171,7 +190,11 @@ def _kernel(b: TensorFlowBuilder, kind: str, x: Value) -> Any:
         return b.where(b.less(x, 0.5), one, b.where(b.equal(x, 0.5), b.array(0.5, "float32"), zero))
     if kind == "triangle":
         return b.maximum(b.subtract(1.0, x), 0.0)
-    near, far = ((1.5, -2.5, 0.0, 1.0), (-0.5, 2.5, -4.0, 2.0)) if kind == "keyscubic" else ((7 / 6, -2.0, 0.0, 8 / 9), (-7 / 18, 2.0, -10 / 3, 16 / 9))
+    near, far = (
+        ((1.5, -2.5, 0.0, 1.0), (-0.5, 2.5, -4.0, 2.0))
+        if kind == "keyscubic"
+        else ((7 / 6, -2.0, 0.0, 8 / 9), (-7 / 18, 2.0, -10 / 3, 16 / 9))
+    )
     return b.where(b.less(x, 1.0), _polynomial(b, x, near), b.where(b.less(x, 2.0), _polynomial(b, x, far), zero))
 
 
@@ -203,7 +226,15 @@ def _pair(b: TensorFlowBuilder, operand: Any) -> list[Any]:
 
 @rows.row("ScaleAndTranslate", static=("size", "scale", "translation"))
 def scale_and_translate(
-    b: TensorFlowBuilder, images: Any, size: Any, scale: Any, translation: Any, *, kernel_type: str = "lanczos3", antialias: bool = True, **_: Any
+    b: TensorFlowBuilder,
+    images: Any,
+    size: Any,
+    scale: Any,
+    translation: Any,
+    *,
+    kernel_type: str = "lanczos3",
+    antialias: bool = True,
+    **_: Any,
 ) -> Any:
     """Resampled by a kernel, at positions that are scaled and moved."""
     new, x = numbers(size, "the size of an image"), b.astype(images, dtype="float32")
@@ -213,7 +244,15 @@ def scale_and_translate(
 
 @rows.row("ScaleAndTranslateGrad", static=("scale", "translation"))
 def scale_and_translate_grad(
-    b: TensorFlowBuilder, grads: Any, original_image: Any, scale: Any, translation: Any, *, kernel_type: str = "lanczos3", antialias: bool = True, **_: Any
+    b: TensorFlowBuilder,
+    grads: Any,
+    original_image: Any,
+    scale: Any,
+    translation: Any,
+    *,
+    kernel_type: str = "lanczos3",
+    antialias: bool = True,
+    **_: Any,
 ) -> Any:
     """What flows back to each old element."""
     spans = zip(original_image.shape[1:3], grads.shape[1:3], _pair(b, scale), _pair(b, translation))
@@ -251,7 +290,15 @@ def _half_away(b: TensorFlowBuilder, x: Value) -> Any:
 
 @rows.row("CropAndResize", static=("crop_size",))
 def crop_and_resize(
-    b: TensorFlowBuilder, image: Any, boxes: Any, box_ind: Any, crop_size: Any, *, method: str = "bilinear", extrapolation_value: float = 0.0, **_: Any
+    b: TensorFlowBuilder,
+    image: Any,
+    boxes: Any,
+    box_ind: Any,
+    crop_size: Any,
+    *,
+    method: str = "bilinear",
+    extrapolation_value: float = 0.0,
+    **_: Any,
 ) -> Any:
     """Parts of images, each resampled to one size."""
     count, new = boxes.shape[0], numbers(crop_size, "the size of a crop")
@@ -362,7 +409,15 @@ def image_transform(
 
 @rows.row("ImageProjectiveTransformV3", static=("output_shape",))
 def image_transform_v3(
-    b: TensorFlowBuilder, images: Any, transforms: Any, output_shape: Any, fill_value: Any, *, interpolation: str, fill_mode: str = "CONSTANT", **_: Any
+    b: TensorFlowBuilder,
+    images: Any,
+    transforms: Any,
+    output_shape: Any,
+    fill_value: Any,
+    *,
+    interpolation: str,
+    fill_mode: str = "CONSTANT",
+    **_: Any,
 ) -> Any:
     """With a number for what lies outside."""
     return _transformed(b, images, transforms, output_shape, fill_value, interpolation, fill_mode)
@@ -433,5 +488,3 @@ def adjust_saturation(b: TensorFlowBuilder, images: Any, scale: Any, **_: Any) -
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.clip(b.multiply(saturation, b.array(scale, "float32")), 0.0, 1.0)
     return b.astype(hsv_to_rgb(b, b.stack(hue, moved, value, axis=images.ndim - 1)), dtype=images.dtype)
-
-

@@ -194,7 +194,9 @@ def tridiagonal_solve(b: TensorFlowBuilder, diagonals: Any, rhs: Any, **_: Any) 
 @rows.row("TridiagonalMatMul")
 def tridiagonal_matmul(b: TensorFlowBuilder, superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any, **_: Any) -> Any:
     """The product of a matrix of three diagonals with others."""
-    upper, middle, lower = (b.permute_dims(item, axes=(*range(item.ndim - 2), item.ndim - 1, item.ndim - 2)) for item in (superdiag, maindiag, subdiag))
+    upper, middle, lower = (
+        b.permute_dims(item, axes=(*range(item.ndim - 2), item.ndim - 1, item.ndim - 2)) for item in (superdiag, maindiag, subdiag)
+    )
     rank = rhs.ndim
     none = ((0, 0),) * (rank - 2)
     behind = b.pad(rhs, padding=(*none, (-1, 1), (0, 0)))
@@ -270,7 +272,10 @@ def matrix_diag_part_v3(b: TensorFlowBuilder, input: Any, k: Any, padding_value:
         return b.diagonal(input, offset=low)
     band = _Band(low, high, input.shape[-2], input.shape[-1], align)
     none = ((0, 0),) * (input.ndim - 2)
-    parts = [b.pad(b.diagonal(input, offset=number), padding=(*none, band.padding(number)), value=_plain(b, padding_value, input)) for number in band.numbers()]
+    parts = [
+        b.pad(b.diagonal(input, offset=number), padding=(*none, band.padding(number)), value=_plain(b, padding_value, input))
+        for number in band.numbers()
+    ]
     return b.stack(*parts, axis=input.ndim - 2)
 
 

@@ -91,7 +91,11 @@ def _words_of_seed(b: TensorFlowBuilder, seed: Any) -> list[Value]:
     for place in range(2):
         item = seed[place] if isinstance(seed, tuple) else b.getitem(seed, key=(place,))
         if not isinstance(item, Value):
-            found += [b.array(int(item) >> shift & 0xFFFFFFFF, "uint32") for shift in (0, 32)] if isinstance(item, int) else _halves(b, b.array(item, "int32"))
+            found += (
+                [b.array(int(item) >> shift & 0xFFFFFFFF, "uint32") for shift in (0, 32)]
+                if isinstance(item, int)
+                else _halves(b, b.array(item, "int32"))
+            )
         else:
             found += _halves(b, item)
     return found
@@ -104,7 +108,10 @@ def _halves(b: TensorFlowBuilder, number: Value) -> list[Value]:
     if number.dtype == "uint32":
         return [number, b.array(0, "uint32")]
     negative = b.less(number, 0)
-    return [b.bitcast(b.astype(number, dtype="int32"), dtype="uint32"), b.where(negative, b.array(0xFFFFFFFF, "uint32"), b.array(0, "uint32"))]
+    return [
+        b.bitcast(b.astype(number, dtype="int32"), dtype="uint32"),
+        b.where(negative, b.array(0xFFFFFFFF, "uint32"), b.array(0, "uint32")),
+    ]
 
 
 def _scrambled(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:

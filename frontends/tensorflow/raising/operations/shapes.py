@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .....errors import UnsupportedOperation
 from .....ir import Value
 from .....ops.dtypes import is_complex
@@ -122,12 +124,12 @@ def pad(b: TensorFlowBuilder, input: Any, paddings: Any, **_: Any) -> Any:
 
 @rows.row("PadV2", static=("paddings", "constant_values"))
 def pad_v2(b: TensorFlowBuilder, input: Any, paddings: Any, constant_values: Any, **_: Any) -> Any:
-    """A number around."""
+    """A number around, of which TensorFlow takes no gradient."""
     amounts = known(paddings, "the padding")
     if not isinstance(constant_values, Value):
         return b.pad(input, padding=amounts, value=b.operand(constant_values, input.dtype)) if input.ndim else input
     shape = tuple(size + low + high for size, (low, high) in zip(input.shape, amounts))
-    whole = b.broadcast_to(constant_values, shape=shape)
+    whole = b.broadcast_to(b.stop_gradient(constant_values), shape=shape)
     return b.setitem(whole, input, key=tuple((low, low + size, 1) for size, (low, _) in zip(input.shape, amounts)))
 
 
@@ -184,10 +186,16 @@ def reverse_v2(b: TensorFlowBuilder, tensor: Any, axis: Any, **_: Any) -> Any:
     return b.flip(tensor, axis=axes) if axes else tensor
 
 
+def _constant(b: TensorFlowBuilder, operand: Any) -> Any:
+    """The elements of an operand that is a constant of the graph."""
+    arrays = (array for value, array in b.graph.constants.values() if value is operand)
+    return next((tuple(np.asarray(array).tolist()) for array in arrays), operand)
+
+
 @rows.row("Reverse", static=("dims",))
 def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
     """In reverse order along the axes that are marked."""
-    axes = tuple(axis for axis, marked in enumerate(known(dims, "the axes")) if marked)
+    axes = tuple(axis for axis, marked in enumerate(known(_constant(b, dims), "whether an axis is turned round")) if marked)
     return b.flip(tensor, axis=axes) if axes else tensor
 
 
@@ -391,13 +399,14 @@ def range_(b: TensorFlowBuilder, start: Any, limit: Any, delta: Any, **_: Any) -
 
 @rows.row("LinSpace", static=("start", "stop", "num"))
 def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) -> Any:
-    """Numbers at equal distances, both ends included."""
+    """Numbers at equal distances, both ends included, of which TensorFlow takes no gradients."""
+    start, stop = (b.stop_gradient(end) if isinstance(end, Value) else end for end in (start, stop))
     return b.linspace(start, stop, num=size_of(num), dtype=b.result.dtype)
 
 
 @rows.row("OneHot", static=("depth",))
 def one_hot(b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any) -> Any:
-    """One value at the place of the index along a new axis, another one elsewhere; indices outside have none."""
+    """One value at the place of the index along a new axis, another one elsewhere; indices outside have none, the values no gradients."""
     rank, size, dtype = indices.ndim, size_of(depth, "the depth"), b.result.dtype
     place = rank if axis == -1 else axis
     column = b.reshape(indices, shape=(*indices.shape[:place], 1, *indices.shape[place:]))
@@ -405,4 +414,4 @@ def one_hot(b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_v
     hits = b.equal(column, b.reshape(numbers_, shape=(size, *(1,) * (rank - place))))
     if (on_value, off_value) in ((1, 0), (True, False)) and not isinstance(on_value, Value):
         return b.astype(hits, dtype=dtype)
-    return b.where(hits, b.array(on_value, dtype), b.array(off_value, dtype))
+    return b.where(hits, *(b.stop_gradient(b.array(item, dtype)) for item in (on_value, off_value)))
