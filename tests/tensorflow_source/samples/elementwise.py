@@ -61,51 +61,181 @@ def _casts() -> list[Sample]:
 
 SAMPLES: list[Sample] = [
     *(sample(name, [array(2, 3, **kind)], [array(4, 5, **kind)]) for name, kind in _UNARY.items()),
-    *(sample(name, [array(2, 3, dtype="float64", **kind)], [array(4, dtype="float64", **kind)][:0] or None, "-float64") for name, kind in _UNARY.items()),
+    *(
+        sample(name, [array(2, 3, dtype="float64", **kind)], [array(4, dtype="float64", **kind)][:0] or None, "-float64")
+        for name, kind in _UNARY.items()
+    ),
     *(sample(name, [EDGES], [EDGES[:7]], "-edges") for name in _UNARY if name not in _NO_EDGES),
-    *(sample(name, [array(2, 3, dtype="float16", **_UNARY[name])], None, "-float16") for name in ("Abs", "Exp", "Tanh", "Sigmoid", "Relu", "Softplus", "Sqrt")),
-    *(sample(name, [array(2, 3, dtype="complex64")], [array(4, dtype="complex64")][:0] or None, "-complex")
-      for name in ("Neg", "Exp", "Log", "Sqrt", "Square", "Sin", "Cos", "Tanh", "Reciprocal", "Sign", "Conj", "Rsqrt", "Sigmoid", "Sinh", "Tan", "Acos", "Log1p", "Expm1")),
+    *(
+        sample(name, [array(2, 3, dtype="float16", **_UNARY[name])], None, "-float16")
+        for name in ("Abs", "Exp", "Tanh", "Sigmoid", "Relu", "Softplus", "Sqrt")
+    ),
+    *(
+        sample(name, [array(2, 3, dtype="complex64")], [array(4, dtype="complex64")][:0] or None, "-complex")
+        for name in (
+            "Neg",
+            "Exp",
+            "Log",
+            "Sqrt",
+            "Square",
+            "Sin",
+            "Cos",
+            "Tanh",
+            "Reciprocal",
+            "Sign",
+            "Conj",
+            "Rsqrt",
+            "Sigmoid",
+            "Sinh",
+            "Tan",
+            "Acos",
+            "Log1p",
+            "Expm1",
+        )
+    ),
     *(sample(name, [array(2, 3, dtype="complex64")], [array(4, 2, dtype="complex64")]) for name in ("Real", "Imag", "Angle", "ComplexAbs")),
-    *(sample(name, [ints(3, 4, dtype="int32")], [ints(2, 5, dtype="int32")], "-int32") for name in ("Abs", "Neg", "Sign", "Square", "Invert", "Relu", "Relu6", "PopulationCount")),
-    *(sample("PopulationCount", [ints(6, dtype=dtype)], [ints(9, dtype=dtype)], f"-{dtype}") for dtype in ("int8", "uint8", "int64", "uint16")),
+    *(
+        sample(name, [ints(3, 4, dtype="int32")], [ints(2, 5, dtype="int32")], "-int32")
+        for name in ("Abs", "Neg", "Sign", "Square", "Invert", "Relu", "Relu6", "PopulationCount")
+    ),
+    *(
+        sample("PopulationCount", [ints(6, dtype=dtype)], [ints(9, dtype=dtype)], f"-{dtype}")
+        for dtype in ("int8", "uint8", "int64", "uint16")
+    ),
     *(sample("Invert", [ints(6, dtype=dtype)], [ints(9, dtype=dtype)], f"-{dtype}") for dtype in ("int8", "uint8", "int64")),
     sample("LogicalNot", [bools(5)], [bools(7)]),
-    *(sample(name, [array(2, 3), array(3)], [array(4, 5), array(5)], **_options(name)) for name in _BINARY if name not in ("ApproximateEqual", "NextAfter", "Pow", "Xlog1py", "Xlogy")),
-    *(sample(name, [array(2, 3, kind="positive"), array(2, 3)], [array(4, 5, kind="positive"), array(4, 5)]) for name in ("Pow", "NextAfter")),
-    *(sample(name, [array(2, 3), array(2, 3, kind="positive")], [array(4, 5), array(4, 5, kind="positive")]) for name in ("Xlog1py", "Xlogy")),
+    *(
+        sample(name, [array(2, 3), array(3)], [array(4, 5), array(5)], **_options(name))
+        for name in _BINARY
+        if name not in ("ApproximateEqual", "NextAfter", "Pow", "Xlog1py", "Xlogy")
+    ),
+    *(
+        sample(name, [array(2, 3, kind="positive"), array(2, 3)], [array(4, 5, kind="positive"), array(4, 5)])
+        for name in ("Pow", "NextAfter")
+    ),
+    *(
+        sample(name, [array(2, 3), array(2, 3, kind="positive")], [array(4, 5), array(4, 5, kind="positive")])
+        for name in ("Xlog1py", "Xlogy")
+    ),
     sample("ApproximateEqual", [array(7), array(7)], [array(9), array(9)], tolerance=0.5),
     *(sample(name, list(PAIRS), [PAIRS[0][:50], PAIRS[1][:50]], "-edges", **_options(name)) for name in _BINARY),
     *(sample(name, list(WHOLE_PAIRS), [WHOLE_PAIRS[0][:9], WHOLE_PAIRS[1][:9]], "-int32") for name in _WHOLE),
     *(sample(name, [array(2, 3), np.float32(1.5)], [array(4), np.float32(-2.0)], "-scalar", **_options(name)) for name in _BINARY[:25]),
-    *(sample(name, [array(2, 3)], [array(5)][:0] or [array(4, 5)], "-number", y=2.5) for name in ("Add", "AddV2", "Mul", "Sub", "Maximum", "RealDiv", "FloorMod", "Pow")),
+    *(
+        sample(name, [array(2, 3)], [array(5)][:0] or [array(4, 5)], "-number", y=2.5)
+        for name in ("Add", "AddV2", "Mul", "Sub", "Maximum", "RealDiv", "FloorMod", "Pow")
+    ),
     *(sample(name, [array(2, 3)], [array(4, 5)], "-number_first", x=2.5) for name in ("AddV2", "Sub", "RealDiv", "Pow", "Maximum")),
-    *(sample(name, [array(2, 3, dtype="complex64"), array(3, dtype="complex64")], [array(4, 5, dtype="complex64"), array(5, dtype="complex64")], "-complex")
-      for name in ("AddV2", "Mul", "Sub", "RealDiv", "SquaredDifference", "DivNoNan", "MulNoNan", "Pow", "Xdivy", "Equal")),
-    *(sample(name, [ints(6, dtype=dtype, low=0), ints(6, low=0, dtype=dtype)], [ints(9, dtype=dtype, low=0), ints(9, low=0, dtype=dtype)], f"-{dtype}")
-      for name in _OF_BITS for dtype in _INTS),
+    *(
+        sample(
+            name,
+            [array(2, 3, dtype="complex64"), array(3, dtype="complex64")],
+            [array(4, 5, dtype="complex64"), array(5, dtype="complex64")],
+            "-complex",
+        )
+        for name in ("AddV2", "Mul", "Sub", "RealDiv", "SquaredDifference", "DivNoNan", "MulNoNan", "Pow", "Xdivy", "Equal")
+    ),
+    *(
+        sample(
+            name,
+            [ints(6, dtype=dtype, low=0), ints(6, low=0, dtype=dtype)],
+            [ints(9, dtype=dtype, low=0), ints(9, low=0, dtype=dtype)],
+            f"-{dtype}",
+        )
+        for name in _OF_BITS
+        for dtype in _INTS
+    ),
     sample("LeftShift", [np.array([1, -1, 5, 3], np.int32), np.array([31, 40, -1, 32], np.int32)], None, "-outside"),
     sample("RightShift", [np.array([1, -1, 500, 3], np.int32), np.array([31, 40, -1, 32], np.int32)], None, "-outside"),
-    sample("Pow", [ints(6, low=-3, high=4, dtype="int32"), ints(6, low=0, high=5, dtype="int32")], [ints(8, low=-3, high=4, dtype="int32"), ints(8, low=0, high=5, dtype="int32")], "-int32"),
+    sample(
+        "Pow",
+        [ints(6, low=-3, high=4, dtype="int32"), ints(6, low=0, high=5, dtype="int32")],
+        [ints(8, low=-3, high=4, dtype="int32"), ints(8, low=0, high=5, dtype="int32")],
+        "-int32",
+    ),
     *(sample(name, [bools(5), bools(5)], [bools(7), bools(7)]) for name in ("LogicalAnd", "LogicalOr", "Equal", "NotEqual")),
     sample("Complex", [array(2, 3), array(2, 3)], [array(4, 5), array(4, 5)]),
     sample("Complex", [array(3, dtype="float64"), array(3, dtype="float64")], None, "-float64", Tout="complex128"),
-    sample("Igamma", [array(2, 3, kind="positive"), array(2, 3, kind="positive")], [array(4, kind="positive"), array(4, kind="positive")][:0] or [array(4, 2, kind="positive"), array(4, 2, kind="positive")]),
-    sample("Igammac", [array(2, 3, kind="positive"), array(2, 3, kind="positive")], [array(4, 2, kind="positive"), array(4, 2, kind="positive")]),
-    sample("Betainc", [array(5, kind="positive"), array(5, kind="positive"), array(5, kind="fraction")], [array(7, kind="positive"), array(7, kind="positive"), array(7, kind="fraction")]),
-    sample("Zeta", [np.array([2.0, 3.0, 4.5], np.float32), np.array([1.0, 2.5, 0.5], np.float32)], [np.array([2.0, 3.0], np.float32), np.array([1.0, 2.5], np.float32)]),
-    sample("Polygamma", [np.array([0.0, 1.0, 2.0, 3.0], np.float32), array(4, kind="positive")], [np.array([1.0, 2.0], np.float32), array(2, kind="positive")]),
+    sample(
+        "Igamma",
+        [array(2, 3, kind="positive"), array(2, 3, kind="positive")],
+        [array(4, kind="positive"), array(4, kind="positive")][:0] or [array(4, 2, kind="positive"), array(4, 2, kind="positive")],
+    ),
+    sample(
+        "Igammac",
+        [array(2, 3, kind="positive"), array(2, 3, kind="positive")],
+        [array(4, 2, kind="positive"), array(4, 2, kind="positive")],
+    ),
+    sample(
+        "Betainc",
+        [array(5, kind="positive"), array(5, kind="positive"), array(5, kind="fraction")],
+        [array(7, kind="positive"), array(7, kind="positive"), array(7, kind="fraction")],
+    ),
+    sample(
+        "Zeta",
+        [np.array([2.0, 3.0, 4.5], np.float32), np.array([1.0, 2.5, 0.5], np.float32)],
+        [np.array([2.0, 3.0], np.float32), np.array([1.0, 2.5], np.float32)],
+    ),
+    sample(
+        "Polygamma",
+        [np.array([0.0, 1.0, 2.0, 3.0], np.float32), array(4, kind="positive")],
+        [np.array([1.0, 2.0], np.float32), array(2, kind="positive")],
+    ),
     sample("Polygamma", [array(4, kind="positive")], [array(6, kind="positive")], "-known", a=1.0),
-    *(sample(name, [array(2, 3), array(2, 3)], [array(4, 5), array(4, 5)]) for name in ("ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad", "SigmoidGrad", "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad", "LeakyReluGrad")),
-    *(sample(name, list(PAIRS), None, "-edges") for name in ("ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad", "SigmoidGrad", "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "LeakyReluGrad")),
-    *(sample(name, [array(3, dtype="complex64"), array(3, dtype="complex64")], None, "-complex") for name in ("SigmoidGrad", "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad")),
+    *(
+        sample(name, [array(2, 3), array(2, 3)], [array(4, 5), array(4, 5)])
+        for name in (
+            "ReluGrad",
+            "Relu6Grad",
+            "EluGrad",
+            "SeluGrad",
+            "SoftplusGrad",
+            "SoftsignGrad",
+            "SigmoidGrad",
+            "TanhGrad",
+            "SqrtGrad",
+            "RsqrtGrad",
+            "ReciprocalGrad",
+            "InvGrad",
+            "LeakyReluGrad",
+        )
+    ),
+    *(
+        sample(name, list(PAIRS), None, "-edges")
+        for name in (
+            "ReluGrad",
+            "Relu6Grad",
+            "EluGrad",
+            "SeluGrad",
+            "SoftplusGrad",
+            "SoftsignGrad",
+            "SigmoidGrad",
+            "TanhGrad",
+            "SqrtGrad",
+            "RsqrtGrad",
+            "ReciprocalGrad",
+            "LeakyReluGrad",
+        )
+    ),
+    *(
+        sample(name, [array(3, dtype="complex64"), array(3, dtype="complex64")], None, "-complex")
+        for name in ("SigmoidGrad", "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad")
+    ),
     sample("LeakyRelu", [array(2, 3)], [array(4, 5)], alpha=0.3),
     sample("LeakyRelu", [EDGES], None, "-edges", alpha=0.3),
     *(sample(name, [array(2, 3, 4)], [array(4, 5, 2)]) for name in ("Softmax", "LogSoftmax")),
-    *(sample(name, [np.array([[1, np.inf], [-np.inf, 2], [-np.inf, -np.inf], [np.nan, 1], [1000, -1000]], np.float32)], None, "-edges") for name in ("Softmax", "LogSoftmax")),
+    *(
+        sample(name, [np.array([[1, np.inf], [-np.inf, 2], [-np.inf, -np.inf], [np.nan, 1], [1000, -1000]], np.float32)], None, "-edges")
+        for name in ("Softmax", "LogSoftmax")
+    ),
     sample("L2Loss", [array(2, 3)], [array(4, 5)]),
     sample("SoftmaxCrossEntropyWithLogits", [array(2, 3), array(2, 3, kind="fraction")], [array(4, 5), array(4, 5, kind="fraction")]),
-    sample("SoftmaxCrossEntropyWithLogits", [array(2, 3), array(1, 3, kind="fraction")], [array(4, 5), array(1, 5, kind="fraction")], "-broadcast"),
+    sample(
+        "SoftmaxCrossEntropyWithLogits",
+        [array(2, 3), array(1, 3, kind="fraction")],
+        [array(4, 5), array(1, 5, kind="fraction")],
+        "-broadcast",
+    ),
     sample("SparseSoftmaxCrossEntropyWithLogits", [array(4, 3), ints(4, low=0, high=3)], [array(6, 5), ints(6, low=0, high=5)]),
     sample("SparseSoftmaxCrossEntropyWithLogits", [array(4, 3), ints(4, low=0, high=3, dtype="int32")], None, "-int32"),
     *_casts(),

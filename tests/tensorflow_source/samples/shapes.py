@@ -16,9 +16,7 @@ def _reshaped(x: Any) -> Any:
 
 
 def _first_rows(x: Any, count: Any) -> Any:
-    return tf.raw_ops.StridedSlice(
-        input=x, begin=tf.stack([count, 0]), end=tf.stack([count + 1, 2]), strides=[1, 1], shrink_axis_mask=1
-    )
+    return tf.raw_ops.StridedSlice(input=x, begin=tf.stack([count, 0]), end=tf.stack([count + 1, 2]), strides=[1, 1], shrink_axis_mask=1)
 
 
 def _dynamic(x: Any, start: Any) -> Any:
@@ -74,8 +72,14 @@ SAMPLES: list[Sample] = [
     sample("Pad", [ints(2, 3)], [ints(4, 5)], "-int64", paddings=[[1, 2], [0, 3]]),
     sample("PadV2", [array(2, 3)], [array(4, 5)], paddings=[[1, 2], [0, 3]], constant_values=1.5),
     sample("PadV2", [array(2, 3), np.float32(3.0)], [array(4, 5), np.float32(4.0)], "-computed", paddings=[[1, 2], [0, 3]]),
-    *(sample("MirrorPad", [array(4, 5)], [array(6, 7)], f"-{mode}", paddings=[[1, 2], [0, 3]], mode=mode) for mode in ("REFLECT", "SYMMETRIC")),
-    *(sample("MirrorPadGrad", [array(7, 8)], [array(9, 9)], f"-{mode}", paddings=[[1, 2], [0, 3]], mode=mode) for mode in ("REFLECT", "SYMMETRIC")),
+    *(
+        sample("MirrorPad", [array(4, 5)], [array(6, 7)], f"-{mode}", paddings=[[1, 2], [0, 3]], mode=mode)
+        for mode in ("REFLECT", "SYMMETRIC")
+    ),
+    *(
+        sample("MirrorPadGrad", [array(7, 8)], [array(9, 9)], f"-{mode}", paddings=[[1, 2], [0, 3]], mode=mode)
+        for mode in ("REFLECT", "SYMMETRIC")
+    ),
     sample("Tile", [array(2, 3)], [array(4, 5)], multiples=[2, 3]),
     sample("BroadcastTo", [array(1, 3)], [array(1, 3)], shape=[4, 2, 3]),
     sample("ReverseV2", [array(2, 3, 4)], [array(4, 5, 6)], axis=[0, -1]),
@@ -89,8 +93,31 @@ SAMPLES: list[Sample] = [
     Sample(_first_rows, (array(4, 5), np.int32(2)), {}, (array(6, 7), np.int32(5)), "StridedSlice-computed"),
     sample("TensorStridedSliceUpdate", [array(4, 5), array(2, 2)], [array(6, 7), array(2, 2)], begin=[1, 0], end=[3, 2], strides=[1, 1]),
     sample("StridedSliceGrad", [array(2, 2)], None, shape=[4, 5], begin=[1, 0], end=[3, 2], strides=[1, 1]),
-    sample("StridedSliceGrad", [array(4, 3)], None, "-negative", shape=[4, 5], begin=[0, 0], end=[0, 0], strides=[-1, -2], begin_mask=3, end_mask=3),
-    sample("StridedSliceGrad", [array(5)], None, "-shrunk", shape=[4, 5], begin=[1, 0], end=[2, 0], strides=[1, 1], shrink_axis_mask=1, begin_mask=2, end_mask=2),
+    sample(
+        "StridedSliceGrad",
+        [array(4, 3)],
+        None,
+        "-negative",
+        shape=[4, 5],
+        begin=[0, 0],
+        end=[0, 0],
+        strides=[-1, -2],
+        begin_mask=3,
+        end_mask=3,
+    ),
+    sample(
+        "StridedSliceGrad",
+        [array(5)],
+        None,
+        "-shrunk",
+        shape=[4, 5],
+        begin=[1, 0],
+        end=[2, 0],
+        strides=[1, 1],
+        shrink_axis_mask=1,
+        begin_mask=2,
+        end_mask=2,
+    ),
     sample("Slice", [_BIG], [_OTHER], begin=[1, 0, 2], size=[2, -1, 3]),
     Sample(_dynamic, (array(4, 5), np.int32(2)), {}, (array(6, 7), np.int32(3)), "Slice-computed"),
     sample("Shape", [_BIG], [_OTHER]),
@@ -116,6 +143,21 @@ SAMPLES: list[Sample] = [
     sample("LinSpace", [np.float32(1.0), np.float32(3.0)], [np.float32(-1.0), np.float32(4.0)], num=5),
     sample("LinSpace", [np.float32(1.0), np.float32(3.0)], [np.float32(-1.0), np.float32(4.0)], "-one", num=1),
     Sample(_sized, (np.array([0, 2, -1, 7]),), {}, (np.array([4, 5]),), "OneHot-outside"),
-    sample("OneHot", [ints(2, 3, low=0, high=4), np.float32(2.0), np.float32(-1.0)], [ints(4, 5, low=0, high=4), np.float32(3.0), np.float32(0.5)], depth=4, axis=1),
-    sample("OneHot", [ints(2, 3, low=0, high=4, dtype="int32")], [ints(4, 5, low=0, high=4, dtype="int32")], "-bool", depth=4, on_value=True, off_value=False, axis=0),
+    sample(
+        "OneHot",
+        [ints(2, 3, low=0, high=4), np.float32(2.0), np.float32(-1.0)],
+        [ints(4, 5, low=0, high=4), np.float32(3.0), np.float32(0.5)],
+        depth=4,
+        axis=1,
+    ),
+    sample(
+        "OneHot",
+        [ints(2, 3, low=0, high=4, dtype="int32")],
+        [ints(4, 5, low=0, high=4, dtype="int32")],
+        "-bool",
+        depth=4,
+        on_value=True,
+        off_value=False,
+        axis=0,
+    ),
 ]

@@ -71,7 +71,9 @@ def conv(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) -> An
 
 
 @rows.row("Conv")
-def general_conv(b: TensorFlowBuilder, input: Any, filter: Any, *, batch_dims: int = 1, data_format: str = "CHANNELS_LAST", **attributes: Any) -> Any:
+def general_conv(
+    b: TensorFlowBuilder, input: Any, filter: Any, *, batch_dims: int = 1, data_format: str = "CHANNELS_LAST", **attributes: Any
+) -> Any:
     """A convolution over images or volumes, with several axes of batch."""
     if batch_dims != 1:
         raise NotImplementedError("a convolution with several axes of batch")
@@ -89,7 +91,9 @@ def depthwise(b: TensorFlowBuilder, input: Any, filter: Any, **attributes: Any) 
 def of_input(b: TensorFlowBuilder, given: Value, weight: Value, space: Any, steps: _Steps, groups: int) -> Any:
     """Spread over the windows again, with space of these sizes; rows that no window has reached are zeros at the end."""
     kernel, pairs = weight.shape[2:], steps.pairs(space, weight.shape[2:])
-    return spread(b, given, weight, space, pairs, strides=steps.strides, dilation=steps.dilation, kernel=kernel, groups=groups, layout=steps.layout)
+    return spread(
+        b, given, weight, space, pairs, strides=steps.strides, dilation=steps.dilation, kernel=kernel, groups=groups, layout=steps.layout
+    )
 
 
 def spread(
@@ -270,10 +274,16 @@ def fused_pad_conv(b: TensorFlowBuilder, input: Any, paddings: Any, filter: Any,
 
 @rows.row("FusedResizeAndPadConv2D", static=("size", "paddings"))
 def fused_resize_and_pad_conv(
-    b: TensorFlowBuilder, input: Any, size: Any, paddings: Any, filter: Any, *, mode: str, resize_align_corners: bool = False, **attributes: Any
+    b: TensorFlowBuilder,
+    input: Any,
+    size: Any,
+    paddings: Any,
+    filter: Any,
+    *,
+    mode: str,
+    resize_align_corners: bool = False,
+    **attributes: Any,
 ) -> Any:
     """A resized and mirrored image, convolved."""
     resized = rows.get("ResizeBilinear")(b, input, size, align_corners=resize_align_corners, half_pixel_centers=False)  # type: ignore[misc]
     return fused_pad_conv(b, resized, paddings, filter, mode=mode, **attributes)
-
-

@@ -59,10 +59,14 @@ def _statistics(b: TensorFlowBuilder, x: Value, axis: int) -> tuple[Value, Value
     return b.mean(wide, axis=axes), b.var(wide, axis=axes, correction=0)
 
 
-def _normalised(b: TensorFlowBuilder, x: Value, mean: Value, variance: Value, scale: Value, offset: Value, epsilon: float, axis: int) -> Any:
+def _normalised(
+    b: TensorFlowBuilder, x: Value, mean: Value, variance: Value, scale: Value, offset: Value, epsilon: float, axis: int
+) -> Any:
     if x.dtype == scale.dtype:
         return b.batch_norm(x, mean, variance, scale, offset, epsilon=float(epsilon), axis=axis)
-    return b.astype(b.batch_norm(b.astype(x, dtype=scale.dtype), mean, variance, scale, offset, epsilon=float(epsilon), axis=axis), dtype=x.dtype)
+    return b.astype(
+        b.batch_norm(b.astype(x, dtype=scale.dtype), mean, variance, scale, offset, epsilon=float(epsilon), axis=axis), dtype=x.dtype
+    )
 
 
 def _moved(b: TensorFlowBuilder, old: Any, new: Value, factor: float) -> Any:
@@ -125,7 +129,9 @@ def _base(b: TensorFlowBuilder, x: Value, radius: int, bias: float, alpha: float
 
 
 @rows.row("LRN")
-def lrn(b: TensorFlowBuilder, input: Any, *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, **_: Any) -> Any:
+def lrn(
+    b: TensorFlowBuilder, input: Any, *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, **_: Any
+) -> Any:
     """Divided by a power of the squares of neighbouring channels."""
     return b.multiply(input, b.pow(_base(b, input, depth_radius, bias, alpha), -float(beta)))
 

@@ -105,7 +105,9 @@ def max_pool_grad(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad:
 
 
 @rows.row("MaxPoolGradV2", static=("ksize", "strides"))
-def max_pool_grad_v2(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any) -> Any:
+def max_pool_grad_v2(
+    b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any
+) -> Any:
     """What flows back to the first largest element of each window."""
     options = {"ksize": numbers(ksize, "the window"), "strides": numbers(strides, "the strides")}
     return _max_gradient(b, orig_input, grad, _Windows({**attributes, **options}))
@@ -126,7 +128,9 @@ def max_pool_grad_grad(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, 
 
 
 @rows.row("MaxPoolGradGradV2", static=("ksize", "strides"))
-def max_pool_grad_grad_v2(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any) -> Any:
+def max_pool_grad_grad_v2(
+    b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any
+) -> Any:
     """The gradient of the gradient."""
     options = {"ksize": numbers(ksize, "the window"), "strides": numbers(strides, "the strides")}
     return _max_second(b, orig_input, grad, _Windows({**attributes, **options}))
@@ -140,7 +144,9 @@ def _by_row(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> 
 
 
 @rows.row("MaxPoolGradWithArgmax")
-def max_pool_grad_with_argmax(b: TensorFlowBuilder, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool = False, **_: Any) -> Any:
+def max_pool_grad_with_argmax(
+    b: TensorFlowBuilder, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool = False, **_: Any
+) -> Any:
     """``grad`` added up at the places that are known."""
     rows_, count = input.shape[0], product(input.shape[1:])
     places = _by_row(b, argmax, input, include_batch_in_index)
@@ -218,5 +224,3 @@ def extract_volume_patches(b: TensorFlowBuilder, input: Any, *, ksizes: Any, str
         x = b.sliding_window(x, axis=axis, size=size, step=step)
     moved = b.permute_dims(x, axes=(0, 1, 2, 3, 5, 6, 7, 4))
     return b.reshape(moved, shape=(*moved.shape[:4], product(kernel) * moved.shape[7]))
-
-
