@@ -35,6 +35,7 @@ UNRAISED = {
     "copy": "of the pass that gives results memory of their own: a raised graph is pure, and needs none",
     "refuse_gradient": "of rules for gradients, which tests/test_gradient_rules.py has",
     "threefry": "of jax.random, which tests/jax_source has",
+    "philox": "of tf.random, which tests/tensorflow_source has",
     "random_key": "of seeds that a whole function sets, which the programs of tests/programs/randomness.py do",
     "positive": "of the array API standard; torch.positive gives its argument itself",
 }

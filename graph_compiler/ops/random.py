@@ -37,6 +37,15 @@ def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
 
 
 @declare(_SECTION)
+def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
+    """Four words of 32 random bits for each key of two words and count of four, along the last axis of uint32 arrays; other axes are broadcast.
+
+    Philox-4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the generator of TensorFlow, exactly.
+    """
+    return ArraySpec((*broadcast(keys.shape[:-1], counts.shape[:-1]), 4), "uint32")
+
+
+@declare(_SECTION)
 def random_uniform(key: ArraySpec, /, *, shape: _Shape, low: Any = 0.0, high: Any = 1.0, dtype: str) -> ArraySpec:
     """Numbers in [low, high), all equally likely."""
     return ArraySpec(shape, dtype)

@@ -21,6 +21,7 @@ rows.table(
         "random_poisson": "jax.random.poisson({key}, {rate}).astype({rate}.dtype)",
         "random_binomial": "jax.random.binomial({key}, {count}, {probability}, dtype={probability}.dtype)",
         "random_categorical": "random_categorical({key}, {weights}, {samples}, {replacement})",
+        "philox": "philox({keys}, {counts})",
         "threefry": "threefry({keys}, {counts})",
         "dropout": "dropout({key}, {x}, {rate}, {shared_axes=})",
     }

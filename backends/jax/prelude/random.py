@@ -24,6 +24,29 @@ def random_categorical(key: jax.Array, weights: jax.Array, samples: int, replace
     return jax.lax.top_k(logits + jax.random.gumbel(key, logits.shape, logits.dtype), samples)[1].astype(index)
 
 
+def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
+    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand along the last axis."""
+
+    def high(x: jax.Array, factor: int) -> jax.Array:
+        """The upper half of a product, without integers of 64 bits."""
+        low, up, low_factor, up_factor = x & 0xFFFF, x >> 16, jnp.uint32(factor & 0xFFFF), jnp.uint32(factor >> 16)
+        inner, outer = low * up_factor, up * low_factor
+        carry = (low * low_factor >> 16) + (inner & 0xFFFF) + (outer & 0xFFFF)
+        return up * up_factor + (inner >> 16) + (outer >> 16) + (carry >> 16)
+
+    first, second = keys[..., 0], keys[..., 1]
+    words = [counts[..., place] for place in range(4)]
+    for turn in range(10):
+        key, other = first + jnp.uint32(turn * 0x9E3779B9 % 2**32), second + jnp.uint32(turn * 0xBB67AE85 % 2**32)
+        words = [
+            high(words[2], 0xCD9E8D57) ^ words[1] ^ key,
+            words[2] * jnp.uint32(0xCD9E8D57),
+            high(words[0], 0xD2511F53) ^ words[3] ^ other,
+            words[0] * jnp.uint32(0xD2511F53),
+        ]
+    return jnp.stack(jnp.broadcast_arrays(*words), axis=-1)
+
+
 def threefry(keys: jax.Array, counts: jax.Array) -> jax.Array:
     """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
     first, second = keys[..., 0], keys[..., 1]

@@ -21,6 +21,7 @@ rows.table(
         "random_binomial": "{key}.binomial({count}.astype(np.int64), {probability}).astype({probability}.dtype)",
         "random_categorical": "random_categorical({key}, {weights}, {samples}, {replacement})",
         "random_permutation": "{key}.permutation({n}).astype({dtype})",
+        "philox": "philox({keys}, {counts})",
         "threefry": "threefry({keys}, {counts})",
         "dropout": "dropout({key}, {x}, {rate}, {shared_axes=})",
     }

@@ -111,6 +111,7 @@ from .random import random_bernoulli as random_bernoulli
 from .random import random_categorical as random_categorical
 from .random import random_normal as random_normal
 from .random import random_uniform as random_uniform
+from .random import philox as philox
 from .random import threefry as threefry
 from .resampling import affine_grid as affine_grid
 from .resampling import channel_shuffle as channel_shuffle

@@ -53,6 +53,23 @@ def random_categorical(key: np.random.Generator, weights: np.ndarray, samples: i
     return np.sum(sums[..., None, :] <= drawn[..., None], axis=-1)
 
 
+def philox(keys: Any, counts: Any) -> Any:
+    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand along the last axis."""
+    first, second = keys[..., 0], keys[..., 1]
+    words = [counts[..., place] for place in range(4)]
+    for turn in range(10):
+        left = words[0].astype(np.uint64) * np.uint64(0xD2511F53)
+        right = words[2].astype(np.uint64) * np.uint64(0xCD9E8D57)
+        key, other = first + np.uint32(turn * 0x9E3779B9 % 2**32), second + np.uint32(turn * 0xBB67AE85 % 2**32)
+        words = [
+            (right >> np.uint64(32)).astype(np.uint32) ^ words[1] ^ key,
+            right.astype(np.uint32),
+            (left >> np.uint64(32)).astype(np.uint32) ^ words[3] ^ other,
+            left.astype(np.uint32),
+        ]
+    return np.stack(np.broadcast_arrays(*words), axis=-1)
+
+
 def threefry(keys: Any, counts: Any) -> Any:
     """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
     first, second = keys[..., 0], keys[..., 1]

@@ -20,6 +20,7 @@ rows.table(
         "random_poisson": "tf.random.stateless_poisson(tf.shape({rate}), {key}, {rate}, dtype={rate}.dtype)",
         "random_binomial": "random_binomial({key}, {count}, {probability})",
         "random_categorical": "random_categorical({key}, {weights}, {samples}, {replacement})",
+        "philox": "philox({keys}, {counts})",
         "threefry": "threefry({keys}, {counts})",
         "dropout": "dropout({key}, {x}, {rate}, {shared_axes=})",
     }

@@ -210,6 +210,7 @@ from .random import random_categorical as random_categorical
 from .random import random_complex_normal as random_complex_normal
 from .random import random_gumbel as random_gumbel
 from .random import random_permutation as random_permutation
+from .random import philox as philox
 from .random import threefry as threefry
 from .resampling import affine_grid as affine_grid
 from .resampling import cubic_taps as cubic_taps

@@ -62,6 +62,26 @@ def random_categorical(key: tf.Tensor, weights: tf.Tensor, samples: Any, replace
     return tf.math.top_k(scores, samples, index_type=tf.int64).indices
 
 
+def philox(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
+    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand along the last axis."""
+    mask, half = tf.constant(0xFFFFFFFF, tf.uint64), tf.constant(32, tf.uint64)
+    both, xor, right_shift = tf.bitwise.bitwise_and, tf.bitwise.bitwise_xor, tf.bitwise.right_shift
+    first, second = tf.cast(keys[..., 0], tf.uint64), tf.cast(keys[..., 1], tf.uint64)
+    words = [tf.cast(counts[..., place], tf.uint64) for place in range(4)]
+    for turn in range(10):
+        left, right = words[0] * tf.constant(0xD2511F53, tf.uint64), words[2] * tf.constant(0xCD9E8D57, tf.uint64)
+        key = both(first + tf.constant(turn * 0x9E3779B9, tf.uint64), mask)
+        other = both(second + tf.constant(turn * 0xBB67AE85, tf.uint64), mask)
+        words = [
+            xor(xor(right_shift(right, half), words[1] + tf.zeros_like(key)), key),
+            both(right, mask),
+            xor(xor(right_shift(left, half), words[3] + tf.zeros_like(other)), other),
+            both(left, mask),
+        ]
+    shape = tf.shape(words[0] + words[1])
+    return tf.cast(tf.stack([tf.broadcast_to(word, shape) for word in words], axis=-1), tf.uint32)
+
+
 def threefry(keys: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
     """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
     left, right = tf.bitwise.left_shift, tf.bitwise.right_shift

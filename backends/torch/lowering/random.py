@@ -22,6 +22,7 @@ rows.table(
         "random_poisson": "torch.poisson({rate}, generator={key})",
         "random_binomial": "torch.binomial({count}, {probability}, generator={key})",
         "random_categorical": "torch.multinomial({weights}, {samples}, {replacement}, generator={key})",
+        "philox": "philox({keys}, {counts})",
         "threefry": "threefry({keys}, {counts})",
         "dropout": "dropout({key}, {x}, {rate}, {shared_axes=})",
     }

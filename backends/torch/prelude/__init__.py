@@ -25,6 +25,7 @@ from .pooling import max_unpool as max_unpool
 from .pooling import over_leading_axes as over_leading_axes
 from .pooling import with_places_of as with_places_of
 from .random import dropout as dropout
+from .random import philox as philox
 from .random import threefry as threefry
 from .recurrent import whole_layer as whole_layer
 from .searching import unique_with_first as unique_with_first

@@ -12,6 +12,18 @@ def dropout(generator: torch.Generator | None, x: torch.Tensor, rate: float, sha
     return torch.where(kept, x * (1 / (1 - rate) if rate < 1 else 0), 0)
 
 
+def philox(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
+    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand along the last axis."""
+    mask = 0xFFFFFFFF  # int64 stands for uint32, which torch has no kernels for; of a product that wraps around, all 64 bits are right
+    first, second = keys.long().unbind(-1)
+    words = list(counts.long().unbind(-1))
+    for turn in range(10):
+        left, right = words[0] * 0xD2511F53, words[2] * 0xCD9E8D57
+        key, other = first + turn * 0x9E3779B9 & mask, second + turn * 0xBB67AE85 & mask
+        words = [right >> 32 & mask ^ words[1] ^ key, right & mask, left >> 32 & mask ^ words[3] ^ other, left & mask]
+    return torch.stack(torch.broadcast_tensors(*words), -1).to(torch.uint32)
+
+
 def threefry(keys: torch.Tensor, counts: torch.Tensor) -> torch.Tensor:
     """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
     mask = 0xFFFFFFFF  # int64 stands for uint32, which torch has no kernels for

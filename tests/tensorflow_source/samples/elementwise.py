@@ -26,7 +26,6 @@ _UNARY = {
     "Rint": ANY, "Round": ANY, "Rsqrt": POSITIVE, "Selu": ANY, "Sigmoid": ANY, "Sign": ANY, "Sin": ANY, "Sinh": ANY, "Softplus": ANY,
     "Softsign": ANY, "Sqrt": POSITIVE, "Square": ANY, "Tan": ANY, "Tanh": ANY, "Identity": ANY, "Snapshot": ANY, "StopGradient": ANY,
     "DeepCopy": ANY,
-    "Dawsn": ANY, "Expint": POSITIVE, "FresnelCos": ANY, "FresnelSin": ANY, "Spence": POSITIVE,
 }  # fmt: skip
 _NO_EDGES = {"BesselI0", "BesselI1", "CheckNumerics"}
 _BINARY = ("Add", "AddV2", "Atan2", "Div", "DivNoNan", "FloorDiv", "FloorMod", "Greater", "GreaterEqual", "Less", "LessEqual", "Maximum",

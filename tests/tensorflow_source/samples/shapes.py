@@ -63,7 +63,6 @@ SAMPLES: list[Sample] = [
     sample("Unpack", [array(1, 3)], [array(1, 4)], "-one", num=1, axis=0),
     sample("ConcatV2", [[array(2, 3), array(2, 4)]], [[array(5, 6), array(5, 2)]], axis=-1),
     sample("Concat", [[array(2, 3), array(4, 3)]], [[array(5, 6), array(2, 6)]], concat_dim=0),
-    sample("ParallelConcat", [[array(1, 3), array(1, 3)]], None, shape=[2, 3]),
     sample("Split", [array(6, 4)], [array(9, 2)], axis=0, num_split=3),
     sample("Split", [array(6, 4)], [array(9, 2)], "-one", axis=0, num_split=1),
     sample("SplitV", [array(6, 4)], [array(9, 4)], size_splits=[2, -1, 1], axis=0, num_split=3),

@@ -4,8 +4,13 @@ from . import activations as activations
 from . import convolution as convolution
 from . import elementwise as elementwise
 from . import gathering as gathering
+from . import images as images
+from . import linear_algebra as linear_algebra
 from . import normalisation as normalisation
 from . import pooling as pooling
+from . import quantisation as quantisation
+from . import random as random
+from . import recurrent as recurrent
 from . import reductions as reductions
 from . import shapes as shapes
 from . import slicing as slicing

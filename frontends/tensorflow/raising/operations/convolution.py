@@ -268,6 +268,8 @@ def dilation_of_input(b: TensorFlowBuilder, input: Any, filter: Any, out_backpro
 @rows.row("FusedPadConv2D", static=("paddings",))
 def fused_pad_conv(b: TensorFlowBuilder, input: Any, paddings: Any, filter: Any, *, mode: str, **attributes: Any) -> Any:
     """A mirrored image, convolved."""
+    if b.fix(input.shape[0]) != 1:
+        raise NotImplementedError("FusedPadConv2D of several images, of which TensorFlow pads the first one only")
     padded = rows.get("MirrorPad")(b, input, paddings, mode=mode)  # type: ignore[misc]
     return conv(b, padded, filter, **attributes)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .....ir import Value
+from .....ops.dtypes import is_complex
 from .....sizes import product
 from ....slicing import along, cut
 from ..table import TensorFlowBuilder, axis_in, numbers, rows
@@ -154,12 +155,6 @@ def top_k_v2(b: TensorFlowBuilder, input: Any, k: Any, *, index_type: Any = "int
     return b.take_along_axis(input, order, axis=axis), b.astype(order, dtype=index_type)
 
 
-@rows.row("TopK")
-def top_k(b: TensorFlowBuilder, input: Any, *, k: int, **_: Any) -> Any:
-    """The largest along the last axis."""
-    return top_k_v2(b, input, k)
-
-
 @rows.row("NthElement", static=("n",))
 def nth_element(b: TensorFlowBuilder, input: Any, n: Any, *, reverse: bool = False, **_: Any) -> Any:
     """The element that stands at a place of the order along the last axis."""
@@ -297,3 +292,35 @@ def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> An
         found.append(b.remainder(rest, b.array(size, dtype)))
         rest = b.floor_divide(rest, b.array(size, dtype))
     return b.stack(*found[::-1], axis=0)
+
+
+# ------------------------------------------------------------------------------------- arrays given by their indices and values
+@rows.row("SparseToDense", static=("output_shape",))
+def sparse_to_dense(
+    b: TensorFlowBuilder, sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any, **_: Any
+) -> Any:
+    """One value everywhere, but for those at index vectors."""
+    shape = numbers(output_shape, "the shape")
+    whole = b.broadcast_to(b.array(default_value, b.result.dtype), shape=shape)
+    indices = sparse_indices if sparse_indices.ndim == 2 else b.reshape(sparse_indices, shape=(product(sparse_indices.shape), 1))
+    return scattered(b, whole, indices, b.array(sparse_values, b.result.dtype), None)
+
+
+@rows.row("SparseTensorDenseAdd", static=("a_shape",))
+def sparse_dense_add(b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shape: Any, b_: Any, **_: Any) -> Any:
+    """Values added at index vectors."""
+    return scattered(b, b_, a_indices, a_values, "sum")
+
+
+@rows.row("SparseTensorDenseMatMul", static=("a_shape",))
+def sparse_dense_matmul(
+    b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shape: Any, b_: Any, *, adjoint_a: bool = False, adjoint_b: bool = False, **_: Any
+) -> Any:
+    """The product of a matrix that is given by its values at index vectors with another one."""
+    dense = scattered(b, b.zeros(shape=numbers(a_shape, "the shape"), dtype=a_values.dtype), a_indices, a_values, "sum")
+    first, second = (_adjoint(b, item) if turned else item for item, turned in ((dense, adjoint_a), (b_, adjoint_b)))
+    return b.matmul(first, second)
+
+
+def _adjoint(b: TensorFlowBuilder, x: Value) -> Any:
+    return b.permute_dims(b.conj(x) if is_complex(x.dtype) else x, axes=(1, 0))

@@ -101,21 +101,6 @@ def fused_batch_norm_grad(
     return b.astype(b.multiply(given, slope), dtype=dtype), of_scale, of_offset, *rest
 
 
-def _global(b: TensorFlowBuilder, variance: Value, epsilon: float) -> Any:
-    return b.rsqrt(b.add(variance, float(epsilon)))
-
-
-@rows.row("BatchNormWithGlobalNormalization")
-def batch_norm_global(
-    b: TensorFlowBuilder, t: Any, m: Any, v: Any, beta: Any, gamma: Any,
-    *, variance_epsilon: float, scale_after_normalization: bool, **_: Any,
-) -> Any:  # fmt: skip
-    """Normalised by a given mean and variance."""
-    factor = _global(b, v, variance_epsilon)
-    factor = b.multiply(factor, gamma) if scale_after_normalization else factor
-    return b.add(b.multiply(b.subtract(t, m), factor), beta)
-
-
 # ------------------------------------------------------------------------------------- neighbouring channels
 def _near(b: TensorFlowBuilder, x: Value, radius: int) -> Any:
     """The sum over ``2 * radius + 1`` neighbouring channels, which stand last."""

@@ -34,10 +34,20 @@ def _extreme(name: str) -> Callable[..., Any]:
         axes = axes_in(axis, input.ndim)
         if not axes:
             return input
+        if any(input.spec.hints[axis] == 0 for axis in axes):
+            return _extreme_of_nothing(b, input, axes, name)
         return getattr(b, name)(input, axis=axes, keepdims=bool(keep_dims))
 
     row.__doc__ = f"The {name} over axes."
     return row
+
+
+def _extreme_of_nothing(b: TensorFlowBuilder, x: Value, axes: tuple[int, ...], name: str) -> Any:
+    """What lies beyond all numbers, for the sizes of now."""
+    for size in x.shape:
+        b.fix(size)
+    beyond = -math.inf if name == "max" else math.inf
+    return b.full(shape=b.result.hints, fill_value=beyond if is_floating(x.dtype) else _neutral(name, x.dtype), dtype=x.dtype)
 
 
 rows.row("Max", static=("axis",))(_extreme("max"))
@@ -162,15 +172,13 @@ def _count_of(b: TensorFlowBuilder, ids: Value) -> Any:
     return b.bincount(ids, hint=b.result.hints[0]).shape[0]
 
 
-def _sorted(reduce: str, first: Any = None) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, data: Any, segment_ids: Any, num_segments: Any = None, **_: Any) -> Any:
+def _sorted(reduce: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, data: Any, segment_ids: Any, **_: Any) -> Any:
         """Of ascending numbers; 0 where there is none, or 1 for products."""
-        count = _count_of(b, segment_ids) if num_segments is None else axes_or_size(num_segments)
+        count = _count_of(b, segment_ids)
         if reduce in ("sum", "prod"):
             return _segments(b, data, segment_ids, count, reduce, _NEUTRAL[reduce])
         found = _segments(b, data, segment_ids, count, reduce, _neutral(reduce, data.dtype))
-        if num_segments is not None:
-            return found
         there = b.equal(_ones_by_segment(b, data, segment_ids, count), 0)
         return b.where(there, b.array(0, data.dtype), found)
 
@@ -186,8 +194,6 @@ def _ones_by_segment(b: TensorFlowBuilder, data: Value, ids: Value, count: Any) 
 
 for _reduce in ("Sum", "Prod", "Max", "Min"):
     rows.row(f"Segment{_reduce}")(_sorted(_reduce.lower()))
-    if _reduce in ("Max", "Min", "Sum", "Prod"):
-        rows.row(f"Segment{_reduce}V2", static=("num_segments",))(_sorted(_reduce.lower()))
 
 
 @rows.row("SegmentMean")

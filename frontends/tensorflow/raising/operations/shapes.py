@@ -71,12 +71,6 @@ def pack(b: TensorFlowBuilder, values: Any, *, axis: int = 0, **_: Any) -> Any:
     return b.stack(*arrays, axis=axis % (arrays[0].ndim + 1))
 
 
-@rows.row("ParallelConcat")
-def parallel_concat(b: TensorFlowBuilder, values: Any, **_: Any) -> Any:
-    """Rows one after the other."""
-    return b.concat(*b.arrays(*values), axis=0)
-
-
 @rows.row("Unpack")
 def unpack(b: TensorFlowBuilder, value: Any, *, num: int, axis: int = 0, **_: Any) -> Any:
     """The slices along an axis."""

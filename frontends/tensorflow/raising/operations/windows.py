@@ -74,6 +74,6 @@ def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
     """
     reach = (kernel - 1) * dilation
     if stride == 1:
-        return (reach // 2, reach - reach // 2)
+        return (reach // 2, (reach + 1) // 2)
     whole = apply("max", (size + stride - 1) // stride * stride - stride + reach + 1 - size, 0)
-    return (whole // 2, whole - whole // 2)
+    return (whole // 2, (whole + 1) // 2)

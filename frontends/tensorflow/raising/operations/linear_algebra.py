@@ -1,0 +1,368 @@
+"""Products and decompositions of matrices, and diagonals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .....ir import Value
+from .....ops.dtypes import is_complex
+from .....sizes import apply, hint_of
+from ....slicing import along, cut
+from ..table import TensorFlowBuilder, numbers, rows
+from .shapes import size_of
+
+
+def _turned(b: TensorFlowBuilder, x: Value, transposed: Any, adjoint: Any = False) -> Any:
+    """A matrix, its transpose or its adjoint."""
+    if not transposed and not adjoint:
+        return x
+    x = b.conj(x) if adjoint and is_complex(x.dtype) else x
+    return b.permute_dims(x, axes=(*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def _adjoint(b: TensorFlowBuilder, x: Value) -> Any:
+    return _turned(b, x, False, True)
+
+
+@rows.row("MatMul")
+def matmul(b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any) -> Any:
+    """The product of two matrices, each perhaps transposed."""
+    return b.matmul(_turned(b, a, transpose_a), _turned(b, b_, transpose_b))
+
+
+@rows.row("SparseMatMul")
+def sparse_matmul(b: TensorFlowBuilder, a: Any, b_: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any) -> Any:
+    """The product of two matrices that hold many zeros, in float32."""
+    a, b_ = (b.astype(item, dtype="float32") for item in (a, b_))
+    return matmul(b, a, b_, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+@rows.row("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3")
+def batch_matmul(b: TensorFlowBuilder, x: Any, y: Any, *, adj_x: bool = False, adj_y: bool = False, **_: Any) -> Any:
+    """Products of matrices, each perhaps the adjoint, with axes of batch that broadcast."""
+    return b.matmul(*(b.astype(item, dtype=b.result.dtype) for item in (_turned(b, x, False, adj_x), _turned(b, y, False, adj_y))))
+
+
+@rows.row("Einsum")
+def einsum(b: TensorFlowBuilder, inputs: Any, *, equation: str, **_: Any) -> Any:
+    """The sum of products that an equation says."""
+    labels, arrow, result = equation.replace(" ", "").partition("->")
+    if not arrow:
+        letters = sorted({letter for letter in labels if letter.isalpha() and labels.count(letter) == 1})
+        result = ("..." if "..." in labels else "") + "".join(letters)
+    return b.einsum(*b.arrays(*inputs), equation=f"{labels}->{result}")
+
+
+@rows.row("Cross")
+def cross(b: TensorFlowBuilder, a: Any, b_: Any, **_: Any) -> Any:
+    """Of vectors of three along the last axis."""
+    return b.cross(a, b_, axis=-1)
+
+
+# ------------------------------------------------------------------------------------- decompositions
+@rows.row("Cholesky")
+def cholesky(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
+    """The lower factor."""
+    return b.cholesky(input)
+
+
+@rows.row("CholeskyGrad")
+def cholesky_grad(b: TensorFlowBuilder, l: Any, grad: Any, **_: Any) -> Any:  # noqa: E741
+    """The gradient of the factor ``l`` (Murray 2016)."""
+    middle = b.tril(b.matmul(_turned(b, l, True), grad))
+    half = b.subtract(middle, b.multiply(_diagonal_matrix(b, b.diagonal(middle)), 0.5))
+    right = b.solve_triangular(l, half, upper=False, left=True, transpose=True)
+    whole = _turned(b, b.solve_triangular(l, _turned(b, right, True), upper=False, left=True, transpose=True), True)
+    return b.multiply(b.add(whole, _turned(b, whole, True)), 0.5)
+
+
+def _diagonal_matrix(b: TensorFlowBuilder, x: Value) -> Any:
+    return b.diag_embed(x)
+
+
+@rows.row("Qr")
+def qr(b: TensorFlowBuilder, input: Any, *, full_matrices: bool = False, **_: Any) -> Any:
+    """Q and R."""
+    return b.qr(input, mode="complete" if full_matrices else "reduced")
+
+
+@rows.row("Svd")
+def svd(b: TensorFlowBuilder, input: Any, *, compute_uv: bool = True, full_matrices: bool = False, **_: Any) -> Any:
+    """Singular values, U and V; both empty where they are not asked for."""
+    if not compute_uv:
+        return b.svdvals(input), *(b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[1:])
+    left, values, right = b.svd(input, full_matrices=bool(full_matrices))
+    return values, left, _adjoint(b, right)
+
+
+@rows.row("SelfAdjointEigV2")
+def eigh(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) -> Any:
+    """Eigenvalues, ascending, and eigenvectors, which are empty where they are not asked for."""
+    if not compute_v:
+        return b.eigvalsh(input), b.zeros(shape=b.recorded[1].hints, dtype=input.dtype)
+    return b.eigh(input)
+
+
+@rows.row("Eig")
+def eig(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) -> Any:
+    """Complex eigenvalues and eigenvectors."""
+    if not compute_v:
+        return b.eigvals(input), b.zeros(shape=b.recorded[1].hints, dtype=b.result.dtype)
+    return b.eig(input)
+
+
+@rows.row("Lu")
+def lu(b: TensorFlowBuilder, input: Any, *, output_idx_type: Any = "int32", **_: Any) -> Any:
+    """L and U in one matrix, and the row of the matrix that each row of them is."""
+    packed, pivots = b.lu_factor(input)
+    exchange, _, _ = b.lu_unpack(packed, pivots)
+    exchange = b.real(exchange) if is_complex(exchange.dtype) else exchange
+    return packed, b.astype(b.argmax(exchange, axis=input.ndim - 2), dtype=output_idx_type)
+
+
+@rows.row("MatrixInverse")
+def matrix_inverse(b: TensorFlowBuilder, input: Any, *, adjoint: bool = False, **_: Any) -> Any:
+    """The inverse of a matrix or of its adjoint."""
+    return b.inv(_turned(b, input, False, adjoint))
+
+
+@rows.row("MatrixDeterminant")
+def matrix_determinant(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
+    """The determinant."""
+    return b.det(input)
+
+
+@rows.row("LogMatrixDeterminant")
+def log_matrix_determinant(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
+    """The sign and the logarithm of the determinant."""
+    sign, logarithm = b.slogdet(input)
+    return sign, b.astype(logarithm, dtype=b.recorded[1].dtype)
+
+
+@rows.row("MatrixSolve")
+def matrix_solve(b: TensorFlowBuilder, matrix: Any, rhs: Any, *, adjoint: bool = False, **_: Any) -> Any:
+    """The solution of linear equations."""
+    return b.solve(_turned(b, matrix, False, adjoint), rhs)
+
+
+@rows.row("MatrixSolveLs", static=("l2_regularizer",))
+def matrix_solve_ls(b: TensorFlowBuilder, matrix: Any, rhs: Any, l2_regularizer: Any, *, fast: bool = True, **_: Any) -> Any:
+    """Least squares by the normal equations, with a weight on the solution, or the solution of least norm."""
+    adjoint = _adjoint(b, matrix)
+    if not fast:
+        return b.matmul(b.pinv(matrix), rhs)
+    weight = b.array(l2_regularizer, "float64")
+    tall = hint_of(matrix.shape[-2]) >= hint_of(matrix.shape[-1])
+    b.guard(apply("ge" if tall else "lt", matrix.shape[-2], matrix.shape[-1]))
+    size = matrix.shape[-1 if tall else -2]
+    unit = b.multiply(b.eye(n_rows=size, n_cols=size, dtype=matrix.dtype), b.astype(weight, dtype=matrix.dtype))
+    if tall:
+        return b.solve(b.add(b.matmul(adjoint, matrix), unit), b.matmul(adjoint, rhs))
+    return b.matmul(adjoint, b.solve(b.add(b.matmul(matrix, adjoint), unit), rhs))
+
+
+@rows.row("MatrixTriangularSolve")
+def matrix_triangular_solve(b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any) -> Any:
+    """The solution for a triangular matrix."""
+    matrix = b.conj(matrix) if adjoint and is_complex(matrix.dtype) else matrix
+    return b.solve_triangular(matrix, rhs, upper=not lower, left=True, transpose=bool(adjoint))
+
+
+@rows.row("BandedTriangularSolve")
+def banded_triangular_solve(b: TensorFlowBuilder, matrix: Any, rhs: Any, *, lower: bool = True, adjoint: bool = False, **_: Any) -> Any:
+    """The solution for a triangular matrix of which the bands are given as rows."""
+    bands, size = b.fix(matrix.shape[-2]), matrix.shape[-1]
+    whole: Any = None
+    for row in range(bands):
+        offset = -row if lower else bands - 1 - row
+        band = b.getitem(matrix, key=along(matrix.ndim - 2, row))
+        part = cut(b, band, band.ndim - 1, row, None) if lower else cut(b, band, band.ndim - 1, None, size - offset)
+        placed = b.diag_embed(part, offset=offset)
+        whole = placed if whole is None else b.add(whole, placed)
+    return matrix_triangular_solve(b, whole, rhs, lower=lower, adjoint=adjoint)
+
+
+@rows.row("TridiagonalSolve")
+def tridiagonal_solve(b: TensorFlowBuilder, diagonals: Any, rhs: Any, **_: Any) -> Any:
+    """The solution for a matrix of three diagonals: the upper one, the middle one, the lower one."""
+    upper, middle, lower = (b.getitem(diagonals, key=along(diagonals.ndim - 2, row)) for row in range(3))
+    return b.tridiagonal_solve(lower, middle, upper, rhs)
+
+
+@rows.row("TridiagonalMatMul")
+def tridiagonal_matmul(b: TensorFlowBuilder, superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any, **_: Any) -> Any:
+    """The product of a matrix of three diagonals with others."""
+    upper, middle, lower = (b.permute_dims(item, axes=(*range(item.ndim - 2), item.ndim - 1, item.ndim - 2)) for item in (superdiag, maindiag, subdiag))
+    rank = rhs.ndim
+    none = ((0, 0),) * (rank - 2)
+    behind = b.pad(rhs, padding=(*none, (-1, 1), (0, 0)))
+    before = b.pad(rhs, padding=(*none, (1, -1), (0, 0)))
+    return b.add(b.add(b.multiply(upper, behind), b.multiply(middle, rhs)), b.multiply(lower, before))
+
+
+# ------------------------------------------------------------------------------------- diagonals
+@rows.row("Diag")
+def diag(b: TensorFlowBuilder, diagonal: Any, **_: Any) -> Any:
+    """Zeros with an array on the diagonal of twice as many axes."""
+    count = math.prod(diagonal.shape)
+    flat = b.reshape(diagonal, shape=(count,))
+    return b.reshape(b.diag_embed(flat), shape=(*diagonal.shape, *diagonal.shape))
+
+
+@rows.row("DiagPart")
+def diag_part(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
+    """The diagonal of an array of an even number of axes."""
+    shape = input.shape[: input.ndim // 2]
+    count = math.prod(shape)
+    return b.reshape(b.diagonal(b.reshape(input, shape=(count, count))), shape=shape)
+
+
+@rows.row("MatrixBandPart", static=("num_lower", "num_upper"))
+def matrix_band_part(b: TensorFlowBuilder, input: Any, num_lower: Any, num_upper: Any, **_: Any) -> Any:
+    """Zeros outside of a band around the diagonal; a negative width is the whole triangle."""
+    low, high = size_of(num_lower), size_of(num_upper)
+    if hint_of(low) >= 0:
+        input = b.triu(input, k=-low)
+    return b.tril(input, k=high) if hint_of(high) >= 0 else input
+
+
+class _Band:
+    """The diagonals from ``low`` to ``high``, of matrices of this size, as rows of equal length."""
+
+    def __init__(self, low: int, high: int, height: Any, width: Any, align: str) -> None:
+        self.low, self.high, self.height, self.width = low, high, height, width
+        above, below = align.split("_")
+        self.sides = {True: above, False: below}
+        self.length = apply("min", height + min(high, 0), width - max(low, 0))
+
+    def numbers(self) -> range:
+        """The numbers of the diagonals, the highest first, as rows stand."""
+        return range(self.high, self.low - 1, -1)
+
+    def length_of(self, number: int) -> Any:
+        """How many elements one diagonal has."""
+        return self.length if self.low == self.high else apply("min", self.height + min(number, 0), self.width - max(number, 0))
+
+    def padding(self, number: int) -> tuple[Any, Any]:
+        """What stands before and after a diagonal in its row."""
+        rest = self.length - self.length_of(number)
+        return (rest, 0) if self.sides[number >= 0] == "RIGHT" else (0, rest)
+
+
+def _limits(k: Any) -> tuple[int, int]:
+    found = numbers(k, "the number of a diagonal")
+    return int(found[0]), int(found[-1])
+
+
+@rows.row("MatrixDiagPart")
+def matrix_diag_part(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
+    """The main diagonal."""
+    return b.diagonal(input)
+
+
+@rows.row("MatrixDiagPartV2", "MatrixDiagPartV3", static=("k", "padding_value"))
+def matrix_diag_part_v3(b: TensorFlowBuilder, input: Any, k: Any, padding_value: Any, *, align: str = "LEFT_LEFT", **_: Any) -> Any:
+    """A diagonal, or a band of them as rows."""
+    low, high = _limits(k)
+    if low == high:
+        return b.diagonal(input, offset=low)
+    band = _Band(low, high, input.shape[-2], input.shape[-1], align)
+    none = ((0, 0),) * (input.ndim - 2)
+    parts = [b.pad(b.diagonal(input, offset=number), padding=(*none, band.padding(number)), value=_plain(b, padding_value, input)) for number in band.numbers()]
+    return b.stack(*parts, axis=input.ndim - 2)
+
+
+def _plain(b: TensorFlowBuilder, value: Any, x: Value) -> Any:
+    if isinstance(value, Value):
+        raise NotImplementedError("a padding that is computed")
+    return b.operand(value, x.dtype)
+
+
+def _placed(b: TensorFlowBuilder, whole: Value, diagonal: Value, band: _Band) -> Any:
+    """``whole`` with the diagonals of a band, one or rows, in their places."""
+    lines = b.arange(start=0, stop=band.height, step=1, dtype="int32")
+    columns = b.arange(start=0, stop=band.width, step=1, dtype="int32")
+    distance = b.subtract(columns, b.reshape(lines, shape=(band.height, 1)))
+    for row, number in enumerate(band.numbers()):
+        one = diagonal if band.low == band.high else b.getitem(diagonal, key=along(whole.ndim - 2, row))
+        before, _ = band.padding(number) if band.low != band.high else (0, 0)
+        one = cut(b, one, one.ndim - 1, before, before + band.length_of(number)) if band.low != band.high else one
+        square = b.diag_embed(one, offset=number)
+        padding = (*((0, 0),) * (square.ndim - 2), (0, band.height - square.shape[-2]), (0, band.width - square.shape[-1]))
+        whole = b.where(b.equal(distance, number), b.pad(square, padding=padding, value=b.operand(0, square.dtype)), whole)
+    return whole
+
+
+@rows.row("MatrixDiag")
+def matrix_diag(b: TensorFlowBuilder, diagonal: Any, **_: Any) -> Any:
+    """Square matrices with a diagonal."""
+    return b.diag_embed(diagonal)
+
+
+@rows.row("MatrixDiagV2", "MatrixDiagV3", static=("k", "num_rows", "num_cols", "padding_value"))
+def matrix_diag_v3(
+    b: TensorFlowBuilder, diagonal: Any, k: Any, num_rows: Any, num_cols: Any, padding_value: Any, *, align: str = "LEFT_LEFT", **_: Any
+) -> Any:
+    """Matrices with a diagonal or a band, and a number elsewhere."""
+    low, high = _limits(k)
+    height, width = size_of(num_rows), size_of(num_cols)
+    length = diagonal.shape[-1]
+    least = length - min(high, 0), length + max(low, 0)
+    if hint_of(height) == hint_of(width) == -1:
+        height = width = apply("max", *least)
+    height, width = (least[i] if hint_of(size) == -1 else size for i, size in enumerate((height, width)))
+    if low == high == 0 and height == width == length and padding_value == 0:
+        return b.diag_embed(diagonal)
+    batch = diagonal.shape[:-1] if low == high else diagonal.shape[:-2]
+    whole = b.full(shape=(*batch, height, width), fill_value=_plain(b, padding_value, diagonal), dtype=diagonal.dtype)
+    return _placed(b, whole, diagonal, _Band(low, high, height, width, align))
+
+
+@rows.row("MatrixSetDiag")
+def matrix_set_diag(b: TensorFlowBuilder, input: Any, diagonal: Any, **_: Any) -> Any:
+    """With another main diagonal."""
+    return _placed(b, input, diagonal, _Band(0, 0, input.shape[-2], input.shape[-1], "LEFT_LEFT"))
+
+
+@rows.row("MatrixSetDiagV2", "MatrixSetDiagV3", static=("k",))
+def matrix_set_diag_v3(b: TensorFlowBuilder, input: Any, diagonal: Any, k: Any, *, align: str = "LEFT_LEFT", **_: Any) -> Any:
+    """With another diagonal, or another band."""
+    low, high = _limits(k)
+    return _placed(b, input, diagonal, _Band(low, high, input.shape[-2], input.shape[-1], align))
+
+
+# ------------------------------------------------------------------------------------- Fourier transforms
+def _fourier(kind: str, rank: int) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
+        return getattr(b, f"{kind}n")(input, axes=tuple(range(input.ndim - rank, input.ndim)))
+
+    row.__doc__ = f"``{kind}`` over the last axes."
+    return row
+
+
+def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, input: Any, fft_length: Any, **_: Any) -> Any:
+        lengths = numbers(fft_length, "the length of a transform")
+        axes = tuple(range(input.ndim - rank, input.ndim))
+        kept = tuple(length // 2 + 1 if axis == axes[-1] and kind == "irfft" else length for axis, length in zip(axes, lengths))
+        for axis, length in zip(axes, kept):
+            input = _resized(b, input, axis, length)
+        return getattr(b, f"{kind}n")(input, s=lengths if kind == "irfft" else None, axes=axes)
+
+    row.__doc__ = f"``{kind}`` over the last axes, cut or padded with zeros to these lengths."
+    return row
+
+
+def _resized(b: TensorFlowBuilder, x: Value, axis: int, length: Any) -> Any:
+    if length == x.shape[axis]:
+        return x
+    return b.pad(x, padding=tuple((0, length - x.shape[axis]) if i == axis else (0, 0) for i in range(x.ndim)))
+
+
+for _rank, _suffix in ((1, ""), (2, "2D"), (3, "3D")):
+    for _kind in ("fft", "ifft"):
+        rows.row(f"{_kind.upper()}{_suffix}")(_fourier(_kind, _rank))
+    for _kind in ("rfft", "irfft"):
+        rows.row(f"{_kind.upper()}{_suffix}", static=("fft_length",))(_real_fourier(_kind, _rank))

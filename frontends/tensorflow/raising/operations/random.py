@@ -1,0 +1,251 @@
+"""Random numbers: those of a state are other ones of the same distribution; those of a seed or a key are TensorFlow's own, by Philox."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .....ir import Value
+from .....ops.dtypes import is_floating
+from .....sizes import product
+from ....slicing import along, cut
+from ..table import TensorFlowBuilder, known, numbers, rows
+from .shapes import size_of
+
+
+# ------------------------------------------------------------------------------------- of a state
+@rows.row("RandomUniform", static=("shape",))
+def random_uniform(b: TensorFlowBuilder, shape: Any, **_: Any) -> Any:
+    """Numbers in [0, 1)."""
+    return b.random_uniform(b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype)
+
+
+@rows.row("RandomUniformInt", static=("shape", "minval", "maxval"))
+def random_uniform_int(b: TensorFlowBuilder, shape: Any, minval: Any, maxval: Any, **_: Any) -> Any:
+    """Integers from ``minval`` to one below ``maxval``."""
+    low, high = size_of(minval, "the least number"), size_of(maxval, "the largest number")
+    return b.random_integers(b.next_key(), shape=numbers(shape, "the shape"), low=low, high=high, dtype=b.result.dtype)
+
+
+@rows.row("RandomStandardNormal", static=("shape",))
+def random_normal(b: TensorFlowBuilder, shape: Any, **_: Any) -> Any:
+    """Of mean 0 and standard deviation 1."""
+    return b.random_normal(b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype)
+
+
+@rows.row("TruncatedNormal", static=("shape",))
+def truncated_normal(b: TensorFlowBuilder, shape: Any, **_: Any) -> Any:
+    """Numbers of the normal distribution between -2 and 2, by the inverse of its distribution function."""
+    return _between(b, numbers(shape, "the shape"), b.result.dtype, 0.5 * math.erfc(math.sqrt(2.0)))
+
+
+def _between(b: TensorFlowBuilder, shape: Any, dtype: str, below: float) -> Any:
+    wide = dtype if dtype in ("float32", "float64") else "float32"
+    drawn = b.random_uniform(b.next_key(), shape=shape, dtype=wide)
+    return b.astype(b.clip(b.ndtri(b.add(b.multiply(drawn, 1.0 - 2.0 * below), below)), -2.0, 2.0), dtype=dtype)
+
+
+def _for_each(b: TensorFlowBuilder, shape: Any, parameter: Value) -> Any:
+    """A parameter for each draw: the axes of the draws come first."""
+    front = numbers(shape, "the shape")
+    return b.broadcast_to(parameter, shape=(*front, *parameter.shape))
+
+
+@rows.row("RandomGamma", static=("shape",))
+def random_gamma(b: TensorFlowBuilder, shape: Any, alpha: Any, **_: Any) -> Any:
+    """Of these concentrations, and rate 1."""
+    return b.random_gamma(b.next_key(), _for_each(b, shape, b.array(alpha)))
+
+
+@rows.row("RandomPoisson", "RandomPoissonV2", static=("shape",))
+def random_poisson(b: TensorFlowBuilder, shape: Any, rate: Any, **_: Any) -> Any:
+    """Of these rates."""
+    rate = b.array(rate)
+    rate = rate if is_floating(rate.dtype) else b.astype(rate, dtype="float32")
+    return b.astype(b.random_poisson(b.next_key(), _for_each(b, shape, rate)), dtype=b.result.dtype)
+
+
+@rows.row("Multinomial", static=("num_samples",))
+def multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, **_: Any) -> Any:
+    """Indices drawn in proportion to the exponentials of ``logits``."""
+    weights = b.softmax(logits, axis=logits.ndim - 1)
+    drawn = b.random_categorical(b.next_key(), weights, samples=size_of(num_samples), replacement=True)
+    return b.astype(drawn, dtype=b.result.dtype)
+
+
+@rows.row("RandomShuffle")
+def random_shuffle(b: TensorFlowBuilder, value: Any, **_: Any) -> Any:
+    """The rows in random order."""
+    return b.take(value, b.random_permutation(b.next_key(), n=value.shape[0], dtype="int64"), axis=0)
+
+
+# ------------------------------------------------------------------------------------- of a seed or a key
+_PHILOX, _AUTOMATIC = 1, 3
+_SCRAMBLE = (0x3EC8F720, 0x02461E29)
+
+
+def _words_of_seed(b: TensorFlowBuilder, seed: Any) -> list[Value]:
+    """Lower and upper 32 bits of the two numbers of a seed."""
+    found = []
+    for place in range(2):
+        item = seed[place] if isinstance(seed, tuple) else b.getitem(seed, key=(place,))
+        if not isinstance(item, Value):
+            found += [b.array(int(item) >> shift & 0xFFFFFFFF, "uint32") for shift in (0, 32)] if isinstance(item, int) else _halves(b, b.array(item, "int32"))
+        else:
+            found += _halves(b, item)
+    return found
+
+
+def _halves(b: TensorFlowBuilder, number: Value) -> list[Value]:
+    if number.dtype in ("int64", "uint64"):
+        upper = b.bitwise_right_shift(number, b.array(32, number.dtype))
+        return [b.astype(number, dtype="uint32"), b.astype(upper, dtype="uint32")]
+    if number.dtype == "uint32":
+        return [number, b.array(0, "uint32")]
+    negative = b.less(number, 0)
+    return [b.bitcast(b.astype(number, dtype="int32"), dtype="uint32"), b.where(negative, b.array(0xFFFFFFFF, "uint32"), b.array(0, "uint32"))]
+
+
+def _scrambled(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:
+    """The key and the first count that a seed leads to."""
+    counts = b.stack(*_words_of_seed(b, seed), axis=0)
+    mixed = b.philox(b.array(_SCRAMBLE, "uint32"), counts)
+    behind = cut(b, mixed, 0, 2, 4)
+    return cut(b, mixed, 0, 0, 2), b.concat(b.zeros(shape=(2,), dtype="uint32"), behind, axis=0)
+
+
+def _wide(b: TensorFlowBuilder, words: Value, count: int) -> Any:
+    """Pairs of words as integers of 64 bits."""
+    return b.reshape(b.bitcast(b.reshape(words, shape=(count, 2)), dtype="uint64"), shape=(count,))
+
+
+@rows.row("StatelessRandomGetKeyCounter", static=("seed",))
+def key_counter(b: TensorFlowBuilder, seed: Any, **_: Any) -> Any:
+    """The key and the first count of a seed."""
+    key, counter = _scrambled(b, seed)
+    return _wide(b, key, 1), _wide(b, counter, 2)
+
+
+@rows.row("StatelessRandomGetKeyCounterAlg", static=("seed",))
+def key_counter_alg(b: TensorFlowBuilder, seed: Any, **_: Any) -> Any:
+    """And the number of the algorithm: Philox."""
+    return *key_counter(b, seed), b.array(_PHILOX, "int32")
+
+
+@rows.row("StatelessRandomGetAlg")
+def algorithm(b: TensorFlowBuilder, **_: Any) -> Any:
+    """The number of the algorithm: Philox."""
+    return b.array(_PHILOX, "int32")
+
+
+def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
+    """Integers of 64 bits as words; those that were made of words, which targets without such integers have, as these."""
+    node = b.maker(x)
+    if node is not None and node.op == "reshape" and (inner := b.maker(node.inputs[0])) is not None and inner.op == "bitcast":
+        return b.reshape(inner.inputs[0], shape=(count,))
+    if isinstance(x, tuple):
+        return b.array(tuple(item >> shift & 0xFFFFFFFF for item in x for shift in (0, 32)), "uint32")
+    return b.reshape(b.bitcast(b.reshape(x, shape=(*x.shape, 1)), dtype="uint32"), shape=(count,))
+
+
+def _bits(b: TensorFlowBuilder, key: Value, counter: Value, count: Any) -> Any:
+    """The first ``count`` words of 32 random bits."""
+    groups = (count + 3) // 4
+    steps = b.arange(start=0, stop=groups, step=1, dtype="uint32")
+    words = [b.getitem(counter, key=(place,)) for place in range(4)]
+    lowest = b.add(words[0], steps)
+    carry: Any = b.less(_ordered(b, lowest), _ordered(b, words[0]))
+    counts = [lowest]
+    for word in words[1:]:
+        moved = b.add(word, b.astype(carry, dtype="uint32"))
+        carry = b.logical_and(carry, b.equal(moved, b.array(0, "uint32")))
+        counts.append(moved)
+    found = b.philox(key, b.stack(*counts, axis=1))
+    return cut(b, b.reshape(found, shape=(groups * 4,)), 0, None, count)
+
+
+def _ordered(b: TensorFlowBuilder, x: Value) -> Any:
+    """Unsigned numbers as signed ones of the same order."""
+    return b.bitcast(b.bitwise_xor(x, b.array(0x80000000, "uint32")), dtype="int32")
+
+
+def _unit(b: TensorFlowBuilder, bits: Value, dtype: str) -> Any:
+    """Words as numbers in [0, 1): 23 bits, or as few as the type holds."""
+    if dtype == "float64":
+        raise NotImplementedError("random numbers of float64 of a seed")
+    places = {"float32": 23, "float16": 10, "bfloat16": 7}[dtype]
+    low = b.bitwise_and(bits, b.array(2**places - 1, "uint32"))
+    return b.astype(b.multiply(b.astype(b.bitcast(low, dtype="int32"), dtype="float32"), 2.0**-places), dtype=dtype)
+
+
+def _uniform(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
+    return b.reshape(_unit(b, _bits(b, *source, product(shape)), dtype), shape=shape)
+
+
+def _normal(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
+    """Two numbers of each two words, by Box and Muller."""
+    count = product(shape)
+    pairs = (count + 1) // 2
+    drawn = b.reshape(_unit(b, _bits(b, *source, pairs * 2), "float32"), shape=(pairs, 2))
+    first, second = (b.getitem(drawn, key=along(1, place)) for place in range(2))
+    length = b.sqrt(b.multiply(b.log(b.maximum(first, b.array(1e-7, "float32"))), -2.0))
+    angle = b.multiply(second, 2.0 * math.pi)
+    found = b.stack(b.multiply(b.sin(angle), length), b.multiply(b.cos(angle), length), axis=1)
+    return b.astype(b.reshape(cut(b, b.reshape(found, shape=(pairs * 2,)), 0, None, count), shape=shape), dtype=dtype)
+
+
+def _integers(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
+    """All bits."""
+    if dtype not in ("int32", "uint32"):
+        raise NotImplementedError(f"random {dtype} of a seed")
+    bits = b.reshape(_bits(b, *source, product(shape)), shape=shape)
+    return bits if dtype == "uint32" else b.bitcast(bits, dtype="int32")
+
+
+def _checked(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any) -> tuple[Any, tuple[Value, Value]]:
+    if known(alg, "the algorithm") not in (_PHILOX, _AUTOMATIC):
+        raise NotImplementedError("random numbers of another algorithm than Philox")
+    return numbers(shape, "the shape"), (_words(b, key, 2), _words(b, counter, 4))
+
+
+def _of_key(draw: Callable[..., Any]) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, **_: Any) -> Any:
+        return draw(b, *_checked(b, shape, key, counter, alg), b.result.dtype)
+
+    row.__doc__ = draw.__doc__
+    return row
+
+
+def _of_seed(draw: Callable[..., Any]) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, shape: Any, seed: Any, **_: Any) -> Any:
+        return draw(b, numbers(shape, "the shape"), _scrambled(b, seed), b.result.dtype)
+
+    row.__doc__ = draw.__doc__
+    return row
+
+
+for _name, _draw in (("Uniform", _uniform), ("Normal", _normal), ("UniformFullInt", _integers)):
+    rows.row(f"StatelessRandom{_name}V2", static=("shape", "alg"))(_of_key(_draw))
+    rows.row(f"StatelessRandom{_name}", static=("shape", "seed"))(_of_seed(_draw))
+
+
+def _in_range(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], low: Any, high: Any) -> Any:
+    if b.result.dtype != "int32":
+        raise NotImplementedError(f"random {b.result.dtype} of a seed")
+    low, high = b.array(low, "int32"), b.array(high, "int32")
+    span = b.bitcast(b.subtract(high, low), dtype="uint32")
+    bits = b.reshape(_bits(b, *source, product(shape)), shape=shape)
+    return b.add(b.bitcast(b.remainder(bits, span), dtype="int32"), low)
+
+
+@rows.row("StatelessRandomUniformIntV2", static=("shape", "alg"))
+def stateless_int_v2(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, minval: Any, maxval: Any, **_: Any) -> Any:
+    """Integers from ``minval`` to one below ``maxval``."""
+    return _in_range(b, *_checked(b, shape, key, counter, alg), minval, maxval)
+
+
+@rows.row("StatelessRandomUniformInt", static=("shape", "seed"))
+def stateless_int(b: TensorFlowBuilder, shape: Any, seed: Any, minval: Any, maxval: Any, **_: Any) -> Any:
+    """Integers from ``minval`` to one below ``maxval``."""
+    return _in_range(b, numbers(shape, "the shape"), _scrambled(b, seed), minval, maxval)

@@ -1,0 +1,66 @@
+"""Random numbers of a seed or a key, which are TensorFlow's own, and numbers rounded to few steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ...support.samples import Sample, array
+from .table import sample
+
+
+def _of_seed(draw: Any) -> Any:
+    """Numbers that ``draw`` makes of a key and a count, for a seed and an array whose shape they have."""
+
+    def call(seed: Any, x: Any) -> Any:
+        key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
+        return draw(shape=tf.shape(x), key=key, counter=counter, alg=1)
+
+    return call
+
+
+def _stateless(name: str, **options: Any) -> Any:
+    return lambda seed, x: getattr(tf.raw_ops, name)(shape=tf.shape(x), seed=seed, **options)
+
+
+def _integers(**options: Any) -> Any:
+    return tf.raw_ops.StatelessRandomUniformIntV2(minval=-3, maxval=12, **options)
+
+
+def _halves(**options: Any) -> Any:
+    return tf.raw_ops.StatelessRandomUniformV2(dtype="float16", **options)
+
+
+def _dropped(seed: Any, x: Any) -> Any:
+    return tf.nn.experimental.stateless_dropout(x, rate=0.3, seed=seed, rng_alg="auto_select")
+
+
+_SEED, _OTHER_SEED = np.array([1, 2], np.int32), np.array([-7, 2**31 - 1], np.int32)
+_X, _Y = array(3, 5), array(4, 7)
+_CALL = {"args": (_SEED, _X), "kwargs": {}, "other": (_OTHER_SEED, _Y)}
+_LOW, _HIGH = np.array([-1.0, -0.5, 0.0], np.float32), np.array([1.0, 2.0, 1.5], np.float32)
+
+SAMPLES: list[Sample] = [
+    *(Sample(_of_seed(getattr(tf.raw_ops, name)), **_CALL, name=name) for name in ("StatelessRandomUniformV2", "StatelessRandomNormalV2")),
+    Sample(_of_seed(lambda **options: tf.raw_ops.StatelessRandomUniformFullIntV2(dtype="int32", **options)), **_CALL, name="StatelessRandomUniformFullIntV2"),
+    Sample(_of_seed(_integers), **_CALL, name="StatelessRandomUniformIntV2"),
+    Sample(_of_seed(_halves), **_CALL, name="StatelessRandomUniformV2-float16"),
+    *(Sample(_stateless(f"StatelessRandom{name}", **options), **_CALL, name=f"StatelessRandom{name}")
+      for name, options in (("Uniform", {}), ("Normal", {}), ("UniformFullInt", {"dtype": "int32"}), ("UniformInt", {"minval": 0, "maxval": 9}))),
+    Sample(_dropped, **_CALL, name="stateless_dropout"),
+    sample("FakeQuantWithMinMaxArgs", [array(3, 5)], [array(4, 2)], min=-1.2, max=0.9),
+    sample("FakeQuantWithMinMaxArgs", [array(3, 5)], [array(4, 2)], "-narrow", min=-1.2, max=0.9, num_bits=4, narrow_range=True),
+    sample("FakeQuantWithMinMaxVars", [array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), np.float32(0.0), np.float32(0.0)]),
+    sample("FakeQuantWithMinMaxVarsPerChannel", [array(4, 3), _LOW, _HIGH], [array(2, 3), _LOW, _HIGH]),
+    sample("FakeQuantWithMinMaxArgsGradient", [array(3, 5), array(3, 5)], [array(4, 2), array(4, 2)], min=-1.2, max=0.9),
+    sample("FakeQuantWithMinMaxVarsGradient", [array(3, 5), array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), array(4, 2), np.float32(0.0), np.float32(0.0)]),
+    sample("FakeQuantWithMinMaxVarsPerChannelGradient", [array(4, 3), array(4, 3), _LOW, _HIGH], [array(2, 3), array(2, 3), _LOW, _HIGH]),
+    *(sample("QuantizeAndDequantizeV2", [array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), np.float32(-0.5), np.float32(2.0)], f"-{number}", **options)
+      for number, options in enumerate(({"range_given": True}, {"range_given": False}, {"range_given": True, "signed_input": False}, {"range_given": True, "round_mode": "HALF_UP", "num_bits": 4},
+                                        {"range_given": True, "narrow_range": True}))),
+    sample("QuantizeAndDequantizeV3", [array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), np.float32(-0.5), np.float32(2.0)], num_bits=6),
+    sample("QuantizeAndDequantizeV4", [array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), np.float32(-0.5), np.float32(2.0)], range_given=True),
+    sample("QuantizeAndDequantizeV4Grad", [array(3, 5), array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), array(4, 2), np.float32(-0.5), np.float32(2.0)]),
+]

@@ -1,0 +1,89 @@
+"""Every sample call of a raw operation, written for each target, gives what TensorFlow gives: at the recorded arguments, and at others."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import graph_compiler
+from graph_compiler.trees import map_structure
+
+from ..support.compare import assert_same, to_numpy
+from ..support.samples import Sample, made
+from . import samples
+from .limits import RECORDED_AGAIN, UNSUPPORTED
+
+TARGETS = ("tensorflow", "torch", "jax", "numpy")
+MODULES = [
+    importlib.import_module(f"{samples.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(samples.__path__)
+    if module.name != "table"
+]
+NAMED = [(f"{module.__name__.rpartition('.')[2]}-{sample}", sample) for module in MODULES for sample in module.SAMPLES]
+SAMPLES = dict(NAMED)
+
+
+def as_tensorflow(structure: Any) -> Any:
+    """Sample arrays as TensorFlow has them."""
+    return map_structure(lambda item: tf.constant(to_numpy(item)) if hasattr(item, "dtype") else item, structure)
+
+
+def plain(structure: Any, to: str) -> Any:
+    """Arguments as a user of the target has them."""
+    if to == "tensorflow":
+        return structure
+    return map_structure(lambda item: np.array(item) if isinstance(item, tf.Tensor) else item, structure)
+
+
+def recorded(sample: Sample, to: str) -> Any:
+    """The sample recorded for a target."""
+    return graph_compiler.compile(sample.function, to=to, source="tensorflow", args=as_tensorflow(made(sample.args)), kwargs=sample.kwargs)
+
+
+def calls_of(sample: Sample) -> list[tuple[Any, Any]]:
+    """Arguments and what TensorFlow gives for them: those that are recorded, and others."""
+    given = [as_tensorflow(made(sample.args))] + ([] if sample.other is None else [as_tensorflow(made(sample.other, seed=2))])
+    return [(args, sample.function(*args, **sample.kwargs)) for args in given]
+
+
+def check(graph: Any, to: str, calls: list[tuple[Any, Any]]) -> int:
+    """How many variants the calls took."""
+    for args, expected in calls:
+        assert_same(graph(*plain(args, to)), expected)
+    return len(graph.variants)
+
+
+# One target in turn always; all of them with -m slow.
+CASES = [
+    *((name, (TARGETS[1 + place % 3],)) for place, name in enumerate(SAMPLES)),
+    *(pytest.param(name, TARGETS, marks=pytest.mark.slow) for name in SAMPLES),
+]
+
+
+@pytest.mark.parametrize(("name", "targets"), CASES)
+def test_sample(name: str, targets: tuple[str, ...]) -> None:
+    sample, calls, counts, first = SAMPLES[name], calls_of(SAMPLES[name]), {1}, None
+    for to in (to for to in targets if (name, to) not in UNSUPPORTED):
+        graph = recorded(sample, to) if first is None else first.to(to)
+        first = first or (None if to == "tensorflow" else graph.to(to))  # before calls record more
+        counts.add(check(graph, to, calls))
+    assert max(counts) == 1 or name in RECORDED_AGAIN, f"recorded {max(counts)} times"
+
+
+@pytest.mark.parametrize(("name", "to"), UNSUPPORTED)
+def test_limit(name: str, to: str) -> None:
+    with pytest.raises(UNSUPPORTED[name, to][0], match=UNSUPPORTED[name, to][1]):
+        check(recorded(SAMPLES[name], to), to, calls_of(SAMPLES[name]))
+
+
+def test_names_are_unique() -> None:
+    assert len(NAMED) == len(SAMPLES) > 700
+
+
+def test_limits_name_samples() -> None:
+    assert {*RECORDED_AGAIN, *(name for name, _ in UNSUPPORTED)} <= SAMPLES.keys()
