@@ -45,12 +45,12 @@ def test_variables_are_parameters_and_state(to: str) -> None:
     assert (sorted(graph.parameters), sorted(graph.trained), module.calls.numpy()) == (["calls", "scale"], ["scale"], 0)
     for rows in (4, 6):
         right = module.right(drawn(rows))
-        np.testing.assert_allclose(np.asarray(graph(drawn(rows))), right, rtol=1e-5)
+        np.testing.assert_allclose(np.asarray(graph(drawn(rows))), right, rtol=1e-5, atol=1e-5)
     assert module.calls.numpy() == 2
     module.scale.assign([1.0, 2.0, 3.0])
-    np.testing.assert_allclose(np.asarray(graph(x)), np.tanh(x * [1.0, 2.0, 3.0]) + 3, rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(graph(x)), np.tanh(x * [1.0, 2.0, 3.0]) + 3, rtol=1e-5, atol=1e-5)
     module.scale.assign_add([1.0, 2.0, 3.0])  # in the same memory, where nobody else holds it
-    np.testing.assert_allclose(np.asarray(graph(x)), np.tanh(x * [2.0, 4.0, 6.0]) + 4, rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(graph(x)), np.tanh(x * [2.0, 4.0, 6.0]) + 4, rtol=1e-5, atol=1e-5)
     assert len(graph.variants) == 1
 
 
@@ -61,7 +61,7 @@ def test_graph_is_verified_saved_and_loaded(to: str, tmp_path: Path) -> None:
     graph.verify()
     graph.save(tmp_path / "graph.zip")
     for target in (None, "numpy", "torch"):
-        np.testing.assert_allclose(np.asarray(graph_compiler.load(tmp_path / "graph.zip", to=target)(x)), module.right(x), rtol=1e-5)
+        np.testing.assert_allclose(np.asarray(graph_compiler.load(tmp_path / "graph.zip", to=target)(x)), module.right(x), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -71,7 +71,7 @@ def test_recorded_at_the_first_call(to: str) -> None:
         return tf.exp(x) * 2
 
     for compiled in (function, graph_compiler.compile(tf.function(lambda x: tf.exp(x) * 2), to=to)):
-        np.testing.assert_allclose(np.asarray(compiled(drawn())), np.exp(drawn()) * 2, rtol=1e-5)
+        np.testing.assert_allclose(np.asarray(compiled(drawn())), np.exp(drawn()) * 2, rtol=1e-5, atol=1e-5)
 
 
 def test_gradients_reach_variables() -> None:
@@ -102,9 +102,9 @@ def test_written_for_the_compiler_of_tensorflow() -> None:
 
     graph = graph_compiler.compile(function, args=(drawn(),), return_backend_compiled_fn=True, compile_options={"jit_compile": True})
     for rows in (4, 7):
-        np.testing.assert_allclose(graph(drawn(rows)), function(drawn(rows)), rtol=1e-5)
+        np.testing.assert_allclose(graph(drawn(rows)), function(drawn(rows)), rtol=1e-5, atol=1e-5)
     open_sizes = tf.function(lambda x: graph.functional({}, x), input_signature=[tf.TensorSpec((None, None))])
-    np.testing.assert_allclose(open_sizes(drawn(6)), function(drawn(6)), rtol=1e-5)
+    np.testing.assert_allclose(open_sizes(drawn(6)), function(drawn(6)), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -115,11 +115,11 @@ def test_saved_model(to: str, tmp_path: Path) -> None:
     loaded = tf.saved_model.load(str(tmp_path))
     graph = graph_compiler.compile(loaded, to=to, args=(drawn(),))
     assert sorted(graph.parameters) == ["calls", "scale"]
-    np.testing.assert_allclose(np.asarray(graph(drawn(6))), module.right(drawn(6)), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(graph(drawn(6))), module.right(drawn(6)), rtol=1e-5, atol=1e-5)
     again = tf.saved_model.load(str(tmp_path))  # the signature does not keep the variables
     served = graph_compiler.compile(again.signatures["serving_default"], to=to, kwargs={"x": drawn()})
     (result,) = served(x=drawn(5)).values()
-    np.testing.assert_allclose(np.asarray(result), module.right(drawn(5)), rtol=1e-5)
+    np.testing.assert_allclose(np.asarray(result), module.right(drawn(5)), rtol=1e-5, atol=1e-5)
 
 
 def calls_numpy(x: Any) -> Any:
