@@ -80,6 +80,13 @@ def _nothing(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
     return []
 
 
+def _refused(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    raise UnsupportedOperation(
+        f"{operation.type}: a call back into Python cannot be recorded; write it with operations of TensorFlow, or call it before\n"
+        f"    {reader.origin(operation)}"
+    )
+
+
 def _told(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """A text for a message."""
     return [Held(None, tf.constant(""))]
@@ -96,5 +103,6 @@ READ: dict[str, Handler] = {
     "VariableShape": _variable_shape,
     **dict.fromkeys(ASSIGNS, _assign_variable),
     **dict.fromkeys(("NoOp", "Assert", "PrintV2"), _nothing),
-    **dict.fromkeys(("StringFormat", "AsString"), _told),
+    **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), _refused),
+    **dict.fromkeys(("StringFormat",), _told),
 }

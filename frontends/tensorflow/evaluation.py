@@ -13,7 +13,7 @@ import tensorflow as tf
 from tensorflow.python.eager import context, execute, record
 from tensorflow.python.framework import tensor_util
 
-from .operations import for_execution
+from .operations import for_execution, in_order
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
@@ -31,7 +31,7 @@ class Evaluator:
     def graph(self, graph: Any, arguments: Sequence[Any]) -> list[Any]:
         """The results of a function for these arrays (and handles of variables)."""
         held: dict[int, Any] = dict(zip(map(id, graph.inputs), arguments))
-        for operation in graph.get_operations():
+        for operation in in_order(graph.get_operations(), set()):
             if operation.outputs and id(operation.outputs[0]) in held:
                 continue
             found = self.operation(operation, [held[id(tensor)] for tensor in operation.inputs])

@@ -60,6 +60,8 @@ def computed(key: str, operands: list[Known], attributes: dict[str, Any]) -> lis
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
     """Whether an operation computes with integers alone, as those on shapes do."""
+    if key == "Cast":  # to a float, too: a size is a number beside arrays of floats
+        return attributes["SrcT"] in _INTEGERS and attributes["DstT"] in (*_INTEGERS, "float32", "float64")
     declared = definition(key)
     types = {name for argument in (*declared.input_arg, *declared.output_arg) if (name := argument.type_attr)}
     return key in _RULES and all(attributes[name] in _INTEGERS for name in types)
@@ -124,7 +126,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     **{name: _of_two(function) for name, function in _COMPARED.items()},
     "Maximum": _of_two("max"),
     "Minimum": _of_two("min"),
-    "Cast": lambda attributes, x: x,
+    "Cast": _elementwise(lambda x: x),
     "Prod": _product,
     "Pack": lambda attributes, *parts: np.stack(parts, attributes["axis"]),
     "Unpack": _split,

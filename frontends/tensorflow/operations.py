@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -48,6 +49,24 @@ def _executed(value: Any) -> Any:
     if isinstance(value, attr_value_pb2.NameAttrList):
         return value.name.encode()
     return list(map(_executed, value)) if isinstance(value, (list, tuple)) else value
+
+
+def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
+    """The operations that are not ``done`` (their identities, noted here), each after those that it reads, otherwise as they were made.
+
+    What TensorFlow adds to the graph of a loop for its gradient stands behind the loop that reads it.
+    """
+    for operation in operations:
+        waiting = [operation]
+        while waiting:
+            last = waiting[-1]
+            missing = [tensor.op for tensor in last.inputs if id(tensor.op) not in done] if id(last) not in done else []
+            waiting += missing
+            if not missing:
+                waiting.pop()
+                if id(last) not in done:
+                    done.add(id(last))
+                    yield last
 
 
 def origin_of(operation: Any, around: Origin) -> Origin:

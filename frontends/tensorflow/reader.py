@@ -21,7 +21,7 @@ from .evaluation import CALLS, PASSES_ON, Evaluator, function_of, handle_number
 from .held import Held, spec_of
 from .known import known, nested
 from .names import CONVERT, RAW
-from .operations import attributes_of, origin_of
+from .operations import attributes_of, in_order, origin_of
 from .variables import Weights
 
 Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
@@ -37,17 +37,14 @@ class Reader:
         self.variables: dict[int, Held] = {}  # what the variables hold, by the number of their handle
         self.assigned: dict[int, str] = {}  # number of the handle -> name, of variables that were assigned
         self.evaluator = Evaluator(_Seen(self.variables))
-        self._read: dict[int, int] = {}  # graph -> how many of its operations were read
+        self._read: dict[int, set[int]] = {}  # graph -> its operations that were read
 
     # ------------------------------------------------------------------------------ graphs
     def read(self, graph: Any, given: Mapping[int, Held]) -> None:
         """The operations of a graph that were not read yet. ``given`` are its inputs, by the identity of the tensor."""
         self.held.update(given)
-        operations = graph.get_operations()
-        first = self._read.get(id(graph), 0)
-        self._read[id(graph)] = len(operations)
         self._take_captures(graph)
-        for operation in operations[first:]:
+        for operation in in_order(graph.get_operations(), self._read.setdefault(id(graph), set())):
             if not (operation.outputs and id(operation.outputs[0]) in self.held):
                 self._operation(operation)
 
@@ -115,7 +112,7 @@ class Reader:
             self.around = around
 
     def _computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
-        """An operation on arrays, or on what is known of shapes."""
+        """An operation on arrays, or on what is known of shapes. What gives no array (a list that only gradients need) is followed, not recorded."""
         attributes = attributes_of(operation)
         seen = self.seen(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
@@ -123,9 +120,11 @@ class Reader:
             found = of_shapes.computed(operation.type, arrays, attributes)
             if found is not None:
                 return [Held(*pair) for pair in zip(found, seen)]
-        tensors = (*operation.inputs, *operation.outputs)
-        if (unsupported := next((tensor for tensor in tensors if not is_numeric(tensor.dtype)), None)) is not None:
-            raise UnsupportedOperation(_no_array(operation, unsupported, self.origin(operation)))
+        if operation.outputs and not any(is_numeric(tensor.dtype) for tensor in operation.outputs):
+            return [Held(None, array) for array in seen]
+        for tensor, operand in zip(operation.inputs, operands):
+            if not isinstance(operand.item, (Value, np.ndarray)):
+                raise UnsupportedOperation(_no_array(operation, tensor, self.origin(operation)))
         return self.node(operation, _grouped(operation, [operand.item for operand in operands]), attributes, seen)
 
     def node(self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]) -> list[Held]:

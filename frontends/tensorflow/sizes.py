@@ -17,7 +17,8 @@ from tensorflow.python.types import core
 from ...sizes import Size, apply, product
 
 _NUMBERS = (bool, int, float)
-_TRIES_NUMBERS = "tensorflow.python.framework.tensor_shape"  # which takes a shape of numbers first, and a tensor where that fails
+# Code of TensorFlow that takes a shape for one of numbers first, and makes a tensor of it where that fails.
+_TRIES_MODULE, _TRIES_FUNCTION = "tensorflow.python.framework.tensor_shape", "_constant_if_small"
 
 
 class Sizes(Protocol):
@@ -161,7 +162,8 @@ def _operator(compute: Callable[[Any, Any], Any], reflected: bool = False) -> Ca
 
 def _refuse_trial() -> None:
     """``TypeError`` where TensorFlow tries whether a shape holds numbers alone: it then makes a tensor of it."""
-    if sys._getframe(2).f_globals.get("__name__") == _TRIES_NUMBERS:
+    frame = sys._getframe(2)
+    if frame.f_globals.get("__name__") == _TRIES_MODULE or frame.f_code.co_name == _TRIES_FUNCTION:
         raise TypeError("this size is not known yet")
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.eager import record
+from tensorflow.python.trackable.autotrackable import AutoTrackable
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
@@ -20,6 +22,8 @@ def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
             yield from ((variable.path, variable_of(variable)) for variable in item.variables)
         elif isinstance(item, tf.Module):
             yield from _of_module(item)
+        elif isinstance(item, AutoTrackable):
+            yield from _of_loaded(item)
         elif isinstance(item, tf.Variable):
             yield str(item.name).partition(":")[0], item
 
@@ -29,6 +33,19 @@ def _of_module(module: tf.Module) -> Iterator[tuple[str, Any]]:
     yield from named_variables(part for part in module._flatten(predicate=lambda item: isinstance(item, keras.Layer)))
     for path, variable in module._flatten(predicate=lambda item: isinstance(item, tf.Variable), with_path=True):
         yield ".".join(map(str, path)), variable
+
+
+def _of_loaded(item: Any) -> Iterator[tuple[str, Any]]:
+    """The variables of an object that was loaded from a SavedModel, by the attributes that lead to them; the shortest way first."""
+    waiting, seen = [("", item)], {id(item)}
+    while waiting:
+        path, holder = waiting.pop(0)
+        for name, child in holder._trackable_children().items():
+            if isinstance(child, tf.Variable):
+                yield f"{path}{name}", child
+            elif id(child) not in seen:
+                seen.add(id(child))
+                waiting.append((f"{path}{name}.", child))
 
 
 def variable_of(variable: Any) -> Any:
@@ -114,9 +131,11 @@ class LiveArrays:
         self._places: dict[str, Any] = {}
 
     def __call__(self) -> dict[str, Any]:
-        if not tf.executing_eagerly() or _is_watched():
-            return {name: variable.read_value() for name, variable in self._variables.items()}
-        read = {name: variable.read_value() for name, variable in self._variables.items()}
+        if not tf.executing_eagerly() or record.could_possibly_record():
+            return {name: variable.read_value() for name, variable in self._variables.items()}  # as TensorFlow sees it read
+        read = {
+            name: tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype) for name, variable in self._variables.items()
+        }
         places = {name: _place(tensor) for name, tensor in read.items()}
         if places != self._places:
             same = {name for name, place in places.items() if self._places.get(name) == place}
@@ -125,16 +144,12 @@ class LiveArrays:
         return self._held
 
 
-def _is_watched() -> bool:
-    from tensorflow.python.eager import record
-
-    return bool(record.could_possibly_record())
-
-
 def _place(tensor: Any) -> Any:
-    """Where the elements of a tensor lie in memory; of a scalar, which comes as a number, the number."""
-    array = tensor.numpy()
-    return array.ctypes.data if isinstance(array, np.ndarray) else array
+    """Where the elements of a tensor lie in memory."""
+    plain = (
+        tf.bitcast(tensor, tf.uint16) if tensor.dtype == tf.bfloat16 else tensor
+    )  # which no buffer of Python can hold; the memory is the same
+    return np.asarray(memoryview(plain)).ctypes.data
 
 
 __all__ = ["LiveArrays", "Weights", "named_variables", "variable_of"]

@@ -49,13 +49,12 @@ class _TensorFlowRaiser(Raiser):
         key, row = self.key(node), self.row(node)
         if row is None:
             raise UnsupportedOperation(reason(key))
-        named = _parameters(row)
-        static = rows.static(key)
+        named, static = _parameters(row), rows.static(key)
         dtypes = dtypes_of_operands(node)
         arrays = [place for place in range(len(operands)) if named[min(place, len(named) - 1)] not in static]
         for place in arrays:
             operands[place] = _as_arrays(self.b, operands[place], dtypes[place])
-        if arrays and not any(isinstance(item, (Value, tuple)) for item in operands):
+        if arrays and not any(isinstance(operands[place], (Value, tuple)) for place in arrays):
             operands[arrays[0]] = self.b.array(operands[arrays[0]], dtypes[arrays[0]])
         dropped = types_of_operands(key) - {*named}
         return row(self.b, *operands, **{name: item for name, item in attributes.items() if name not in dropped})

@@ -1,0 +1,80 @@
+"""Keras' layers and models, recorded with TensorFlow below them, compute the same in every target, and have the same gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+import keras  # noqa: E402
+
+import graph_compiler  # noqa: E402
+
+from .gradients import gradient_by_target, gradient_by_tensorflow  # noqa: E402
+from .layers import CASES  # noqa: E402
+
+TARGETS = ("tensorflow", "torch", "jax", "numpy")
+
+
+def assert_same(found: Any, right: Any) -> None:
+    for one, other in zip(tf.nest.flatten(found), tf.nest.flatten(right), strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-4, atol=2e-5)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", CASES)
+def test_layer(name: str, to: str) -> None:
+    case = CASES[name]
+    layer, arrays, others = case.make(), case.arrays(), case.arrays(other=True)
+    right = layer(*arrays), layer(*others)
+    graph = graph_compiler.compile(layer, to=to, args=arrays)
+    assert_same((graph(*arrays), graph(*others)), right)
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("to", ["tensorflow", "torch", "jax"])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if len(case.shapes) == 1 and not case.most])
+def test_gradient(name: str, to: str) -> None:
+    case = CASES[name]
+    layer, (x,) = case.make(), case.arrays(other=True)
+    layer(x)
+    graph = graph_compiler.compile(layer, to=to, args=case.arrays())
+    assert_same(gradient_by_target(graph, to, x), gradient_by_tensorflow(layer, x))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_normalisation_in_training_moves_its_statistics(to: str) -> None:
+    layer, right = keras.layers.BatchNormalization(), keras.layers.BatchNormalization()
+    x = tf.constant(np.random.default_rng(0).standard_normal((6, 3)).astype("float32"))
+    layer(x), right(x)
+    graph = graph_compiler.compile(lambda x: layer(x, training=True), to=to, args=(x[:4],))
+    for _ in range(2):
+        assert_same(graph(x), right(x, training=True))
+    assert_same([layer.moving_mean, layer.moving_variance], [right.moving_mean, right.moving_variance])
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_dropout_draws_what_keras_draws(to: str) -> None:
+    layer, right = keras.layers.Dropout(0.5, seed=7), keras.layers.Dropout(0.5, seed=7)
+    x = tf.ones((5, 4))
+    graph = graph_compiler.compile(lambda x: layer(x, training=True), to=to, args=(tf.ones((3, 2)),))
+    for _ in range(3):
+        assert_same(graph(x), right(x, training=True))
+
+
+def test_parameters_have_the_paths_of_the_variables() -> None:
+    model = CASES["residual network"].make()
+    graph = graph_compiler.transpile(model, to="torch", args=CASES["residual network"].arrays())
+    assert set(graph.parameters) == {variable.path for variable in model.weights}
+    assert graph.trained == frozenset(variable.path for variable in model.trainable_variables)
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+def test_network_of_keras_applications(to: str) -> None:
+    model = keras.applications.MobileNetV3Small(input_shape=(32, 32, 3), weights=None, classes=10)
+    x = tf.constant(np.random.default_rng(0).uniform(0, 255, (3, 32, 32, 3)).astype("float32"))
+    graph = graph_compiler.transpile(model, to=to, args=(x[:2],))
+    assert_same(graph(x), model(x))
