@@ -71,6 +71,16 @@ def _banded(name: str, **options: Any) -> Any:
     return lambda x: getattr(tf.raw_ops, name)(diagonal=tf.ensure_shape(x, [None, 3, None]), **options)
 
 
+def _set_band(align: str) -> Any:
+    """TensorFlow wants to know the shapes."""
+
+    def call(x: Any, diagonal: Any) -> Any:
+        x, diagonal = tf.ensure_shape(x, [2, 4, 5]), tf.ensure_shape(diagonal, [2, 3, 4])
+        return tf.raw_ops.MatrixSetDiagV3(input=x, diagonal=diagonal, k=[-1, 1], align=align)
+
+    return call
+
+
 _X, _Y = array(2, 3, 3), array(4, 3, 3)
 _COMPLEX = {"dtype": "complex64"}
 _BANDS = [(k, align) for k in ([-1, 1], [0, 2], [-2, -1], [1, 1]) for align in ("RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT")]
@@ -202,5 +212,9 @@ SAMPLES: list[Sample] = [
     *(
         sample(f"IRFFT{suffix}", [array(2, 4, 3, 5, **_COMPLEX)], [array(3, 2, 6, 4, **_COMPLEX)], fft_length=lengths)
         for lengths, suffix in (([6], ""), ([2, 6], "2D"), ([2, 3, 6], "3D"))
+    ),
+    *(
+        Sample(_set_band(align), (array(2, 4, 5), array(2, 3, 4)), {}, None, f"MatrixSetDiagV3-{align}")
+        for align in ("RIGHT_LEFT", "LEFT_RIGHT")
     ),
 ]

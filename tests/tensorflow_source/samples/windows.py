@@ -77,9 +77,12 @@ def _argmax_gradient(x: Any) -> Any:
     return tf.raw_ops.MaxPoolGradWithArgmax(input=x, grad=found.output * 2.0, argmax=found.argmax, **_pools())
 
 
-def _argmax_second(x: Any) -> Any:
-    found = tf.raw_ops.MaxPoolWithArgmax(input=x, **_pools())
-    return tf.raw_ops.MaxPoolGradGradWithArgmax(input=x, grad=x * 2.0, argmax=found.argmax, **_pools())
+def _operands_gradient(name: str) -> Any:
+    def call(x: Any) -> Any:
+        made = tf.raw_ops.MaxPool(input=x, **_pools(3, 2))
+        return getattr(tf.raw_ops, name)(orig_input=x, orig_output=made, grad=made * 2.0, **_pools(3, 2))
+
+    return call
 
 
 def _batch_norm_gradient(name: str, **options: Any) -> Any:
@@ -345,4 +348,6 @@ SAMPLES: list[Sample] = [
         [array(2, 3), array(2, 4), array(7, 8), array(7, 4), array(8), array(4)],
         [array(5, 2), array(5, 3), array(5, 6), array(5, 3), array(6), array(3)],
     ),
+    Sample(_second("MaxPoolGradGradV2", "MaxPool", **_pools()), (_IMAGE,), {}, (_OTHER_IMAGE,), "MaxPoolGradGradV2"),
+    Sample(_operands_gradient("MaxPoolGradV2"), (_IMAGE,), {}, (_OTHER_IMAGE,), "MaxPoolGradV2"),
 ]

@@ -73,18 +73,23 @@ def _nothing(b: TensorFlowBuilder, like: Any) -> Any:
     return b.array(0, like.dtype)
 
 
+def _masked(b: TensorFlowBuilder, given: Any, there: Any) -> Any:
+    """A product, as TensorFlow has it: what is infinite or NaN is NaN where nothing flows."""
+    return b.multiply(given, b.astype(there, dtype=given.dtype))
+
+
 @rows.row("ReluGrad")
 def relu_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
     """What flows back where ``x`` is above 0."""
     given, x = b.arrays(given, x)
-    return b.where(b.greater(x, 0), given, _nothing(b, given))
+    return _masked(b, given, b.greater(x, 0))
 
 
 @rows.row("Relu6Grad")
 def relu6_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
     """What flows back between 0 and 6."""
     given, x = b.arrays(given, x)
-    return b.where(b.logical_and(b.greater(x, 0), b.less(x, 6)), given, _nothing(b, given))
+    return _masked(b, given, b.logical_and(b.greater(x, 0), b.less(x, 6)))
 
 
 @rows.row("LeakyReluGrad")
@@ -126,11 +131,15 @@ def _conjugate(b: TensorFlowBuilder, y: Any) -> Any:
     return b.conj(y) if is_complex(y.dtype) else y
 
 
+def _unless_zero(b: TensorFlowBuilder, given: Any, found: Any) -> Any:
+    """0 where nothing flows, also to what is infinite or NaN."""
+    return b.where(b.equal(given, 0), _nothing(b, given), found)
+
+
 @rows.row("SigmoidGrad")
 def sigmoid_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Sigmoid`` gave."""
     y, given = b.arrays(y, given)
-    y = _conjugate(b, y)
     return b.multiply(b.multiply(given, y), b.subtract(1.0, y))
 
 
@@ -138,14 +147,14 @@ def sigmoid_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
 def tanh_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Tanh`` gave."""
     y, given = b.arrays(y, given)
-    return b.multiply(given, b.subtract(1.0, b.square(_conjugate(b, y))))
+    return b.multiply(given, b.subtract(1.0, b.square(y)))
 
 
 @rows.row("SqrtGrad")
 def sqrt_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Sqrt`` gave."""
     y, given = b.arrays(y, given)
-    return b.divide(b.multiply(given, 0.5), _conjugate(b, y))
+    return _unless_zero(b, given, b.divide(b.multiply(given, 0.5), _conjugate(b, y)))
 
 
 @rows.row("RsqrtGrad")
@@ -153,14 +162,14 @@ def rsqrt_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Rsqrt`` gave."""
     y, given = b.arrays(y, given)
     y = _conjugate(b, y)
-    return b.multiply(b.multiply(given, -0.5), b.multiply(b.square(y), y))
+    return _unless_zero(b, given, b.multiply(b.multiply(given, -0.5), b.multiply(b.square(y), y)))
 
 
 @rows.row("ReciprocalGrad", "InvGrad")
 def reciprocal_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Reciprocal`` gave."""
     y, given = b.arrays(y, given)
-    return b.multiply(b.negative(given), b.square(_conjugate(b, y)))
+    return _unless_zero(b, given, b.multiply(b.negative(given), b.square(_conjugate(b, y))))
 
 
 # ------------------------------------------------------------------------------------- losses

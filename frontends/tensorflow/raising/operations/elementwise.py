@@ -314,8 +314,10 @@ def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
     return b.reshape(b.bitcast(x, dtype=dtype), shape=x.shape[:-1])
 
 
-@rows.row("Identity", "Snapshot", "DeepCopy", "EnsureShape", "PlaceholderWithDefault", "DebugIdentity", "DebugIdentityV2",
-          "DebugIdentityV3", "GuaranteeConst", "Copy", "CopyHost", "RefIdentity", "DebugGradientIdentity", "SyncDevice")  # fmt: skip
+@rows.row(
+    "Identity", "Snapshot", "DeepCopy", "EnsureShape", "PlaceholderWithDefault", "DebugIdentityV2", "GuaranteeConst", "Copy", "CopyHost",
+    "DebugGradientIdentity",
+)  # fmt: skip
 def identity(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     """The same numbers."""
     return b.array(x)
@@ -350,9 +352,11 @@ def check_numerics(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("ClipByValue")
 def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -> Any:
-    """Kept between two bounds; the larger one wins."""
+    """Kept between two bounds; where they cross, the first one wins."""
     x, low, high = b.beside(x, low, high)
-    return b.clip(x, low, high)
+    if not isinstance(low, Value) and not isinstance(high, Value) and low <= high:
+        return b.clip(x, low, high)
+    return b.maximum(b.minimum(x, high), low)
 
 
 @rows.row("SelectV2")
@@ -370,7 +374,7 @@ def select_rows(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) 
     return b.where(condition, *b.beside(x, y))
 
 
-@rows.row("AddN", "AccumulateNV2")
+@rows.row("AddN")
 def add_n(b: TensorFlowBuilder, items: Any, **_: Any) -> Any:
     """The sum of all."""
     items = b.arrays(*items)

@@ -102,20 +102,6 @@ rows.row("TensorScatterMax")(_scatter("max"))
 rows.row("TensorScatterMin")(_scatter("min"))
 
 
-def _inplace(reduce: str | None, negated: bool = False) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, x: Any, i: Any, v: Any, **_: Any) -> Any:
-        x, v = b.arrays(x, v)
-        return b.scatter_nd(x, b.negative(v) if negated else v, i, axes=(0,), reduce=reduce)
-
-    row.__doc__ = "Rows of the array, which itself stays as it is."
-    return row
-
-
-rows.row("InplaceUpdate")(_inplace(None))
-rows.row("InplaceAdd")(_inplace("sum"))
-rows.row("InplaceSub")(_inplace("sum", negated=True))
-
-
 @rows.row("DynamicPartition")
 def dynamic_partition(b: TensorFlowBuilder, data: Any, partitions: Any, *, num_partitions: int, **_: Any) -> Any:
     """The rows of each number."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .....ir import Value
+from .....ops.dtypes import is_floating
 from .....ops.layouts import CHANNELS_LAST
 from .....sizes import hint_of
 from ....slicing import along
@@ -140,7 +141,7 @@ def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
         old, new = original_image.shape[1:3], grads.shape[1:3]
         found = _both(b, weights, old, new, align_corners, half_pixel_centers)
         made = b.einsum(found[0], b.astype(grads, dtype="float32"), found[1], equation="yh,byxc,xw->bhwc")
-        return b.astype(made, dtype=b.result.dtype)
+        return b.stop_gradient(b.astype(made, dtype=b.result.dtype))  # TensorFlow derives it no further
 
     row.__doc__ = "What flows back to each old element."
     return row
@@ -327,6 +328,9 @@ def _in_box(b: TensorFlowBuilder, size: Any, count: Any, start: Value, end: Valu
     return b.add(first, b.multiply(b.reshape(step, shape=(start.shape[0], 1)), _steps(b, count)))
 
 
+_APPROXIMATE = "TensorFlow's own gradient of ImageProjectiveTransform is another map of the gradient, and not its derivative"
+
+
 def _folded(b: TensorFlowBuilder, at: Value, size: Any, mode: str) -> Any:
     """A position beyond the ends, brought back inside as the mode says; where it is ``CONSTANT``, it stays."""
     if mode == "CONSTANT":
@@ -389,8 +393,8 @@ def _transformed(b: TensorFlowBuilder, images: Value, transforms: Value, size: A
             for at in (top, b.add(top, 1.0))
         ]
         found = b.add(b.multiply(rows_[0], b.subtract(1.0, down)), b.multiply(rows_[1], down))
-    found = b.where(b.reshape(nowhere, shape=(*nowhere.shape, 1)), fill, found)
-    return b.astype(found, dtype=images.dtype)
+    found = b.astype(b.where(b.reshape(nowhere, shape=(*nowhere.shape, 1)), fill, found), dtype=images.dtype)
+    return b.refuse_gradient(found, images, message=_APPROXIMATE) if is_floating(images.dtype) else found
 
 
 def _rounded(b: TensorFlowBuilder, x: Value) -> Any:
@@ -447,8 +451,7 @@ def rgb_to_hsv(b: TensorFlowBuilder, images: Any, **_: Any) -> Any:
     return b.stack(b.where(b.less(hue, 0), b.add(hue, 1.0), hue), saturation, value, axis=images.ndim - 1)
 
 
-@rows.row("HSVToRGB")
-def hsv_to_rgb(b: TensorFlowBuilder, images: Any, **_: Any) -> Any:
+def _from_hsv(b: TensorFlowBuilder, images: Value) -> Any:
     """Red, green and blue."""
     hue, saturation, value = _parts(b, images)
     sixth = b.multiply(hue, 6.0)
@@ -460,6 +463,12 @@ def hsv_to_rgb(b: TensorFlowBuilder, images: Any, **_: Any) -> Any:
     rest = b.subtract(1.0, saturation)
     colours = [b.multiply(b.add(rest, b.multiply(saturation, b.clip(ramp, 0.0, 1.0))), value) for ramp in ramps]
     return b.stack(*colours, axis=images.ndim - 1)
+
+
+@rows.row("HSVToRGB")
+def hsv_to_rgb(b: TensorFlowBuilder, images: Any, **_: Any) -> Any:
+    """Red, green and blue, of which TensorFlow takes no gradients."""
+    return b.stop_gradient(_from_hsv(b, images))
 
 
 @rows.row("AdjustContrastv2")
@@ -478,7 +487,7 @@ def adjust_hue(b: TensorFlowBuilder, images: Any, delta: Any, **_: Any) -> Any:
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.add(hue, b.array(delta, "float32"))
     moved = b.subtract(moved, b.floor(moved))
-    return b.astype(hsv_to_rgb(b, b.stack(moved, saturation, value, axis=images.ndim - 1)), dtype=images.dtype)
+    return b.astype(_from_hsv(b, b.stack(moved, saturation, value, axis=images.ndim - 1)), dtype=images.dtype)
 
 
 @rows.row("AdjustSaturation")
@@ -487,4 +496,4 @@ def adjust_saturation(b: TensorFlowBuilder, images: Any, scale: Any, **_: Any) -
     wide = b.astype(images, dtype="float32")
     hue, saturation, value = _parts(b, rgb_to_hsv(b, wide))
     moved = b.clip(b.multiply(saturation, b.array(scale, "float32")), 0.0, 1.0)
-    return b.astype(hsv_to_rgb(b, b.stack(hue, moved, value, axis=images.ndim - 1)), dtype=images.dtype)
+    return b.astype(_from_hsv(b, b.stack(hue, moved, value, axis=images.ndim - 1)), dtype=images.dtype)

@@ -155,16 +155,6 @@ def max_pool_grad_with_argmax(
     return b.reshape(b.scatter(whole, b.astype(places, dtype="int64"), parts, axis=1, reduce="sum"), shape=input.shape)
 
 
-@rows.row("MaxPoolGradGradWithArgmax")
-def max_pool_grad_grad_with_argmax(
-    b: TensorFlowBuilder, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool = False, **_: Any
-) -> Any:
-    """The elements of ``grad`` at the places that are known."""
-    places = _by_row(b, argmax, input, include_batch_in_index)
-    given = b.reshape(grad, shape=(input.shape[0], product(grad.shape[1:])))
-    return b.reshape(b.take_along_axis(given, b.astype(places, dtype="int64"), axis=1), shape=argmax.shape)
-
-
 def _avg_gradient(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, orig_input_shape: Any, grad: Any, **attributes: Any) -> Any:
         """Each element of a window gets its share: what flows back, convolved with ones."""

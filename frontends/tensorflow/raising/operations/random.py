@@ -58,7 +58,7 @@ def random_gamma(b: TensorFlowBuilder, shape: Any, alpha: Any, **_: Any) -> Any:
     return b.random_gamma(b.next_key(), _for_each(b, shape, b.array(alpha)))
 
 
-@rows.row("RandomPoisson", "RandomPoissonV2", static=("shape",))
+@rows.row("RandomPoissonV2", static=("shape",))
 def random_poisson(b: TensorFlowBuilder, shape: Any, rate: Any, **_: Any) -> Any:
     """Of these rates."""
     rate = b.array(rate)
