@@ -61,7 +61,9 @@ def test_graph_is_verified_saved_and_loaded(to: str, tmp_path: Path) -> None:
     graph.verify()
     graph.save(tmp_path / "graph.zip")
     for target in (None, "numpy", "torch"):
-        np.testing.assert_allclose(np.asarray(graph_compiler.load(tmp_path / "graph.zip", to=target)(x)), module.right(x), rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(
+            np.asarray(graph_compiler.load(tmp_path / "graph.zip", to=target)(x)), module.right(x), rtol=1e-5, atol=1e-5
+        )
 
 
 @pytest.mark.parametrize("to", TARGETS)
