@@ -131,7 +131,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "Pack": lambda attributes, *parts: np.stack(parts, attributes["axis"]),
     "Unpack": _split,
     "ConcatV2": lambda attributes, *parts: np.concatenate(parts[:-1], int(parts[-1])),
-    "StridedSlice": lambda attributes, x, *bounds: strided(attributes, x, *(map(int, bound) for bound in bounds)),
+    "StridedSlice": lambda attributes, x, *bounds: strided(attributes, x, *(bound.astype(int) for bound in bounds)),
     "Slice": lambda attributes, x, begin, size: x[tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begin, size))],
     "GatherV2": lambda attributes, x, indices, axis: np.take(x, indices.astype(int), int(axis)),
     "ExpandDims": lambda attributes, x, axis: np.expand_dims(x, int(axis)),

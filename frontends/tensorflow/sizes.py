@@ -31,7 +31,7 @@ class Sizes(Protocol):
         """A size as a scalar of the traced graph."""
 
 
-class SizeNumber(core.Tensor):  # type: ignore[misc]
+class SizeNumber(core.Tensor):
     """Passes for the number that it stands for. Where Python needs the number itself (``range``, ``if``) it is decided, as a guard."""
 
     def __init__(self, sizes: Sizes, expression: Size) -> None:
@@ -93,7 +93,7 @@ class SizeNumber(core.Tensor):  # type: ignore[misc]
         return symbolic(self.sizes, apply("abs", self.expression))
 
 
-class Shape(tf.TensorShape):  # type: ignore[misc]
+class Shape(tf.TensorShape):
     """The shape of a traced tensor, whose unknown sizes are symbolic numbers."""
 
     def __init__(self, known: Any, numbers: tuple[Any, ...]) -> None:

@@ -20,7 +20,7 @@ if sys.stderr is None or not sys.stderr.isatty():
 
 app = typer.Typer(
     name="graph-compiler",
-    help="Records functions and models of torch, JAX and NumPy, and writes them for torch, JAX, TensorFlow or NumPy.",
+    help="Records functions and models of torch, JAX, TensorFlow and NumPy, and writes them for torch, JAX, TensorFlow or NumPy.",
     epilog=CODES,
     no_args_is_help=True,
     add_completion=True,
@@ -233,7 +233,7 @@ def doctor(
 
 @app.callback(invoke_without_command=True)
 def version(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
-    """Records functions and models of torch, JAX and NumPy, and writes them for torch, JAX, TensorFlow or NumPy."""
+    """Records functions and models of torch, JAX, TensorFlow and NumPy, and writes them for torch, JAX, TensorFlow or NumPy."""
     if version:
         from .doctor import own_version
 
