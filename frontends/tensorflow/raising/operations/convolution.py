@@ -186,7 +186,7 @@ def depthwise_of_filter(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out
 
 
 # ------------------------------------------------------------------------------------- morphology
-def _taps(b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]) -> tuple[list[Value], tuple[Any, Any]]:
+def _taps(b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]) -> tuple[list[Value], Any]:
     """For each place of the window the elements of ``x`` that it sees, and the padding of both axes."""
     strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)

@@ -57,7 +57,7 @@ def _fused(reserved: int) -> Callable[..., Any]:
 
 def _without_gradient(b: TensorFlowBuilder, x: Value) -> Value:
     """Statistics that are kept, of which TensorFlow takes no gradient; those of a model are not trained."""
-    return x if x in b.graph.parameters.values() else b.stop_gradient(x)  # type: ignore[no-any-return]
+    return x if x in b.graph.parameters.values() else b.stop_gradient(x)
 
 
 def _statistics(b: TensorFlowBuilder, x: Value, axis: int) -> tuple[Value, Value]:

@@ -82,7 +82,7 @@ def _flat_places(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool
     if with_batch:
         numbers_ = b.arange(start=0, stop=batch, step=1, dtype="int64")
         found = b.add(found, b.reshape(b.multiply(numbers_, b.array(product(x.shape[1:]), "int64")), shape=(batch, 1, 1, 1)))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _flat(b: TensorFlowBuilder, x: Value) -> Any:
@@ -140,7 +140,7 @@ def _by_row(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> 
     """Places among the elements of each row of the batch, one row each."""
     count = product(x.shape[1:])
     flat = b.reshape(argmax, shape=(x.shape[0], product(argmax.shape[1:])))
-    return b.remainder(flat, b.array(count, argmax.dtype)) if with_batch else flat  # type: ignore[no-any-return]
+    return b.remainder(flat, b.array(count, argmax.dtype)) if with_batch else flat
 
 
 @rows.row("MaxPoolGradWithArgmax")

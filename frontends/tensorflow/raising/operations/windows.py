@@ -35,12 +35,12 @@ def beside_space(data_format: str, given: Any) -> tuple[int, int]:
 
 def first(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
     """The array with channels before space."""
-    return x if is_first(data_format) else b.permute_dims(x, axes=to_first(x.ndim))  # type: ignore[no-any-return]
+    return x if is_first(data_format) else b.permute_dims(x, axes=to_first(x.ndim))
 
 
 def back(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
     """An array with channels before space in the layout that was given."""
-    return x if is_first(data_format) else b.permute_dims(x, axes=to_last(x.ndim))  # type: ignore[no-any-return]
+    return x if is_first(data_format) else b.permute_dims(x, axes=to_last(x.ndim))
 
 
 def space_of(x: Value, data_format: str) -> tuple[Any, ...]:
