@@ -37,7 +37,7 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
 
 def _decided(reader: Reader, operation: Any, index: Held) -> Any:
     """The branch of an index that is computed from sizes, as a guard."""
-    item = nested(index.item)  # type: ignore[arg-type]
+    item = nested(index.item)
     return reader.recorder.decide_size(item, reader.origin(operation)) if hasattr(item, "hint") else item
 
 

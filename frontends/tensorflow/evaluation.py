@@ -5,9 +5,9 @@ State is not touched: variables hold what the caller says that they hold, and wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import tensorflow as tf
 from tensorflow.python.eager import context, execute, record
@@ -22,10 +22,18 @@ PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", 
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
 
 
-class Evaluator:
-    """Runs operations. ``variables`` is what each variable holds, by the number of its handle (:func:`handle_number`)."""
+class Variables(Protocol):
+    """What each variable holds, by the number of its handle (:func:`handle_number`)."""
 
-    def __init__(self, variables: MutableMapping[int, Any]) -> None:
+    def __getitem__(self, number: int) -> Any: ...
+
+    def __setitem__(self, number: int, array: Any) -> None: ...
+
+
+class Evaluator:
+    """Runs operations, and assigns variables in the table that it is given."""
+
+    def __init__(self, variables: Variables) -> None:
         self.variables = variables
 
     def graph(self, graph: Any, arguments: Sequence[Any]) -> list[Any]:

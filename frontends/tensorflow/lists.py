@@ -68,13 +68,13 @@ def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
     (seen,) = reader.seen(operation, operands)
     is_known = isinstance(index.item, np.ndarray)
     if isinstance(held.item, Unfilled):
-        place = nested(index.item) if is_known else index.item  # type: ignore[arg-type]
+        place = nested(index.item) if is_known else index.item
         item: Any = Unfilled({**held.item.rows, place: row}) if is_known else Written(row)
         return [Held(item, seen)]
     attributes = {"T": dtype_name(row.seen.dtype), "Tindices": "int32", "bad_indices_policy": ""}
     dtype = dtype_name(row.seen.dtype)
     array = _array(reader, operation, held)
-    place = ((nested(index.item),),) if is_known else _as_row(reader, operation, index, 2, "int32")  # type: ignore[arg-type]
+    place = ((nested(index.item),),) if is_known else _as_row(reader, operation, index, 2, "int32")
     rows = _as_row(reader, operation, row, 1, dtype)
     whole = stack(seen, row.seen)
     (made,) = reader.call(f"{RAW}TensorScatterUpdate", (array, place, rows), attributes, [whole], reader.origin(operation))
@@ -111,7 +111,7 @@ def _as_row(reader: Reader, operation: Any, held: Held, axes: int, dtype: str) -
     for _ in range(axes):
         seen = tf.expand_dims(seen, 0)
         (made,) = reader.call(f"{RAW}ExpandDims", (value, 0), {"T": dtype, "Tdim": "int32"}, [seen], reader.origin(operation))
-        value = made.item  # type: ignore[assignment]
+        value = made.item
     return value
 
 

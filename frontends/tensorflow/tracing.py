@@ -119,7 +119,13 @@ class Trace:
 
             return method
 
-        numbers = {"__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex, "__index__": operator.index}
+        numbers: dict[str, Callable[[Any], Any]] = {
+            "__bool__": bool,
+            "__int__": int,
+            "__float__": float,
+            "__complex__": complex,
+            "__index__": operator.index,
+        }
         return {
             **{name: of_elements(name, answer) for name, answer in numbers.items()},
             **{name: of_elements(name, lambda elements: elements) for name in ("numpy", "__array__")},
