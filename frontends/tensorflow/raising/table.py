@@ -105,7 +105,9 @@ _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comple
 def known(operand: Any, what: str) -> Any:
     """A static operand that has to be known; ``NotImplementedError`` where its elements are computed from others."""
     if isinstance(operand, Value):
-        raise NotImplementedError(f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded")
+        raise NotImplementedError(
+            f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded"
+        )
     return operand
 
 
