@@ -315,7 +315,7 @@ def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
 
 
 @rows.row(
-    "Identity", "Snapshot", "DeepCopy", "EnsureShape", "PlaceholderWithDefault", "DebugIdentityV2", "GuaranteeConst", "Copy", "CopyHost",
+    "Identity", "Snapshot", "DeepCopy", "EnsureShape", "PlaceholderWithDefault", "DebugIdentityV2", "Copy", "CopyHost",
     "DebugGradientIdentity",
 )  # fmt: skip
 def identity(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
@@ -329,7 +329,7 @@ def identity_n(b: TensorFlowBuilder, items: Any, **_: Any) -> Any:
     return tuple(b.array(item) for item in items)
 
 
-@rows.row("StopGradient")
+@rows.row("StopGradient", "GuaranteeConst")
 def stop_gradient(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     """No gradient flows through it."""
     return b.stop_gradient(b.array(x))

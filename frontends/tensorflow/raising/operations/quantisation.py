@@ -26,7 +26,12 @@ def _rounded(b: TensorFlowBuilder, x: Value, low: Any, high: Any, bits: int, nar
     steps = b.floor(b.add(b.divide(moved, scale), 0.5))
     found = b.add(b.multiply(steps, scale), least)
     empty = b.logical_and(b.equal(low, 0.0), b.equal(high, 0.0))
-    return b.where(empty, b.array(0.0, "float32"), found)
+    below, above = (b.logical_and(side, b.logical_not(empty)) for side in (b.less(x, least), b.greater(x, most)))
+    inside = b.logical_not(b.logical_or(below, above))
+    # gradients flow as if nothing were rounded: to the ends of the range from what lies beyond them
+    pairs = ((x, inside), (b.broadcast_to(low, shape=x.shape), below), (b.broadcast_to(high, shape=x.shape), above))
+    slopes = [item for source, there in pairs for item in (source, b.astype(there, dtype="float32"))]
+    return b.with_gradient(b.where(empty, b.array(0.0, "float32"), found), *slopes)
 
 
 @rows.row("FakeQuantWithMinMaxArgs")
@@ -57,7 +62,8 @@ def fake_quant_args_gradient(
     narrow_range: bool = False,
     **_: Any,
 ) -> Any:
-    """What flows back inside of the range."""
+    """What flows back inside of the range; TensorFlow derives it no further."""
+    gradients = b.stop_gradient(gradients)
     least, most, _scale = _nudged(b, b.array(float(min), "float32"), b.array(float(max), "float32"), num_bits, narrow_range)
     inside = b.logical_and(b.greater_equal(inputs, least), b.less_equal(inputs, most))
     return b.where(inside, gradients, b.array(0.0, "float32"))
@@ -67,7 +73,8 @@ def _vars_gradient(by_channel: bool) -> Callable[..., Any]:
     def row(
         b: TensorFlowBuilder, gradients: Any, inputs: Any, min: Any, max: Any, *, num_bits: int = 8, narrow_range: bool = False, **_: Any
     ) -> Any:
-        """To the numbers inside of the range, and to its ends from what lies beyond them."""
+        """To the numbers inside of the range, and to its ends from what lies beyond them; TensorFlow derives it no further."""
+        gradients = b.stop_gradient(gradients)
         low, high = b.array(min, "float32"), b.array(max, "float32")
         least, most, _scale = _nudged(b, low, high, num_bits, narrow_range)
         empty, none = b.logical_and(b.equal(low, 0.0), b.equal(high, 0.0)), b.array(0.0, "float32")
@@ -121,13 +128,25 @@ def _there_and_back(b: TensorFlowBuilder, x: Any, low: Any, high: Any, bits: int
     given, axis = bool(options.get("range_given", False)), int(options.get("axis", -1))
     ends = _ends(b, x, low, high, axis, given)
     half_up = options.get("round_mode", "HALF_TO_EVEN") == "HALF_UP"
-    return _scaled(b, x, ends, bool(options.get("signed_input", True)), bits, bool(options.get("narrow_range", False)), half_up, given)
+    found = _scaled(b, x, ends, bool(options.get("signed_input", True)), bits, bool(options.get("narrow_range", False)), half_up, given)
+    return b.with_gradient(found, x, b.ones(shape=x.shape, dtype=x.dtype))  # as if nothing were rounded
 
 
-@rows.row("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4")
+@rows.row("QuantizeAndDequantizeV2")
 def quantize_and_dequantize(b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, *, num_bits: int = 8, **options: Any) -> Any:
     """Rounded to steps, of a range that is given or that of the array."""
     return _there_and_back(b, input, input_min, input_max, num_bits, options)
+
+
+@rows.row("QuantizeAndDequantizeV4")
+def quantize_and_dequantize_v4(
+    b: TensorFlowBuilder, input: Any, input_min: Any, input_max: Any, *, num_bits: int = 8, **options: Any
+) -> Any:
+    """Whose gradient flows inside of the range alone."""
+    low, high = _ends(b, input, input_min, input_max, int(options.get("axis", -1)), True)
+    inside = b.logical_and(b.greater_equal(input, low), b.less_equal(input, high))
+    found = _there_and_back(b, input, input_min, input_max, num_bits, options)
+    return b.with_gradient(found, input, b.astype(inside, dtype=input.dtype))
 
 
 @rows.row("QuantizeAndDequantizeV3", static=("num_bits",))

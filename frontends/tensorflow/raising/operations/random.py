@@ -76,8 +76,8 @@ def multinomial(b: TensorFlowBuilder, logits: Any, num_samples: Any, **_: Any) -
 
 @rows.row("RandomShuffle")
 def random_shuffle(b: TensorFlowBuilder, value: Any, **_: Any) -> Any:
-    """The rows in random order."""
-    return b.take(value, b.random_permutation(b.next_key(), n=value.shape[0], dtype="int64"), axis=0)
+    """The rows in random order, of which TensorFlow takes no gradient."""
+    return b.take(b.stop_gradient(value), b.random_permutation(b.next_key(), n=value.shape[0], dtype="int64"), axis=0)
 
 
 # ------------------------------------------------------------------------------------- of a seed or a key
