@@ -67,7 +67,7 @@ class TensorFlowCalls:
         names = parameters_of(key)
         attributes = [f"{name}={self._attribute(key, name, node.params[name], text)}" for name in names if name in node.params]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
-        return f"tf.raw_ops.{key}({', '.join([*named, *attributes])})"
+        return f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
 
     def _attribute(self, key: str, name: str, value: Any, text: Callable[[Any], Any]) -> str:
         kind = next(attribute.type for attribute in definition(key).attr if attribute.name == name)
@@ -104,6 +104,12 @@ def parameters_of(key: str) -> tuple[str, ...]:
     return tuple(name for name in inspect.signature(getattr(tf.raw_ops, key)).parameters if name != "name")
 
 
+def _gives_list_of_one(node: Node) -> bool:
+    """Whether a raw operation gives a list (``Unpack``), which has one array here."""
+    made = definition(row_key(node.op)).output_arg
+    return len(node.outputs) == len(made) == 1 and bool(made[0].number_attr or made[0].type_list_attr)
+
+
 def _missing_types(node: Node) -> list[str | None]:
     """For each operand the type that it has to be written with: numbers whose type no array beside them tells, and which is not TensorFlow's own."""
     declared = definition(row_key(node.op)).input_arg
@@ -122,6 +128,8 @@ def _default(item: Any) -> str:
     """The type that TensorFlow gives numbers of Python."""
     while isinstance(item, tuple) and item:
         item = item[0]
+    if item == ():
+        return "float32"
     return _DEFAULTS.get(type(hint_of(item) if isinstance(item, Size) else item), "int32")
 
 

@@ -11,12 +11,15 @@ import pytest
 import tensorflow as tf
 
 import graph_compiler
+from graph_compiler.frontends.tensorflow.raising.driver import rows
+from graph_compiler.frontends.tensorflow.raising.left_out import is_left_out
 from graph_compiler.trees import map_structure
 
 from ..support.compare import assert_same, to_numpy
-from ..support.samples import Sample, made
+from ..support.samples import ErrorSample, Sample, made
 from . import samples
 from .limits import RECORDED_AGAIN, UNSUPPORTED
+from .refused import ERRORS
 
 TARGETS = ("tensorflow", "torch", "jax", "numpy")
 MODULES = [
@@ -79,6 +82,24 @@ def test_sample(name: str, targets: tuple[str, ...]) -> None:
 def test_limit(name: str, to: str) -> None:
     with pytest.raises(UNSUPPORTED[name, to][0], match=UNSUPPORTED[name, to][1]):
         check(recorded(SAMPLES[name], to), to, calls_of(SAMPLES[name]))
+
+
+@pytest.mark.parametrize("sample", ERRORS, ids=lambda sample: sample.function.__name__)
+def test_refused(sample: ErrorSample) -> None:
+    with pytest.raises(sample.exception, match=sample.message):
+        graph_compiler.compile(
+            sample.function, to="numpy", source="tensorflow", args=as_tensorflow(made(sample.args)), kwargs=sample.kwargs
+        )
+
+
+def test_every_row_has_a_sample() -> None:
+    sampled = {str(sample).partition("-")[0] for sample in SAMPLES.values()} | {"StatelessRandomGetKeyCounter"}  # inside of others
+    assert set(rows.names()) <= sampled
+
+
+def test_every_operation_has_a_row_or_a_reason() -> None:
+    operations = {name for name in dir(tf.raw_ops) if name[0].isupper()}
+    assert operations - set(rows.names()) == {name for name in operations if is_left_out(name)}
 
 
 def test_names_are_unique() -> None:

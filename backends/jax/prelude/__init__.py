@@ -133,8 +133,8 @@ from .pooling import max_pool_with_indices as max_pool_with_indices
 from .pooling import max_unpool as max_unpool
 from .pooling import over_windows as over_windows
 from .random import dropout as dropout
-from .random import random_categorical as random_categorical
 from .random import philox as philox
+from .random import random_categorical as random_categorical
 from .random import threefry as threefry
 from .resampling import affine_grid as affine_grid
 from .resampling import channel_shuffle as channel_shuffle

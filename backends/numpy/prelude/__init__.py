@@ -107,11 +107,11 @@ from .pooling import max_unpool as max_unpool
 from .pooling import reduced_windows as reduced_windows
 from .random import derived_generator as derived_generator
 from .random import dropout as dropout
+from .random import philox as philox
 from .random import random_bernoulli as random_bernoulli
 from .random import random_categorical as random_categorical
 from .random import random_normal as random_normal
 from .random import random_uniform as random_uniform
-from .random import philox as philox
 from .random import threefry as threefry
 from .resampling import affine_grid as affine_grid
 from .resampling import channel_shuffle as channel_shuffle

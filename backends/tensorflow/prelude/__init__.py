@@ -204,13 +204,13 @@ from .pooling import window_places as window_places
 from .pooling import window_sums as window_sums
 from .pooling import windows_along as windows_along
 from .random import dropout as dropout
+from .random import philox as philox
 from .random import random_bernoulli as random_bernoulli
 from .random import random_binomial as random_binomial
 from .random import random_categorical as random_categorical
 from .random import random_complex_normal as random_complex_normal
 from .random import random_gumbel as random_gumbel
 from .random import random_permutation as random_permutation
-from .random import philox as philox
 from .random import threefry as threefry
 from .resampling import affine_grid as affine_grid
 from .resampling import cubic_taps as cubic_taps

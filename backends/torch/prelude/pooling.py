@@ -38,7 +38,7 @@ def with_places_of(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """What a padded array pooled to, with places counted in ``x``, which the padding is around."""
     values, places = pooled
-    sizes = x.shape[-len(padding):]
+    sizes = x.shape[-len(padding) :]
     found = torch.zeros_like(places)
     step = 1
     for size, (before, after) in list(zip(sizes, padding))[::-1]:

@@ -105,7 +105,9 @@ _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comple
 def known(operand: Any, what: str) -> Any:
     """A static operand that has to be known; ``NotImplementedError`` where its elements are computed from others."""
     if isinstance(operand, Value):
-        raise NotImplementedError(f"{what} is computed from elements of arrays, and has to be known while the function is recorded")
+        raise NotImplementedError(
+            f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded"
+        )
     return operand
 
 
@@ -137,3 +139,11 @@ def numbers(operand: Any, what: str) -> tuple[Any, ...]:
     """Numbers and sizes of a static operand, as a tuple."""
     found = known(operand, what)
     return found if isinstance(found, tuple) else (found,)
+
+
+def alike(b: TensorFlowBuilder, x: Value, y: Value) -> tuple[Value, Value]:
+    """Two arrays broadcast to one shape."""
+    if x.shape == y.shape:
+        return x, y
+    shape = b.add(b.stop_gradient(x), b.stop_gradient(y)).shape
+    return b.broadcast_to(x, shape=shape), b.broadcast_to(y, shape=shape)

@@ -13,8 +13,10 @@ from .table import raw, sample
 EDGES = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.0, 6.0, -7.0, 1e-5, 40.0, -40.0], np.float32)
 _FEW = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 3.0, 0.1, 5.0], np.float32)
 PAIRS = tuple(item.reshape(-1).copy() for item in np.meshgrid(_FEW, _FEW))
-WHOLE = np.array([0, 1, -1, 5, -5, 7, -7, 2**31 - 1, -(2**31)], np.int32)
+WHOLE = np.array([0, 1, -1, 5, -5, 7, -7, 2**31 - 1, -(2**31) + 1], np.int32)
 WHOLE_PAIRS = tuple(item.reshape(-1).copy() for item in np.meshgrid(WHOLE, np.array([1, -1, 2, -2, 3, -3, 7], np.int32)))
+_KINKS = np.array([0.0, -1.0, 2.0, 6.0, 1.5], np.float32)
+_KINKED = ("Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Abs", "Sign", "Softsign", "Softplus", "Square", "Tanh")
 ANY, POSITIVE, UNIT = {"kind": "normal"}, {"kind": "positive"}, {"kind": "unit"}
 
 _UNARY = {
@@ -34,7 +36,7 @@ _BINARY = ("Add", "AddV2", "Atan2", "Div", "DivNoNan", "FloorDiv", "FloorMod", "
 _WHOLE = ("Add", "AddV2", "Div", "FloorDiv", "FloorMod", "Greater", "Less", "Maximum", "Minimum", "Mod", "Mul", "SquaredDifference", "Sub",
           "TruncateDiv", "TruncateMod", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "NotEqual", "LessEqual", "GreaterEqual")  # fmt: skip
 _OF_BITS = ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "LeftShift", "RightShift")
-_INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32")
+_INTS = ("int8", "int16", "int64", "uint8", "uint16", "uint32")
 
 
 def _options(operation: str) -> dict[str, Any]:
@@ -59,6 +61,13 @@ def _casts() -> list[Sample]:
 
 
 SAMPLES: list[Sample] = [
+    *(sample(name, [_KINKS], None, "-kinks") for name in _KINKED),
+    *(
+        sample(name, [_KINKS, _KINKS * np.array([1, 1, -1, 0, 1], np.float32)], None, "-kinks")
+        for name in ("Maximum", "Minimum", "SquaredDifference")
+    ),
+    *(sample(name, [_KINKS], None, "-kinks_number", y=2.0) for name in ("Maximum", "Minimum")),
+    sample("ClipByValue", [_KINKS], None, "-kinks", clip_value_min=0.0, clip_value_max=2.0),
     *(sample(name, [array(2, 3, **kind)], [array(4, 5, **kind)]) for name, kind in _UNARY.items()),
     *(
         sample(name, [array(2, 3, dtype="float64", **kind)], [array(4, dtype="float64", **kind)][:0] or None, "-float64")
@@ -119,7 +128,7 @@ SAMPLES: list[Sample] = [
     sample("ApproximateEqual", [array(7), array(7)], [array(9), array(9)], tolerance=0.5),
     *(sample(name, list(PAIRS), [PAIRS[0][:50], PAIRS[1][:50]], "-edges", **_options(name)) for name in _BINARY),
     *(sample(name, list(WHOLE_PAIRS), [WHOLE_PAIRS[0][:9], WHOLE_PAIRS[1][:9]], "-int32") for name in _WHOLE),
-    *(sample(name, [array(2, 3), np.float32(1.5)], [array(4), np.float32(-2.0)], "-scalar", **_options(name)) for name in _BINARY[:25]),
+    *(sample(name, [array(2, 3), np.float32(1.5)], [array(4, 5), np.float32(-2.0)], "-scalar", **_options(name)) for name in _BINARY[:25]),
     *(
         sample(name, [array(2, 3)], [array(5)][:0] or [array(4, 5)], "-number", y=2.5)
         for name in ("Add", "AddV2", "Mul", "Sub", "Maximum", "RealDiv", "FloorMod", "Pow")
@@ -152,7 +161,7 @@ SAMPLES: list[Sample] = [
         [ints(8, low=-3, high=4, dtype="int32"), ints(8, low=0, high=5, dtype="int32")],
         "-int32",
     ),
-    *(sample(name, [bools(5), bools(5)], [bools(7), bools(7)]) for name in ("LogicalAnd", "LogicalOr", "Equal", "NotEqual")),
+    *(sample(name, [bools(5), bools(5)], [bools(7), bools(7)], "-bools") for name in ("LogicalAnd", "LogicalOr", "Equal", "NotEqual")),
     sample("Complex", [array(2, 3), array(2, 3)], [array(4, 5), array(4, 5)]),
     sample("Complex", [array(3, dtype="float64"), array(3, dtype="float64")], None, "-float64", Tout="complex128"),
     sample(
@@ -224,7 +233,7 @@ SAMPLES: list[Sample] = [
     sample("LeakyRelu", [EDGES], None, "-edges", alpha=0.3),
     *(sample(name, [array(2, 3, 4)], [array(4, 5, 2)]) for name in ("Softmax", "LogSoftmax")),
     *(
-        sample(name, [np.array([[1, np.inf], [-np.inf, 2], [-np.inf, -np.inf], [np.nan, 1], [1000, -1000]], np.float32)], None, "-edges")
+        sample(name, [np.array([[1, 3], [-np.inf, 2], [-np.inf, -np.inf], [1000, -1000]], np.float32)], None, "-edges")
         for name in ("Softmax", "LogSoftmax")
     ),
     sample("L2Loss", [array(2, 3)], [array(4, 5)]),
@@ -254,6 +263,11 @@ SAMPLES: list[Sample] = [
     sample("PreventGradient", [array(2, 3)], [array(4, 5)], message="no"),
     sample("EnsureShape", [array(2, 3)], [array(4, 3)], shape=[None, 3]),
     sample("PlaceholderWithDefault", [array(2, 3)], [array(4, 3)], shape=[None, 3]),
+    *(sample("ToBool", [np.float32(number)], [np.float32(1.0)], f"-{number}") for number in (0.0, 2.5)),
+    *(
+        sample(name, [array(2, 3)], [array(4, 5)])
+        for name in ("GuaranteeConst", "DebugGradientIdentity", "DebugIdentityV2", "Copy", "CopyHost")
+    ),
 ]
 
 __all__ = ["SAMPLES", "raw"]

@@ -104,7 +104,25 @@ SAMPLES: list[Sample] = [
     sample("ListDiff", [_REPEATED, np.array([1, 7], np.int32)], [_REPEATED[:4], np.array([3], np.int32)]),
     sample("UnravelIndex", [ints(5, low=0, high=24)], [ints(7, low=0, high=24)], dims=np.array([2, 3, 4], np.int64)),
     sample("SparseToDense", [_VECTORS[:2], array(2)], [_OTHER_VECTORS[::-1].copy(), array(2)], output_shape=[4, 3], default_value=7.0),
-    sample("SparseTensorDenseAdd", [_VECTORS.astype(np.int64)[:2], array(2), array(4, 3)], [_OTHER_VECTORS.astype(np.int64), array(2), array(4, 3)], a_shape=np.array([4, 3])),
-    sample("SparseTensorDenseMatMul", [_VECTORS.astype(np.int64), array(3), array(3, 5)], [_OTHER_VECTORS.astype(np.int64), array(2), array(3, 2)], a_shape=np.array([4, 3])),
-    sample("SparseTensorDenseMatMul", [_VECTORS.astype(np.int64), array(3), array(5, 4)], [_OTHER_VECTORS.astype(np.int64), array(2), array(2, 4)], "-adjoint", a_shape=np.array([4, 3]), adjoint_a=True, adjoint_b=True),
+    sample(
+        "SparseTensorDenseAdd",
+        [_VECTORS.astype(np.int64)[:2], array(2), array(4, 3)],
+        [_OTHER_VECTORS.astype(np.int64), array(2), array(4, 3)],
+        a_shape=np.array([4, 3]),
+    ),
+    sample(
+        "SparseTensorDenseMatMul",
+        [_VECTORS.astype(np.int64), array(3), array(3, 5)],
+        [_OTHER_VECTORS.astype(np.int64), array(2), array(3, 2)],
+        a_shape=np.array([4, 3]),
+    ),
+    sample(
+        "SparseTensorDenseMatMul",
+        [_VECTORS.astype(np.int64), array(3), array(5, 4)],
+        [_OTHER_VECTORS.astype(np.int64), array(2), array(2, 4)],
+        "-adjoint",
+        a_shape=np.array([4, 3]),
+        adjoint_a=True,
+        adjoint_b=True,
+    ),
 ]

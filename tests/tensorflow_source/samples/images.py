@@ -45,23 +45,74 @@ def _way(options: dict[str, Any]) -> str:
 
 
 SAMPLES: list[Sample] = [
-    *(sample(name, [_IMAGE], [_OTHER], f"{_way(way)}-{size[0]}", size=size, **way) for name in ("ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor") for way in _WAYS for size in _SIZES),
+    *(
+        sample(name, [_IMAGE], [_OTHER], f"{_way(way)}-{size[0]}", size=size, **way)
+        for name in ("ResizeBilinear", "ResizeBicubic", "ResizeNearestNeighbor")
+        for way in _WAYS
+        for size in _SIZES
+    ),
     sample("ResizeBilinear", [ints(2, 5, 6, 3, low=0, high=255, dtype="uint8")], None, "-uint8", size=[7, 8], half_pixel_centers=True),
-    sample("ResizeNearestNeighbor", [ints(2, 5, 6, 3, low=0, high=255, dtype="uint8")], None, "-uint8", size=[7, 8], half_pixel_centers=True),
-    *(sample("ResizeArea", [_IMAGE], [_OTHER], f"-{aligned}-{size[0]}", size=size, align_corners=aligned) for aligned in (False, True) for size in _SIZES),
-    *(Sample(_gradient(f"{name}Grad", name, [9, 4], **way), (_IMAGE,), {}, (_OTHER,), f"{name}Grad{_way(way)}") for name in ("ResizeBilinear", "ResizeBicubic") for way in _WAYS),
+    sample(
+        "ResizeNearestNeighbor", [ints(2, 5, 6, 3, low=0, high=255, dtype="uint8")], None, "-uint8", size=[7, 8], half_pixel_centers=True
+    ),
+    *(
+        sample("ResizeArea", [_IMAGE], [_OTHER], f"-{aligned}-{size[0]}", size=size, align_corners=aligned)
+        for aligned in (False, True)
+        for size in _SIZES
+    ),
+    *(
+        Sample(_gradient(f"{name}Grad", name, [9, 4], **way), (_IMAGE,), {}, (_OTHER,), f"{name}Grad{_way(way)}")
+        for name in ("ResizeBilinear", "ResizeBicubic")
+        for way in _WAYS
+    ),
     *(Sample(_nearest_gradient([9, 4], **way), (_IMAGE,), {}, (_OTHER,), f"ResizeNearestNeighborGrad{_way(way)}") for way in _WAYS),
-    *(sample("ScaleAndTranslate", [_IMAGE], [_OTHER], f"-{kind}-{antialias}", size=[4, 8], scale=[0.8, 1.3], translation=[0.2, -0.5], kernel_type=kind, antialias=antialias)
-      for kind in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic") for antialias in (True, False)),
+    *(
+        sample(
+            "ScaleAndTranslate",
+            [_IMAGE],
+            [_OTHER],
+            f"-{kind}-{antialias}",
+            size=[4, 8],
+            scale=[0.8, 1.3],
+            translation=[0.2, -0.5],
+            kernel_type=kind,
+            antialias=antialias,
+        )
+        for kind in ("lanczos1", "lanczos3", "lanczos5", "gaussian", "box", "triangle", "keyscubic", "mitchellcubic")
+        for antialias in (True, False)
+    ),
     sample("ScaleAndTranslateGrad", [array(2, 4, 8, 3), _IMAGE], [array(1, 4, 8, 3), _OTHER], scale=[0.8, 1.3], translation=[0.2, -0.5]),
-    *(sample("CropAndResize", [_IMAGE, _BOXES, np.array([0, 1, 0, 1], np.int32)], [_OTHER, _BOXES[:2], np.array([0, 0], np.int32)], f"-{method}-{size[0]}", crop_size=size, method=method, extrapolation_value=7.0)
-      for method in ("bilinear", "nearest") for size in ([3, 4], [1, 2])),
+    *(
+        sample(
+            "CropAndResize",
+            [_IMAGE, _BOXES, np.array([0, 1, 0, 1], np.int32)],
+            [_OTHER, _BOXES[:2], np.array([0, 0], np.int32)],
+            f"-{method}-{size[0]}",
+            crop_size=size,
+            method=method,
+            extrapolation_value=7.0,
+        )
+        for method in ("bilinear", "nearest")
+        for size in ([3, 4], [1, 2])
+    ),
     *(sample(name, [_COLOURS], [_OTHER_COLOURS]) for name in ("RGBToHSV", "HSVToRGB")),
     *(sample(name, [_GREYS], None, "-edges") for name in ("RGBToHSV", "HSVToRGB")),
     sample("AdjustContrastv2", [_COLOURS, np.float32(1.7)], [_OTHER_COLOURS, np.float32(0.4)]),
     sample("AdjustHue", [_COLOURS, np.float32(0.3)], [_OTHER_COLOURS, np.float32(-0.4)]),
     sample("AdjustSaturation", [_COLOURS, np.float32(1.7)], [_OTHER_COLOURS, np.float32(0.4)]),
-    *(sample("ImageProjectiveTransformV3", [_IMAGE, _MAPS], [_OTHER, _MAPS[:1]], f"-{way}-{mode}", output_shape=[6, 7], fill_value=2.0, interpolation=way, fill_mode=mode)
-      for way in ("NEAREST", "BILINEAR") for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST")),
+    *(
+        sample(
+            "ImageProjectiveTransformV3",
+            [_IMAGE, _MAPS],
+            [_OTHER, _MAPS[:1]],
+            f"-{way}-{mode}",
+            output_shape=[6, 7],
+            fill_value=2.0,
+            interpolation=way,
+            fill_mode=mode,
+        )
+        for way in ("NEAREST", "BILINEAR")
+        for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST")
+    ),
     sample("ImageProjectiveTransformV2", [_IMAGE, _MAPS], [_OTHER, _MAPS[:1]], output_shape=[6, 7], interpolation="BILINEAR"),
 ]

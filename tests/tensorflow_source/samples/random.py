@@ -29,6 +29,15 @@ def _integers(**options: Any) -> Any:
     return tf.raw_ops.StatelessRandomUniformIntV2(minval=-3, maxval=12, **options)
 
 
+def _seeded(seed: Any, x: Any) -> Any:
+    key, counter, algorithm = tf.raw_ops.StatelessRandomGetKeyCounterAlg(seed=seed)
+    return tf.raw_ops.StatelessRandomUniformV2(shape=tf.shape(x), key=key, counter=counter, alg=1), algorithm
+
+
+def _chosen(seed: Any, x: Any) -> Any:
+    return x + tf.cast(tf.raw_ops.StatelessRandomGetAlg(), "float32")
+
+
 def _halves(**options: Any) -> Any:
     return tf.raw_ops.StatelessRandomUniformV2(dtype="float16", **options)
 
@@ -37,6 +46,31 @@ def _dropped(seed: Any, x: Any) -> Any:
     return tf.nn.experimental.stateless_dropout(x, rate=0.3, seed=seed, rng_alg="auto_select")
 
 
+def _between(draw: Any, low: float, high: float, mean: float) -> Any:
+    """Whether draws of a state, which are other ones in each target, lie in these bounds, and where their mean should."""
+
+    def call(x: Any) -> Any:
+        drawn = tf.cast(draw(tf.shape(x)), "float32")
+        inside = tf.reduce_all((drawn >= low) & (drawn <= high))
+        return inside, tf.abs(tf.reduce_mean(drawn) - mean) < 0.15, tf.math.reduce_std(drawn) > 0.1, drawn * 0.0
+
+    return call
+
+
+def _shuffled(x: Any) -> Any:
+    return tf.sort(tf.raw_ops.RandomShuffle(value=x), axis=0)
+
+
+_RAW = tf.raw_ops
+_DRAWS = (
+    ("RandomUniform", lambda shape: _RAW.RandomUniform(shape=shape, dtype="float32"), 0.0, 1.0, 0.5),
+    ("RandomUniformInt", lambda shape: _RAW.RandomUniformInt(shape=shape, minval=-3, maxval=4), -3.0, 3.0, 0.0),
+    ("RandomStandardNormal", lambda shape: _RAW.RandomStandardNormal(shape=shape, dtype="float32"), -9.0, 9.0, 0.0),
+    ("TruncatedNormal", lambda shape: _RAW.TruncatedNormal(shape=shape, dtype="float32"), -2.0, 2.0, 0.0),
+    ("RandomGamma", lambda shape: _RAW.RandomGamma(shape=shape, alpha=tf.constant([2.0])), 0.0, 99.0, 2.0),
+    ("RandomPoissonV2", lambda shape: _RAW.RandomPoissonV2(shape=shape, rate=tf.constant([2.0])), 0.0, 99.0, 2.0),
+    ("Multinomial", lambda shape: _RAW.Multinomial(logits=tf.zeros([3, 5]), num_samples=shape[0] * shape[1]), 0.0, 4.0, 2.0),
+)
 _SEED, _OTHER_SEED = np.array([1, 2], np.int32), np.array([-7, 2**31 - 1], np.int32)
 _X, _Y = array(3, 5), array(4, 7)
 _CALL = {"args": (_SEED, _X), "kwargs": {}, "other": (_OTHER_SEED, _Y)}
@@ -44,23 +78,71 @@ _LOW, _HIGH = np.array([-1.0, -0.5, 0.0], np.float32), np.array([1.0, 2.0, 1.5],
 
 SAMPLES: list[Sample] = [
     *(Sample(_of_seed(getattr(tf.raw_ops, name)), **_CALL, name=name) for name in ("StatelessRandomUniformV2", "StatelessRandomNormalV2")),
-    Sample(_of_seed(lambda **options: tf.raw_ops.StatelessRandomUniformFullIntV2(dtype="int32", **options)), **_CALL, name="StatelessRandomUniformFullIntV2"),
+    Sample(
+        _of_seed(lambda **options: tf.raw_ops.StatelessRandomUniformFullIntV2(dtype="int32", **options)),
+        **_CALL,
+        name="StatelessRandomUniformFullIntV2",
+    ),
     Sample(_of_seed(_integers), **_CALL, name="StatelessRandomUniformIntV2"),
     Sample(_of_seed(_halves), **_CALL, name="StatelessRandomUniformV2-float16"),
-    *(Sample(_stateless(f"StatelessRandom{name}", **options), **_CALL, name=f"StatelessRandom{name}")
-      for name, options in (("Uniform", {}), ("Normal", {}), ("UniformFullInt", {"dtype": "int32"}), ("UniformInt", {"minval": 0, "maxval": 9}))),
+    *(
+        Sample(_stateless(f"StatelessRandom{name}", **options), **_CALL, name=f"StatelessRandom{name}")
+        for name, options in (
+            ("Uniform", {}),
+            ("Normal", {}),
+            ("UniformFullInt", {"dtype": "int32"}),
+            ("UniformInt", {"minval": 0, "maxval": 9}),
+        )
+    ),
     Sample(_dropped, **_CALL, name="stateless_dropout"),
     sample("FakeQuantWithMinMaxArgs", [array(3, 5)], [array(4, 2)], min=-1.2, max=0.9),
     sample("FakeQuantWithMinMaxArgs", [array(3, 5)], [array(4, 2)], "-narrow", min=-1.2, max=0.9, num_bits=4, narrow_range=True),
     sample("FakeQuantWithMinMaxVars", [array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), np.float32(0.0), np.float32(0.0)]),
     sample("FakeQuantWithMinMaxVarsPerChannel", [array(4, 3), _LOW, _HIGH], [array(2, 3), _LOW, _HIGH]),
     sample("FakeQuantWithMinMaxArgsGradient", [array(3, 5), array(3, 5)], [array(4, 2), array(4, 2)], min=-1.2, max=0.9),
-    sample("FakeQuantWithMinMaxVarsGradient", [array(3, 5), array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), array(4, 2), np.float32(0.0), np.float32(0.0)]),
+    sample(
+        "FakeQuantWithMinMaxVarsGradient",
+        [array(3, 5), array(3, 5), np.float32(-1.2), np.float32(0.9)],
+        [array(4, 2), array(4, 2), np.float32(0.0), np.float32(0.0)],
+    ),
     sample("FakeQuantWithMinMaxVarsPerChannelGradient", [array(4, 3), array(4, 3), _LOW, _HIGH], [array(2, 3), array(2, 3), _LOW, _HIGH]),
-    *(sample("QuantizeAndDequantizeV2", [array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), np.float32(-0.5), np.float32(2.0)], f"-{number}", **options)
-      for number, options in enumerate(({"range_given": True}, {"range_given": False}, {"range_given": True, "signed_input": False}, {"range_given": True, "round_mode": "HALF_UP", "num_bits": 4},
-                                        {"range_given": True, "narrow_range": True}))),
-    sample("QuantizeAndDequantizeV3", [array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), np.float32(-0.5), np.float32(2.0)], num_bits=6),
-    sample("QuantizeAndDequantizeV4", [array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), np.float32(-0.5), np.float32(2.0)], range_given=True),
-    sample("QuantizeAndDequantizeV4Grad", [array(3, 5), array(3, 5), np.float32(-1.2), np.float32(0.9)], [array(4, 2), array(4, 2), np.float32(-0.5), np.float32(2.0)]),
+    *(
+        sample(
+            "QuantizeAndDequantizeV2",
+            [array(3, 5), np.float32(-1.2), np.float32(0.9)],
+            [array(4, 2), np.float32(-0.5), np.float32(2.0)],
+            f"-{number}",
+            **options,
+        )
+        for number, options in enumerate(
+            (
+                {"range_given": True},
+                {"range_given": False},
+                {"range_given": True, "signed_input": False},
+                {"range_given": True, "round_mode": "HALF_UP", "num_bits": 4},
+                {"range_given": True, "narrow_range": True},
+            )
+        )
+    ),
+    sample(
+        "QuantizeAndDequantizeV3",
+        [array(3, 5), np.float32(-1.2), np.float32(0.9)],
+        [array(4, 2), np.float32(-0.5), np.float32(2.0)],
+        num_bits=6,
+    ),
+    sample(
+        "QuantizeAndDequantizeV4",
+        [array(3, 5), np.float32(-1.2), np.float32(0.9)],
+        [array(4, 2), np.float32(-0.5), np.float32(2.0)],
+        range_given=True,
+    ),
+    sample(
+        "QuantizeAndDequantizeV4Grad",
+        [array(3, 5), array(3, 5), np.float32(-1.2), np.float32(0.9)],
+        [array(4, 2), array(4, 2), np.float32(-0.5), np.float32(2.0)],
+    ),
+    *(Sample(_between(draw, low, high, mean), (array(60, 50),), {}, (array(70, 80),), name) for name, draw, low, high, mean in _DRAWS),
+    Sample(_shuffled, (array(6, 3),), {}, (array(9, 2),), "RandomShuffle"),
+    Sample(_seeded, **_CALL, name="StatelessRandomGetKeyCounterAlg"),
+    Sample(_chosen, **_CALL, name="StatelessRandomGetAlg"),
 ]

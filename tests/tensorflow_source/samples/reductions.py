@@ -15,6 +15,10 @@ _PLACES = np.array([[0, 2, -1], [1, 2, 2]], np.int32)
 _SUMS = ("Sum", "Prod", "Mean", "Max", "Min", "EuclideanNorm")
 
 SAMPLES: list[Sample] = [
+    *(
+        sample(name, [np.array([[1, 2, 2], [0, 0, -1]], np.float32)], None, "-kinks", axis=[1])
+        for name in ("Max", "Min", "Prod", "EuclideanNorm")
+    ),
     *(sample(name, [_BIG], [_OTHER], axis=[1]) for name in _SUMS),
     *(sample(name, [_BIG], [_OTHER], "-kept", axis=[0, -1], keep_dims=True) for name in _SUMS),
     *(sample(name, [_BIG], [_OTHER], "-one", axis=-1) for name in _SUMS),

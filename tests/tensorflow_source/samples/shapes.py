@@ -27,6 +27,10 @@ def _range(x: Any) -> Any:
     return tf.raw_ops.Range(start=0, limit=tf.shape(x)[0], delta=1)
 
 
+def _broadcast(x: Any, y: Any) -> Any:
+    return tf.raw_ops.BroadcastArgs(s0=tf.shape(x), s1=tf.shape(y))
+
+
 def _filled(x: Any) -> Any:
     return tf.raw_ops.Fill(dims=tf.shape(x), value=2.5)
 
@@ -159,4 +163,6 @@ SAMPLES: list[Sample] = [
         off_value=False,
         axis=0,
     ),
+    sample("Empty", [], None, shape=[2, 3], dtype="float32", init=True),
+    Sample(_broadcast, (array(2, 1), array(3)), {}, (array(4, 1), array(5)), "BroadcastArgs"),
 ]

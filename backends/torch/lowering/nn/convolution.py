@@ -69,9 +69,14 @@ def _conv_transpose(
     if amounts is not None:
         padded = {"padding": alike(amounts, 0), "output_padding": alike(output_padding, 0)}
         return call(f"F.conv_transpose{rank}d", x, weight, bias, **padded, **options)
-    cuts = tuple((Text(f"-({before})"), Text(f"{more} - ({after})")) for (before, after), more in zip(padding, output_padding))
+    cuts = tuple((_less(0, before), _less(more, after)) for (before, after), more in zip(padding, output_padding))
     text = f"F.pad({call(f'F.conv_transpose{rank}d', x, weight, **options)}, {flat(cuts)})"
     return text if bias is None else f"({text} + {bias}.reshape{(-1, *(1,) * rank)})"
+
+
+def _less(more: Any, amount: Any) -> Any:
+    """``more - amount``, computed where both are known."""
+    return more - amount if isinstance(more, int) and isinstance(amount, int) else Text(f"{more} - ({amount})")
 
 
 @rows.row("im2col")

@@ -1,8 +1,13 @@
 """Rows of TensorFlow's raw operations, a file for each family."""
 
 from . import activations as activations
+from . import blocks as blocks
+from . import colours as colours
 from . import convolution as convolution
+from . import creation as creation
+from . import diagonals as diagonals
 from . import elementwise as elementwise
+from . import fft as fft
 from . import gathering as gathering
 from . import images as images
 from . import linear_algebra as linear_algebra
@@ -12,5 +17,6 @@ from . import quantisation as quantisation
 from . import random as random
 from . import recurrent as recurrent
 from . import reductions as reductions
+from . import resampling as resampling
 from . import shapes as shapes
 from . import slicing as slicing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .....ops.dtypes import is_complex
-from ..table import TensorFlowBuilder, rows
+from ..table import TensorFlowBuilder, alike, rows
 
 _SCALE, _SCALE_ALPHA = 1.0507009873554804934193349852946, 1.7580993408473768599402175208123
 
@@ -36,8 +36,9 @@ def elu(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("Selu")
 def selu(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """The scaled ``Elu``."""
-    return b.selu(b.array(x))
+    """The scaled ``Elu``, whose slope at 0 is that of the right side."""
+    x = b.array(x)
+    return b.where(b.less(x, 0), b.selu(x), b.multiply(x, _SCALE))
 
 
 @rows.row("Softplus")
@@ -72,18 +73,23 @@ def _nothing(b: TensorFlowBuilder, like: Any) -> Any:
     return b.array(0, like.dtype)
 
 
+def _masked(b: TensorFlowBuilder, given: Any, there: Any) -> Any:
+    """A product, as TensorFlow has it: what is infinite or NaN is NaN where nothing flows."""
+    return b.multiply(given, b.astype(there, dtype=given.dtype))
+
+
 @rows.row("ReluGrad")
 def relu_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
     """What flows back where ``x`` is above 0."""
     given, x = b.arrays(given, x)
-    return b.where(b.greater(x, 0), given, _nothing(b, given))
+    return _masked(b, given, b.greater(x, 0))
 
 
 @rows.row("Relu6Grad")
 def relu6_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
     """What flows back between 0 and 6."""
     given, x = b.arrays(given, x)
-    return b.where(b.logical_and(b.greater(x, 0), b.less(x, 6)), given, _nothing(b, given))
+    return _masked(b, given, b.logical_and(b.greater(x, 0), b.less(x, 6)))
 
 
 @rows.row("LeakyReluGrad")
@@ -125,11 +131,15 @@ def _conjugate(b: TensorFlowBuilder, y: Any) -> Any:
     return b.conj(y) if is_complex(y.dtype) else y
 
 
+def _unless_zero(b: TensorFlowBuilder, given: Any, found: Any) -> Any:
+    """0 where nothing flows, also to what is infinite or NaN."""
+    return b.where(b.equal(given, 0), _nothing(b, given), found)
+
+
 @rows.row("SigmoidGrad")
 def sigmoid_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Sigmoid`` gave."""
     y, given = b.arrays(y, given)
-    y = _conjugate(b, y)
     return b.multiply(b.multiply(given, y), b.subtract(1.0, y))
 
 
@@ -137,14 +147,14 @@ def sigmoid_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
 def tanh_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Tanh`` gave."""
     y, given = b.arrays(y, given)
-    return b.multiply(given, b.subtract(1.0, b.square(_conjugate(b, y))))
+    return b.multiply(given, b.subtract(1.0, b.square(y)))
 
 
 @rows.row("SqrtGrad")
 def sqrt_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Sqrt`` gave."""
     y, given = b.arrays(y, given)
-    return b.divide(b.multiply(given, 0.5), _conjugate(b, y))
+    return _unless_zero(b, given, b.divide(b.multiply(given, 0.5), _conjugate(b, y)))
 
 
 @rows.row("RsqrtGrad")
@@ -152,14 +162,14 @@ def rsqrt_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Rsqrt`` gave."""
     y, given = b.arrays(y, given)
     y = _conjugate(b, y)
-    return b.multiply(b.multiply(given, -0.5), b.multiply(b.square(y), y))
+    return _unless_zero(b, given, b.multiply(b.multiply(given, -0.5), b.multiply(b.square(y), y)))
 
 
 @rows.row("ReciprocalGrad", "InvGrad")
 def reciprocal_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
     """In terms of what ``Reciprocal`` gave."""
     y, given = b.arrays(y, given)
-    return b.multiply(b.negative(given), b.square(_conjugate(b, y)))
+    return _unless_zero(b, given, b.multiply(b.negative(given), b.square(_conjugate(b, y))))
 
 
 # ------------------------------------------------------------------------------------- losses
@@ -173,10 +183,13 @@ def l2_loss(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: Any) -> Any:
     """The loss of each row, and its gradient."""
     logits, labels = b.arrays(logits, labels)
-    last = max(logits.ndim, labels.ndim) - 1
-    logarithms = b.log_softmax(logits, axis=logits.ndim - 1)
-    loss = b.negative(b.sum(b.multiply(labels, logarithms), axis=last))
-    return loss, b.subtract(b.softmax(logits, axis=logits.ndim - 1), labels)
+    axis = b.recorded[1].ndim - 1
+    logits, labels = alike(b, logits, labels)
+    logarithms = b.log_softmax(logits, axis=axis)
+    slope = b.subtract(b.softmax(logits, axis=axis), b.stop_gradient(labels))
+    # TensorFlow's gradient is that of labels that add up to 1, whether they do or not
+    parts = b.with_gradient(b.negative(b.multiply(labels, logarithms)), logits, slope, labels, b.negative(logarithms))
+    return b.sum(parts, axis=axis), slope
 
 
 @rows.row("SparseSoftmaxCrossEntropyWithLogits")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .....ir import Value
@@ -142,33 +141,24 @@ def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: 
     return b.permute_dims(made, axes=(1, 0, *rest))
 
 
-def _input_gradient(sized: bool) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
-        steps = _Steps(out_backprop.ndim, attributes)
-        shape = numbers(input_sizes, "the shape of the image") if sized else input_sizes.shape
-        space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
-        channels = shape[1] if is_first(steps.data_format) else shape[-1]
-        return of_input(b, out_backprop, _weight(b, filter), space, steps, _groups(b, channels, filter.shape[-2]))
-
-    return row
-
-
-def _filter_gradient(sized: bool) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any) -> Any:
-        steps = _Steps(out_backprop.ndim, attributes)
-        shape = numbers(filter_sizes, "the shape of the kernel") if sized else filter_sizes.shape
-        groups = _groups(b, input.shape[1 if is_first(steps.data_format) else -1], shape[-2])
-        made = of_weight(b, input, out_backprop, shape[:-2], steps, groups)
-        return b.permute_dims(made, axes=(*range(2, made.ndim), 1, 0))
-
-    return row
+@rows.row("Conv2DBackpropInput", "Conv3DBackpropInputV2", static=("input_sizes",))
+def conv_of_input(b: TensorFlowBuilder, input_sizes: Any, filter: Any, out_backprop: Any, **attributes: Any) -> Any:
+    """The gradient of a convolution for its input, which transposed convolutions are too."""
+    steps = _Steps(out_backprop.ndim, attributes)
+    shape = numbers(input_sizes, "the shape of the image")
+    space = shape[2:] if is_first(steps.data_format) else shape[1:-1]
+    channels = shape[1] if is_first(steps.data_format) else shape[-1]
+    return of_input(b, out_backprop, _weight(b, filter), space, steps, _groups(b, channels, filter.shape[-2]))
 
 
-_SIZED = {"static": ("input_sizes",)}, {"static": ("filter_sizes",)}
-rows.row("Conv2DBackpropInput", "Conv3DBackpropInputV2", **_SIZED[0])(_input_gradient(sized=True))
-rows.row("Conv2DBackpropInputV2", "Conv3DBackpropInput")(_input_gradient(sized=False))
-rows.row("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", **_SIZED[1])(_filter_gradient(sized=True))
-rows.row("Conv2DBackpropFilterV2", "Conv3DBackpropFilter")(_filter_gradient(sized=False))
+@rows.row("Conv2DBackpropFilter", "Conv3DBackpropFilterV2", static=("filter_sizes",))
+def conv_of_filter(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out_backprop: Any, **attributes: Any) -> Any:
+    """The gradient of a convolution for its kernel."""
+    steps = _Steps(out_backprop.ndim, attributes)
+    shape = numbers(filter_sizes, "the shape of the kernel")
+    groups = _groups(b, input.shape[1 if is_first(steps.data_format) else -1], shape[-2])
+    made = of_weight(b, input, out_backprop, shape[:-2], steps, groups)
+    return b.permute_dims(made, axes=(*range(2, made.ndim), 1, 0))
 
 
 def _without_dilation(steps: _Steps) -> _Steps:
@@ -196,7 +186,7 @@ def depthwise_of_filter(b: TensorFlowBuilder, input: Any, filter_sizes: Any, out
 
 
 # ------------------------------------------------------------------------------------- morphology
-def _taps(b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]) -> tuple[list[Value], tuple[Any, Any]]:
+def _taps(b: TensorFlowBuilder, x: Value, kernel: tuple[int, ...], attributes: dict[str, Any]) -> tuple[list[Value], Any]:
     """For each place of the window the elements of ``x`` that it sees, and the padding of both axes."""
     strides, rates = (of_space("NHWC", attributes[name], 4) for name in ("strides", "rates"))
     pairs = Padding(attributes["padding"], (), "NHWC").pairs(x.shape[1:3], kernel, strides, rates)

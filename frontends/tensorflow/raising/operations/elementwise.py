@@ -10,11 +10,11 @@ from .....errors import UnsupportedOperation
 from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact
 from ....bits import bits_of
-from ..table import TensorFlowBuilder, rows
+from ..table import TensorFlowBuilder, alike, rows
 
 _UNARY = {
     "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan", "Atanh": "atanh", "BesselI0": "i0",
-    "BesselI0e": "i0e", "BesselI1": "i1", "BesselI1e": "i1e", "BesselJ0": "bessel_j0", "BesselJ1": "bessel_j1",
+    "BesselI0e": "i0e", "BesselI1": "i1", "BesselI1e": "i1e",
 
     "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf", "Erfc": "erfc", "Erfinv": "erfinv", "Exp": "exp",
     "Expm1": "expm1", "Floor": "floor", "Imag": "imag", "Inv": "reciprocal", "Invert": "bitwise_invert", "IsFinite": "isfinite",
@@ -27,7 +27,7 @@ _BINARY = {
     "Complex": "complex", "FloorMod": "remainder", "Greater": "greater", "GreaterEqual": "greater_equal", "Igamma": "gammainc",
     "Igammac": "gammaincc", "Less": "less", "LessEqual": "less_equal", "LogicalAnd": "logical_and", "LogicalOr": "logical_or",
     "Mod": "fmod", "Mul": "multiply", "NextAfter": "nextafter", "Pow": "pow", "RealDiv": "divide", "Sub": "subtract",
-    "TruncateDiv": "trunc_divide", "TruncateMod": "fmod", "Zeta": "zeta",
+    "TruncateDiv": "trunc_divide", "TruncateMod": "fmod",
 }  # fmt: skip
 
 
@@ -88,16 +88,20 @@ def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     return b.round(x)
 
 
-@rows.row("Maximum")
-def maximum(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """The larger one."""
-    return b.maximum(*b.beside(x, y))
+def _extreme(name: str, comparison: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
+        x, y = b.beside(x, y)
+        if not is_floating(b.result.dtype):
+            return getattr(b, name)(x, y)
+        second = getattr(b, comparison)(x, y)
+        return b.where(b.logical_or(second, b.isnan(y)) if isinstance(y, Value) else second, y, x)
+
+    row.__doc__ = f"``{name}``; of two equal numbers the first has the gradient, and NaN is what either is."
+    return row
 
 
-@rows.row("Minimum")
-def minimum(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """The smaller one."""
-    return b.minimum(*b.beside(x, y))
+rows.row("Maximum")(_extreme("maximum", "less"))
+rows.row("Minimum")(_extreme("minimum", "greater"))
 
 
 @rows.row("Div")
@@ -166,8 +170,22 @@ def approximate_equal(b: TensorFlowBuilder, x: Any, y: Any, *, tolerance: float,
 
 @rows.row("Betainc")
 def betainc(b: TensorFlowBuilder, a: Any, c: Any, x: Any, **_: Any) -> Any:
-    """Both parameters, then the argument."""
-    return b.betainc(*b.arrays(a, c, x))
+    """Both parameters, of which TensorFlow takes no gradient, then the argument."""
+    a, c, x = b.arrays(a, c, x)
+    return b.betainc(b.stop_gradient(a), b.stop_gradient(c), x)
+
+
+@rows.row("Zeta")
+def zeta(b: TensorFlowBuilder, x: Any, q: Any, **_: Any) -> Any:
+    """Hurwitz zeta function; TensorFlow takes gradients of ``q`` alone."""
+    x, q = b.arrays(x, q)
+    return _zeta(b, b.stop_gradient(x), q)
+
+
+def _zeta(b: TensorFlowBuilder, x: Value, q: Value) -> Any:
+    x, q = alike(b, x, q)
+    slope = b.negative(b.multiply(x, b.zeta(b.add(x, 1.0), q)))
+    return b.with_gradient(b.zeta(x, q), q, slope)
 
 
 @rows.row("Polygamma", static=("a",))
@@ -176,9 +194,10 @@ def polygamma(b: TensorFlowBuilder, a: Any, x: Any, **_: Any) -> Any:
     if isinstance(a, float):
         return _polygamma_of(b, int(a), b.array(x, b.result.dtype))
     a, x = b.arrays(a, x)
+    a = b.stop_gradient(a)
     odd = b.equal(b.remainder(a, 2.0), 1.0)
     factor = b.multiply(b.where(odd, b.array(1.0, x.dtype), -1.0), b.exp(b.lgamma(b.add(a, 1.0))))
-    return b.where(b.equal(a, 0.0), _digamma(b, x), b.multiply(factor, b.zeta(b.add(a, 1.0), x)))
+    return b.where(b.equal(a, 0.0), _digamma(b, x), b.multiply(factor, _zeta(b, b.add(a, 1.0), x)))
 
 
 def _polygamma_of(b: TensorFlowBuilder, degree: int, x: Value) -> Any:
@@ -197,12 +216,41 @@ def _of_positive(name: str, below: float, at_zero: float) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
         x = b.array(x)
         found = b.where(b.less(x, 0), b.array(below, x.dtype), getattr(b, name)(x))
-        return found if below == at_zero else b.where(b.equal(x, 0), b.array(at_zero, x.dtype), found)
+        found = found if below == at_zero else b.where(b.equal(x, 0), b.array(at_zero, x.dtype), found)
+        return b.with_gradient(found, x, _BESSEL_SLOPES[name](b, x))
 
     row.__doc__ = f"``{name}``; {below} below 0, {at_zero} at 0."
     return row
 
 
+def _oscillating(name: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+        x = b.array(x)
+        return b.with_gradient(getattr(b, name)(x), x, _BESSEL_SLOPES[name](b, x))
+
+    row.__doc__ = f"``{name}``."
+    return row
+
+
+def _slope_of_j1(b: TensorFlowBuilder, x: Value) -> Any:
+    nothing = b.equal(x, 0)
+    safe = b.where(nothing, b.array(1, x.dtype), x)
+    return b.where(nothing, b.array(0.5, x.dtype), b.subtract(b.bessel_j0(x), b.divide(b.bessel_j1(x), safe)))
+
+
+_BESSEL_SLOPES: dict[str, Callable[..., Any]] = {  # for targets whose functions have no derivatives
+    "bessel_j0": lambda b, x: b.negative(b.bessel_j1(x)),
+    "bessel_j1": _slope_of_j1,
+    "bessel_k0": lambda b, x: b.negative(b.bessel_k1(x)),
+    "bessel_k0e": lambda b, x: b.subtract(b.bessel_k0e(x), b.bessel_k1e(x)),
+    "bessel_k1": lambda b, x: b.subtract(b.negative(b.bessel_k0(x)), b.divide(b.bessel_k1(x), x)),
+    "bessel_k1e": lambda b, x: b.subtract(b.multiply(b.bessel_k1e(x), b.subtract(1.0, b.reciprocal(x))), b.bessel_k0e(x)),
+    "bessel_y0": lambda b, x: b.negative(b.bessel_y1(x)),
+    "bessel_y1": lambda b, x: b.subtract(b.bessel_y0(x), b.divide(b.bessel_y1(x), x)),
+}
+
+for _operation in ("J0", "J1"):
+    rows.row(f"Bessel{_operation}")(_oscillating(f"bessel_{_operation.lower()}"))
 for _operation in ("K0", "K0e", "K1", "K1e"):
     rows.row(f"Bessel{_operation}")(_of_positive(f"bessel_{_operation.lower()}", math.inf, math.inf))
 rows.row("BesselY0")(_of_positive("bessel_y0", -math.inf, -math.inf))
@@ -266,8 +314,10 @@ def bitcast(b: TensorFlowBuilder, x: Any, *, type: Any, **_: Any) -> Any:
     return b.reshape(b.bitcast(x, dtype=dtype), shape=x.shape[:-1])
 
 
-@rows.row("Identity", "Snapshot", "DeepCopy", "EnsureShape", "PlaceholderWithDefault", "DebugIdentity", "DebugIdentityV2",
-          "DebugIdentityV3", "GuaranteeConst", "Copy", "CopyHost", "RefIdentity", "DebugGradientIdentity", "SyncDevice")  # fmt: skip
+@rows.row(
+    "Identity", "Snapshot", "DeepCopy", "EnsureShape", "PlaceholderWithDefault", "DebugIdentityV2", "GuaranteeConst", "Copy", "CopyHost",
+    "DebugGradientIdentity",
+)  # fmt: skip
 def identity(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     """The same numbers."""
     return b.array(x)
@@ -302,9 +352,11 @@ def check_numerics(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 @rows.row("ClipByValue")
 def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -> Any:
-    """Kept between two bounds; the larger one wins."""
+    """Kept between two bounds; where they cross, the first one wins."""
     x, low, high = b.beside(x, low, high)
-    return b.clip(x, low, high)
+    if not isinstance(low, Value) and not isinstance(high, Value) and low <= high:
+        return b.clip(x, low, high)
+    return b.maximum(b.minimum(x, high), low)
 
 
 @rows.row("SelectV2")
@@ -322,7 +374,7 @@ def select_rows(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) 
     return b.where(condition, *b.beside(x, y))
 
 
-@rows.row("AddN", "AccumulateNV2")
+@rows.row("AddN")
 def add_n(b: TensorFlowBuilder, items: Any, **_: Any) -> Any:
     """The sum of all."""
     items = b.arrays(*items)

@@ -102,20 +102,6 @@ rows.row("TensorScatterMax")(_scatter("max"))
 rows.row("TensorScatterMin")(_scatter("min"))
 
 
-def _inplace(reduce: str | None, negated: bool = False) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, x: Any, i: Any, v: Any, **_: Any) -> Any:
-        x, v = b.arrays(x, v)
-        return b.scatter_nd(x, b.negative(v) if negated else v, i, axes=(0,), reduce=reduce)
-
-    row.__doc__ = "Rows of the array, which itself stays as it is."
-    return row
-
-
-rows.row("InplaceUpdate")(_inplace(None))
-rows.row("InplaceAdd")(_inplace("sum"))
-rows.row("InplaceSub")(_inplace("sum", negated=True))
-
-
 @rows.row("DynamicPartition")
 def dynamic_partition(b: TensorFlowBuilder, data: Any, partitions: Any, *, num_partitions: int, **_: Any) -> Any:
     """The rows of each number."""
@@ -296,9 +282,7 @@ def unravel_index(b: TensorFlowBuilder, indices: Any, dims: Any, **_: Any) -> An
 
 # ------------------------------------------------------------------------------------- arrays given by their indices and values
 @rows.row("SparseToDense", static=("output_shape",))
-def sparse_to_dense(
-    b: TensorFlowBuilder, sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any, **_: Any
-) -> Any:
+def sparse_to_dense(b: TensorFlowBuilder, sparse_indices: Any, output_shape: Any, sparse_values: Any, default_value: Any, **_: Any) -> Any:
     """One value everywhere, but for those at index vectors."""
     shape = numbers(output_shape, "the shape")
     whole = b.broadcast_to(b.array(default_value, b.result.dtype), shape=shape)
@@ -314,7 +298,15 @@ def sparse_dense_add(b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shap
 
 @rows.row("SparseTensorDenseMatMul", static=("a_shape",))
 def sparse_dense_matmul(
-    b: TensorFlowBuilder, a_indices: Any, a_values: Any, a_shape: Any, b_: Any, *, adjoint_a: bool = False, adjoint_b: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    a_indices: Any,
+    a_values: Any,
+    a_shape: Any,
+    b_: Any,
+    *,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    **_: Any,
 ) -> Any:
     """The product of a matrix that is given by its values at index vectors with another one."""
     dense = scattered(b, b.zeros(shape=numbers(a_shape, "the shape"), dtype=a_values.dtype), a_indices, a_values, "sum")

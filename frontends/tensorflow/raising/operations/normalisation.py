@@ -37,13 +37,15 @@ def _fused(reserved: int) -> Callable[..., Any]:
         b: TensorFlowBuilder, x: Any, scale: Any, offset: Any, mean: Any, variance: Any,
         *, epsilon: float = 1e-4, exponential_avg_factor: float = 1.0, data_format: str = "NHWC", is_training: bool = True, **_: Any,
     ) -> Any:  # fmt: skip
-        """The normalised array, the statistics that are kept, and what the gradient needs."""
+        """The normalised array, the statistics that are kept, and what the gradient needs: gradients flow to the first of them alone."""
         axis, rest = _channel_axis(x, data_format), b.zeros(shape=b.recorded[-1].hints, dtype="float32")
         if not is_training:
-            y = _normalised(b, x, mean, variance, scale, offset, epsilon, axis)
-            return (y, mean, variance, mean, variance, rest)[: reserved + 3]
+            fixed = _without_gradient(b, mean), _without_gradient(b, variance)
+            y = _normalised(b, x, *fixed, scale, offset, epsilon, axis)
+            return (y, *fixed, *fixed, rest)[: reserved + 3]
         seen, spread = _statistics(b, x, axis)
         y = _normalised(b, x, seen, spread, scale, offset, epsilon, axis)
+        seen, spread = b.stop_gradient(seen), b.stop_gradient(spread)
         count = product(x.shape[i] for i in _others(x.ndim, axis))
         number = b.array(count, scale.dtype)
         unbiased = b.multiply(spread, b.divide(number, b.maximum(b.subtract(number, 1.0), b.array(1.0, scale.dtype))))
@@ -51,6 +53,11 @@ def _fused(reserved: int) -> Callable[..., Any]:
         return (y, *kept, seen, spread, rest)[: reserved + 3]
 
     return row
+
+
+def _without_gradient(b: TensorFlowBuilder, x: Value) -> Value:
+    """Statistics that are kept, of which TensorFlow takes no gradient; those of a model are not trained."""
+    return x if x in b.graph.parameters.values() else b.stop_gradient(x)
 
 
 def _statistics(b: TensorFlowBuilder, x: Value, axis: int) -> tuple[Value, Value]:
@@ -73,7 +80,7 @@ def _moved(b: TensorFlowBuilder, old: Any, new: Value, factor: float) -> Any:
     """The running mean; only the new one where the factor is 1."""
     if factor == 1:
         return new
-    return b.add(b.multiply(old, 1.0 - factor), b.multiply(new, float(factor)))
+    return b.add(b.multiply(b.stop_gradient(old), 1.0 - factor), b.multiply(new, float(factor)))
 
 
 rows.row("FusedBatchNorm", "FusedBatchNormV2")(_fused(reserved=2))
@@ -89,7 +96,8 @@ def fused_batch_norm_grad(
     axis, rank = _channel_axis(x, data_format), x.ndim
     axes, dtype = _others(rank, axis), x.dtype
     given, x = (b.astype(item, dtype=scale.dtype) for item in (y_backprop, x))
-    mean, inverse = _spread(b, reserve_space_1, rank, axis), b.rsqrt(b.add(reserve_space_2, float(epsilon)))
+    seen, variance = _statistics(b, x, axis) if is_training else (reserve_space_1, reserve_space_2)  # so that it can be derived again
+    mean, inverse = _spread(b, seen, rank, axis), b.rsqrt(b.add(variance, float(epsilon)))
     unit = b.multiply(b.subtract(x, mean), _spread(b, inverse, rank, axis))
     of_offset, of_scale = b.sum(given, axis=axes), b.sum(b.multiply(given, unit), axis=axes)
     slope = _spread(b, b.multiply(scale, inverse), rank, axis)

@@ -82,7 +82,7 @@ def _flat_places(b: TensorFlowBuilder, places: Value, x: Value, with_batch: bool
     if with_batch:
         numbers_ = b.arange(start=0, stop=batch, step=1, dtype="int64")
         found = b.add(found, b.reshape(b.multiply(numbers_, b.array(product(x.shape[1:]), "int64")), shape=(batch, 1, 1, 1)))
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _flat(b: TensorFlowBuilder, x: Value) -> Any:
@@ -140,7 +140,7 @@ def _by_row(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> 
     """Places among the elements of each row of the batch, one row each."""
     count = product(x.shape[1:])
     flat = b.reshape(argmax, shape=(x.shape[0], product(argmax.shape[1:])))
-    return b.remainder(flat, b.array(count, argmax.dtype)) if with_batch else flat  # type: ignore[no-any-return]
+    return b.remainder(flat, b.array(count, argmax.dtype)) if with_batch else flat
 
 
 @rows.row("MaxPoolGradWithArgmax")
@@ -153,16 +153,6 @@ def max_pool_grad_with_argmax(
     whole = b.zeros(shape=(rows_, count), dtype=grad.dtype)
     parts = b.reshape(grad, shape=(rows_, product(grad.shape[1:])))
     return b.reshape(b.scatter(whole, b.astype(places, dtype="int64"), parts, axis=1, reduce="sum"), shape=input.shape)
-
-
-@rows.row("MaxPoolGradGradWithArgmax")
-def max_pool_grad_grad_with_argmax(
-    b: TensorFlowBuilder, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool = False, **_: Any
-) -> Any:
-    """The elements of ``grad`` at the places that are known."""
-    places = _by_row(b, argmax, input, include_batch_in_index)
-    given = b.reshape(grad, shape=(input.shape[0], product(grad.shape[1:])))
-    return b.reshape(b.take_along_axis(given, b.astype(places, dtype="int64"), axis=1), shape=argmax.shape)
 
 
 def _avg_gradient(name: str) -> Callable[..., Any]:

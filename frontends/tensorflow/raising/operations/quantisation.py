@@ -38,14 +38,24 @@ def fake_quant_args(
 
 
 @rows.row("FakeQuantWithMinMaxVars", "FakeQuantWithMinMaxVarsPerChannel")
-def fake_quant_vars(b: TensorFlowBuilder, inputs: Any, min: Any, max: Any, *, num_bits: int = 8, narrow_range: bool = False, **_: Any) -> Any:
+def fake_quant_vars(
+    b: TensorFlowBuilder, inputs: Any, min: Any, max: Any, *, num_bits: int = 8, narrow_range: bool = False, **_: Any
+) -> Any:
     """Rounded to the steps of a range, one for all or one for each channel."""
     return _rounded(b, inputs, min, max, num_bits, narrow_range)
 
 
 @rows.row("FakeQuantWithMinMaxArgsGradient")
 def fake_quant_args_gradient(
-    b: TensorFlowBuilder, gradients: Any, inputs: Any, *, min: float = -6.0, max: float = 6.0, num_bits: int = 8, narrow_range: bool = False, **_: Any
+    b: TensorFlowBuilder,
+    gradients: Any,
+    inputs: Any,
+    *,
+    min: float = -6.0,
+    max: float = 6.0,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    **_: Any,
 ) -> Any:
     """What flows back inside of the range."""
     least, most, _scale = _nudged(b, b.array(float(min), "float32"), b.array(float(max), "float32"), num_bits, narrow_range)
@@ -129,11 +139,11 @@ def quantize_and_dequantize_v3(b: TensorFlowBuilder, input: Any, input_min: Any,
 
 
 @rows.row("QuantizeAndDequantizeV4Grad")
-def quantize_and_dequantize_grad(b: TensorFlowBuilder, gradients: Any, input: Any, input_min: Any, input_max: Any, *, axis: int = -1, **_: Any) -> Any:
+def quantize_and_dequantize_grad(
+    b: TensorFlowBuilder, gradients: Any, input: Any, input_min: Any, input_max: Any, *, axis: int = -1, **_: Any
+) -> Any:
     """What flows back inside of the range; the ends get nothing."""
     low, high = _ends(b, input, input_min, input_max, axis, True)
     inside = b.logical_and(b.greater_equal(input, low), b.less_equal(input, high))
     ends = (b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[1:])
     return b.where(inside, gradients, b.array(0.0, gradients.dtype)), *ends
-
-

@@ -58,7 +58,7 @@ def random_gamma(b: TensorFlowBuilder, shape: Any, alpha: Any, **_: Any) -> Any:
     return b.random_gamma(b.next_key(), _for_each(b, shape, b.array(alpha)))
 
 
-@rows.row("RandomPoisson", "RandomPoissonV2", static=("shape",))
+@rows.row("RandomPoissonV2", static=("shape",))
 def random_poisson(b: TensorFlowBuilder, shape: Any, rate: Any, **_: Any) -> Any:
     """Of these rates."""
     rate = b.array(rate)
@@ -91,7 +91,11 @@ def _words_of_seed(b: TensorFlowBuilder, seed: Any) -> list[Value]:
     for place in range(2):
         item = seed[place] if isinstance(seed, tuple) else b.getitem(seed, key=(place,))
         if not isinstance(item, Value):
-            found += [b.array(int(item) >> shift & 0xFFFFFFFF, "uint32") for shift in (0, 32)] if isinstance(item, int) else _halves(b, b.array(item, "int32"))
+            found += (
+                [b.array(int(item) >> shift & 0xFFFFFFFF, "uint32") for shift in (0, 32)]
+                if isinstance(item, int)
+                else _halves(b, b.array(item, "int32"))
+            )
         else:
             found += _halves(b, item)
     return found
@@ -104,7 +108,10 @@ def _halves(b: TensorFlowBuilder, number: Value) -> list[Value]:
     if number.dtype == "uint32":
         return [number, b.array(0, "uint32")]
     negative = b.less(number, 0)
-    return [b.bitcast(b.astype(number, dtype="int32"), dtype="uint32"), b.where(negative, b.array(0xFFFFFFFF, "uint32"), b.array(0, "uint32"))]
+    return [
+        b.bitcast(b.astype(number, dtype="int32"), dtype="uint32"),
+        b.where(negative, b.array(0xFFFFFFFF, "uint32"), b.array(0, "uint32")),
+    ]
 
 
 def _scrambled(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:

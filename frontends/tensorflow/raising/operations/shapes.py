@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from .....errors import UnsupportedOperation
+import numpy as np
+
 from .....ir import Value
 from .....ops.dtypes import is_complex
 from .....sizes import apply, hint_of, product
@@ -122,12 +122,12 @@ def pad(b: TensorFlowBuilder, input: Any, paddings: Any, **_: Any) -> Any:
 
 @rows.row("PadV2", static=("paddings", "constant_values"))
 def pad_v2(b: TensorFlowBuilder, input: Any, paddings: Any, constant_values: Any, **_: Any) -> Any:
-    """A number around."""
+    """A number around, of which TensorFlow takes no gradient."""
     amounts = known(paddings, "the padding")
     if not isinstance(constant_values, Value):
         return b.pad(input, padding=amounts, value=b.operand(constant_values, input.dtype)) if input.ndim else input
     shape = tuple(size + low + high for size, (low, high) in zip(input.shape, amounts))
-    whole = b.broadcast_to(constant_values, shape=shape)
+    whole = b.broadcast_to(b.stop_gradient(constant_values), shape=shape)
     return b.setitem(whole, input, key=tuple((low, low + size, 1) for size, (low, _) in zip(input.shape, amounts)))
 
 
@@ -184,10 +184,16 @@ def reverse_v2(b: TensorFlowBuilder, tensor: Any, axis: Any, **_: Any) -> Any:
     return b.flip(tensor, axis=axes) if axes else tensor
 
 
+def _constant(b: TensorFlowBuilder, operand: Any) -> Any:
+    """The elements of an operand that is a constant of the graph."""
+    arrays = (array for value, array in b.graph.constants.values() if value is operand)
+    return next((tuple(np.asarray(array).tolist()) for array in arrays), operand)
+
+
 @rows.row("Reverse", static=("dims",))
 def reverse(b: TensorFlowBuilder, tensor: Any, dims: Any, **_: Any) -> Any:
     """In reverse order along the axes that are marked."""
-    axes = tuple(axis for axis, marked in enumerate(known(dims, "the axes")) if marked)
+    axes = tuple(axis for axis, marked in enumerate(known(_constant(b, dims), "whether an axis is turned round")) if marked)
     return b.flip(tensor, axis=axes) if axes else tensor
 
 
@@ -286,123 +292,3 @@ def data_format_dim_map(b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC
     """The number that an axis of one layout has in another one."""
     places = b.array(tuple(dst_format.index(letter) for letter in src_format), x.dtype)
     return b.take(places, b.remainder(x, b.array(len(src_format), x.dtype)), axis=0)
-
-
-# ------------------------------------------------------------------------------------- space, depth and batch
-def _depth(first: str) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, input: Any, *, block_size: int, data_format: str = "NHWC", **_: Any) -> Any:
-        if data_format not in ("NHWC", "NCHW"):
-            raise UnsupportedOperation(f"data format {data_format}, which only quantised kernels have")
-        x = b.permute_dims(input, axes=(0, 2, 3, 1)) if data_format == "NCHW" else input
-        batch, height, width, channels = x.shape
-        if first == "space":
-            parted = b.reshape(x, shape=(batch, height // block_size, block_size, width // block_size, block_size, channels))
-            moved = b.permute_dims(parted, axes=(0, 1, 3, 2, 4, 5))
-            found = b.reshape(moved, shape=(batch, height // block_size, width // block_size, channels * block_size**2))
-        else:
-            inner = channels // block_size**2
-            parted = b.reshape(x, shape=(batch, height, width, block_size, block_size, inner))
-            moved = b.permute_dims(parted, axes=(0, 1, 3, 2, 4, 5))
-            found = b.reshape(moved, shape=(batch, height * block_size, width * block_size, inner))
-        return b.permute_dims(found, axes=(0, 3, 1, 2)) if data_format == "NCHW" else found
-
-    return row
-
-
-rows.row("SpaceToDepth")(_depth("space"))
-rows.row("DepthToSpace")(_depth("depth"))
-
-
-@rows.row("SpaceToBatchND", static=("block_shape", "paddings"))
-def space_to_batch_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, paddings: Any, **_: Any) -> Any:
-    """Blocks of the axes after the first one, moved to the first one."""
-    blocks, amounts = numbers(block_shape, "the block"), known(paddings, "the padding")
-    count = len(blocks)
-    others = tuple((0, 0) for _ in range(input.ndim - count - 1))
-    x = b.pad(input, padding=((0, 0), *amounts, *others), value=False if input.dtype == "bool" else 0)
-    batch, space, rest = x.shape[0], x.shape[1 : count + 1], x.shape[count + 1 :]
-    parted = b.reshape(x, shape=(batch, *(part for size, block in zip(space, blocks) for part in (size // block, block)), *rest))
-    inside, outside = range(2, 2 * count + 1, 2), range(1, 2 * count + 1, 2)
-    moved = b.permute_dims(parted, axes=(*inside, 0, *outside, *range(2 * count + 1, parted.ndim)))
-    return b.reshape(moved, shape=(batch * product(blocks), *(size // block for size, block in zip(space, blocks)), *rest))
-
-
-@rows.row("BatchToSpaceND", static=("block_shape", "crops"))
-def batch_to_space_nd(b: TensorFlowBuilder, input: Any, block_shape: Any, crops: Any, **_: Any) -> Any:
-    """The inverse of ``SpaceToBatchND``, cut."""
-    blocks, amounts = numbers(block_shape, "the block"), known(crops, "the crops")
-    count = len(blocks)
-    space, rest = input.shape[1 : count + 1], input.shape[count + 1 :]
-    batch = input.shape[0] // product(blocks)
-    parted = b.reshape(input, shape=(*blocks, batch, *space, *rest))
-    order = (count, *(axis for i in range(count) for axis in (count + 1 + i, i)), *range(2 * count + 1, parted.ndim))
-    x = b.reshape(b.permute_dims(parted, axes=order), shape=(batch, *(size * block for size, block in zip(space, blocks)), *rest))
-    for axis, (low, high) in enumerate(amounts, 1):
-        x = cut(b, x, axis, low, x.shape[axis] - high)
-    return x
-
-
-@rows.row("SpaceToBatch", static=("paddings",))
-def space_to_batch(b: TensorFlowBuilder, input: Any, paddings: Any, *, block_size: int, **_: Any) -> Any:
-    """Square blocks."""
-    return space_to_batch_nd(b, input, (block_size, block_size), paddings)
-
-
-@rows.row("BatchToSpace", static=("crops",))
-def batch_to_space(b: TensorFlowBuilder, input: Any, crops: Any, *, block_size: int, **_: Any) -> Any:
-    """Square blocks."""
-    return batch_to_space_nd(b, input, (block_size, block_size), crops)
-
-
-# ------------------------------------------------------------------------------------- creation
-@rows.row("Fill", static=("dims", "value"))
-def fill(b: TensorFlowBuilder, dims: Any, value: Any, **_: Any) -> Any:
-    """One number everywhere."""
-    shape = numbers(dims, "the shape")
-    if isinstance(value, Value):
-        return b.broadcast_to(value, shape=shape)
-    return b.full(shape=shape, fill_value=b.operand(value, b.result.dtype), dtype=b.result.dtype)
-
-
-@rows.row("ZerosLike")
-def zeros_like(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Zeros of this shape."""
-    return b.zeros(shape=x.shape, dtype=x.dtype)
-
-
-@rows.row("OnesLike")
-def ones_like(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Ones of this shape."""
-    return b.ones(shape=x.shape, dtype=x.dtype)
-
-
-@rows.row("Empty", static=("shape",))
-def empty(b: TensorFlowBuilder, shape: Any, *, init: bool = False, **_: Any) -> Any:
-    """Zeros, where TensorFlow may leave what the memory held."""
-    return b.zeros(shape=numbers(shape, "the shape"), dtype=b.result.dtype)
-
-
-@rows.row("Range", static=("start", "limit", "delta"))
-def range_(b: TensorFlowBuilder, start: Any, limit: Any, delta: Any, **_: Any) -> Any:
-    """Numbers at equal distances."""
-    start, limit, delta = (size_of(item, "a bound of a range") for item in (start, limit, delta))
-    return b.arange(start=start, stop=limit, step=delta, dtype=b.result.dtype)
-
-
-@rows.row("LinSpace", static=("start", "stop", "num"))
-def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) -> Any:
-    """Numbers at equal distances, both ends included."""
-    return b.linspace(start, stop, num=size_of(num), dtype=b.result.dtype)
-
-
-@rows.row("OneHot", static=("depth",))
-def one_hot(b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any) -> Any:
-    """One value at the place of the index along a new axis, another one elsewhere; indices outside have none."""
-    rank, size, dtype = indices.ndim, size_of(depth, "the depth"), b.result.dtype
-    place = rank if axis == -1 else axis
-    column = b.reshape(indices, shape=(*indices.shape[:place], 1, *indices.shape[place:]))
-    numbers_ = b.arange(start=0, stop=size, step=1, dtype=indices.dtype)
-    hits = b.equal(column, b.reshape(numbers_, shape=(size, *(1,) * (rank - place))))
-    if (on_value, off_value) in ((1, 0), (True, False)) and not isinstance(on_value, Value):
-        return b.astype(hits, dtype=dtype)
-    return b.where(hits, b.array(on_value, dtype), b.array(off_value, dtype))

@@ -35,12 +35,12 @@ def beside_space(data_format: str, given: Any) -> tuple[int, int]:
 
 def first(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
     """The array with channels before space."""
-    return x if is_first(data_format) else b.permute_dims(x, axes=to_first(x.ndim))  # type: ignore[no-any-return]
+    return x if is_first(data_format) else b.permute_dims(x, axes=to_first(x.ndim))
 
 
 def back(b: TensorFlowBuilder, x: Value, data_format: str) -> Value:
     """An array with channels before space in the layout that was given."""
-    return x if is_first(data_format) else b.permute_dims(x, axes=to_last(x.ndim))  # type: ignore[no-any-return]
+    return x if is_first(data_format) else b.permute_dims(x, axes=to_last(x.ndim))
 
 
 def space_of(x: Value, data_format: str) -> tuple[Any, ...]:
@@ -74,6 +74,11 @@ def same(size: Any, kernel: Any, stride: int, dilation: int) -> tuple[Any, Any]:
     """
     reach = (kernel - 1) * dilation
     if stride == 1:
-        return (reach // 2, (reach + 1) // 2)
-    whole = apply("max", (size + stride - 1) // stride * stride - stride + reach + 1 - size, 0)
-    return (whole // 2, (whole + 1) // 2)
+        return (reach // 2, reach - reach // 2)
+    rest = size % stride
+    if isinstance(rest, int):
+        whole = apply("max", reach + 1 - (rest or stride), 0)
+    else:  # written so that the number of windows comes out as it is meant
+        whole = (size + stride - 1) // stride * stride - stride + reach + 1 - size
+        whole = whole if isinstance(reach, int) and reach + 1 >= stride else apply("max", whole, 0)
+    return (whole // 2, whole - whole // 2)
