@@ -14,17 +14,27 @@ import graph_compiler
 from ..support.compare import assert_same, dtype_name, is_array, leaves, to_numpy
 from ..support.jitted import by_jit, jax_array
 from ..support.tolerance import tolerance
+from ..support.turns import turn
 from .table import Program
 
 TARGETS = ("jax", "numpy", "torch", "tensorflow")
 Arguments = tuple[Any, ...]
 
 
-def in_turn(names: Iterable[str], ways: Iterable[str]) -> list[Any]:
-    """Each program in one way in turn always, in all of them with ``-m slow``. An empty way is a turn left out."""
+def in_turn(names: Iterable[str], ways: Iterable[str], weeks: int = 1) -> list[Any]:
+    """Each program in one way always, in all of them with ``-m slow``. An empty way is a turn left out.
+
+    Of several ``weeks`` each takes a share of the programs.
+    """
     turns = list(ways)
-    pairs = [(place % len(turns) == turn, name, way) for place, name in enumerate(names) for turn, way in enumerate(turns) if way]
-    return [pytest.param(name, way, marks=() if is_now else pytest.mark.slow) for is_now, name, way in pairs]
+    cases = [(place % len(turns) == way, name, turns[way]) for place, name in enumerate(names) for way in range(len(turns)) if turns[way]]
+    return [pytest.param(name, way, marks=_marks(name, is_way, weeks)) for is_way, name, way in cases]
+
+
+def _marks(name: str, is_way: bool, weeks: int) -> list[Any]:
+    if not is_way:
+        return [pytest.mark.slow]
+    return [] if turn(f"control flow {name}", weeks) == 0 else [pytest.mark.out_of_turn]
 
 
 # ------------------------------------------------------------------------------------- arguments

@@ -33,7 +33,7 @@ def check(name: str, way: str, dtype: str) -> None:
     return None
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(DIFFERENTIABLE, GRADIENTS))
+@pytest.mark.parametrize(("name", "way"), in_turn(DIFFERENTIABLE, GRADIENTS, weeks=2))
 def test_gradients(name: str, way: str) -> None:
     with jax.enable_x64(PROGRAMS[name].wide):
         check(name, way, "float64" if PROGRAMS[name].wide else "float32")

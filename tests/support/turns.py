@@ -47,3 +47,8 @@ def in_turn(what: str, names: Iterable[str], targets: Sequence[str], always: Seq
         for target in (*always, *targets)
     )
     return [pytest.param(name, target, marks=marks) for name, target, marks in taken]
+
+
+def a_share(what: str, names: Iterable[str], weeks: int) -> list[Any]:
+    """Tests of ``what``, of which each of so many ``weeks`` takes a share."""
+    return [pytest.param(name, marks=[] if turn(f"{what} {name}", weeks) == 0 else [pytest.mark.out_of_turn]) for name in names]
