@@ -36,7 +36,8 @@ def weighted(results: Any, multiply: Callable[[Any, Any], Any]) -> Any:
 
 def gradient_by_jax(function: Any) -> Callable[[Any], Any]:
     """The gradients of all arguments."""
-    return jax.grad(lambda args: weighted(function(*args), lambda item, weight: (item * weight).sum()))
+    found: Callable[[Any], Any] = jax.grad(lambda args: weighted(function(*args), lambda item, weight: (item * weight).sum()))
+    return found
 
 
 def by_jax(function: Any, args: Any) -> list[Any]:

@@ -20,8 +20,11 @@ def keep_programs(folder: Path = FOLDER) -> None:
     jax, files, cache = map(_loaded, ("jax", "jax._src.lru_cache", "jax._src.compilation_cache"))
     if jax is None or not hasattr(files, "LRUCache") or not hasattr(cache, "reset_cache"):
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    drop_old(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        drop_old(folder)
+    except OSError:  # a checkout that cannot be written to
+        return
     files.LRUCache.put = _put
     for name, value in {
         "jax_enable_compilation_cache": True,
