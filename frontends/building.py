@@ -135,7 +135,7 @@ class RaisingBuilder(Builder):
         return self.streams.get(generator) or (self._input_key(), self.last_key + 1)
 
     def seed(self, generator: Any, seed: int) -> None:
-        """From here on a generator (None: the default one) draws what ``seed`` leads to, of which a log line tells: other numbers than the source's."""
+        """Seeds a generator (None: the default one), and logs that the numbers differ from those of the source framework."""
         if not self.streams:
             log.warning(
                 "%s seeds a generator of random numbers: each framework draws others from a seed, of the same distribution and the same at every call",

@@ -57,7 +57,7 @@ _PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}  # of 
 
 @dataclass
 class Attempt:
-    """A recording, and what it has shown that was not known before.
+    """The result of one attempt: the recording, and new facts for the next attempt.
 
     ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the function does something else when
     it is not told that it is being compiled.

@@ -78,7 +78,7 @@ class Seen:
 def differs_outside(
     graph: Graph, state: State, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seen: Seen
 ) -> bool:
-    """Whether the function gives something else than what was ``seen`` when it is not told that it is being compiled.
+    """Runs the function once more with ``is_compiling()`` False, and tells whether the result differs from ``seen``.
 
     ``state`` is what the function can reach; it is put back. Functions that draw random numbers, write to what they are given or keep state are not asked.
     """

@@ -1,4 +1,4 @@
-"""What a call writes to beside what its name tells: running statistics, and what the schemas of kernels mark.
+"""Writes that the name of a call does not show: running statistics, and arguments that kernel schemas mark as written.
 
 Of most writes torch counts the version of the tensor up. Of these it does not: the fused optimisers write to lists of weights, moments and steps,
 ``GradScaler`` to its tracker, quantisation to what it has observed.

@@ -31,7 +31,7 @@ class PassedBack:
         self._passing = self._batched = False
 
     def note(self, tensors: Sequence[torch.Tensor]) -> None:
-        """A call made these, or wrote to them. What a kernel made has its node when the next one comes."""
+        """Notes tensors that a call made or wrote to; their autograd nodes are looked up at the next call."""
         self._look()
         self._last = tensors
 

@@ -87,7 +87,7 @@ class Rules:
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """A hook changes the gradient of a tensor; what it returns is the new one, or None."""
+        """Records a tensor hook: the function that replaces the gradient of a tensor, or returns None to keep it."""
 
         def rule(gradient: Any) -> Any:
             changed = function(gradient)
@@ -143,7 +143,7 @@ class Rules:
             self.capture.history.forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
-        """What a checkpoint runs, as if there were no checkpoint: with gradients, where torch will run it again for them."""
+        """The function of a checkpoint, run with gradients enabled as if there were no checkpoint."""
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item
 

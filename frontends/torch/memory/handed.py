@@ -22,7 +22,7 @@ _OF_CONSTRUCTORS = "lift_fresh"  # by which torch.from_numpy hands on the tensor
 
 @dataclass
 class _Shared:
-    """One tensor, with what its memory held when torch has last looked at it or written to it.
+    """A tensor that other code shares, with its contents at the last access by torch.
 
     ``is_read``: whether other code got it from the recording; ``is_weight``: whether pieces are compared, as they are between two calls
     (all weights that were loaded from a file are here); ``is_used``: whether a call has computed with what it held.
@@ -43,7 +43,7 @@ class _Shared:
         self.number, self.same = version(self.tensor), pieces.same if pieces else partial(Snapshot(self.tensor).is_of, self.tensor)
 
     def changed(self) -> bool:
-        """Whether it holds something else although torch has not written to it."""
+        """Whether the contents changed without a write by torch."""
         return version(self.tensor) == self.number and not self.same()
 
 
@@ -73,7 +73,7 @@ class Handed:
                 one.is_used = key != _OF_CONSTRUCTORS
 
     def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
-        """After a call that wrote to these: what they hold now is torch's. ``TracingError`` where other code would read what depends on the inputs."""
+        """Notes that torch wrote to these. ``TracingError`` if code outside of torch could read values there that depend on the inputs."""
         for one in self._in(tensors):
             if varies and one.is_read:
                 raise TracingError(

@@ -55,7 +55,7 @@ class KeptViews:
         self._met: list[tuple[torch.Tensor, torch.Tensor, Value]] = []
 
     def ask(self, tensors: Sequence[torch.Tensor], weights: ModelWeights | None = None) -> None:
-        """These share memory. Where one of them has all elements of those that it shares memory with, the next attempt takes these for its views."""
+        """Tells that these tensors share memory. If one of them contains all others, the next attempt records the others as views of it."""
 
         def rank(item: torch.Tensor) -> tuple[int, bool, bool]:
             return item.numel(), weights is not None and weights.name_of(item) is not None, item.requires_grad

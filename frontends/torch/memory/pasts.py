@@ -1,4 +1,4 @@
-"""What an array held before it was written to: its elements, and what autograd knows of them."""
+"""The contents of a tensor before a write: its elements and its autograd history."""
 
 from __future__ import annotations
 

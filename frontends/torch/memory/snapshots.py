@@ -1,4 +1,4 @@
-"""What a tensor holds at one moment, to be compared with what it holds later."""
+"""Snapshots of the elements of tensors, for comparison later."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """What a tensor's memory holds; None where it has none on this machine, or where other tensors' elements lie in between."""
+    """The contents of a tensor's memory. None on another device, and where its elements do not fill one block of memory."""
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
     with torch._C.DisableTorchFunction():

@@ -70,7 +70,7 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[Fact]:
-    """Nobody has put the tensor upon other memory, nor written to it: with torch, which counts it, or in another way."""
+    """Guards that a captured tensor has the same memory and contents: by its version counter, and by its bytes for uncounted writes."""
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = [Fact("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)] if has_memory(tensor) else []
     if not tensor.is_inference():
