@@ -61,8 +61,8 @@ def compile(
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
-    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now: a :class:`Graph`; else at the first call: a :class:`LazyGraph`. Many
-    objects give a tuple. Also a decorator. Raises ``InvalidOption``, and ``UnsupportedOperation`` with all calls that have no translation.
+    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now: a :class:`Graph`; else at its first call: a :class:`LazyGraph`.
+    Several objects give a tuple. Also a decorator. Raises ``InvalidOption``, and ``UnsupportedOperation`` with all calls that have no row.
 
     Args:
         objs: functions, methods, modules, other callables; a class or Python module gives a copy whose functions are compiled when called.
@@ -72,7 +72,7 @@ def compile(
         stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes; paths to such arguments (``[[0], [1, 0]]``).
         array_caching, include_generators: compute once what is the same at every call; draw anew at each what depends on no array.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
-        on_miss, max_variants, on_limit: a call that fits nothing is recorded (``"retrace"``), or an ``"error"``; at the limit the ``"original"`` runs.
+        on_miss, max_variants, on_limit: for calls that fit nothing, ``"retrace"`` or ``"error"``; at the limit, ``"original"`` or ``"raise"``.
         parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
         passes: your own (:class:`graph_compiler.passes.Pass`), over the program that is written; what each gives is verified.
