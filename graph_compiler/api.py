@@ -72,7 +72,7 @@ def compile(
         stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes; paths to such arguments (``[[0], [1, 0]]``).
         array_caching, include_generators: compute once what is the same at every call; draw anew at each what depends on no array.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
-        on_miss, max_variants, on_limit: for calls that fit nothing, ``"retrace"`` or ``"error"``; at the limit, ``"original"`` or ``"raise"``.
+        on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
         parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
         passes: your own (:class:`graph_compiler.passes.Pass`), over the program that is written; what each gives is verified.
