@@ -16,6 +16,7 @@ from ...ir.graph import Graph
 from ...trees import iterate_structure
 from .capture.large_calls import LargeCalls, TakingOver
 from .checking import undone
+from .compat import compiling_flag, set_compiling_flag
 from .process.modes import unwound
 from .state.state import State
 
@@ -52,14 +53,14 @@ def compiling(claim: bool = True) -> Iterator[Compiling]:
     Models ask it before they look at elements (is the mask all ones?) to choose a shortcut. A graph for another framework is better
     off without: it then holds for every mask, and need not wait for elements at each call.
     """
-    outside: Any = torch.compiler._is_compiling_flag
+    outside = compiling_flag()
     flag = Compiling(1, outside)
     if claim:
-        torch.compiler._is_compiling_flag = flag
+        set_compiling_flag(flag)
     try:
         yield flag
     finally:
-        torch.compiler._is_compiling_flag = outside
+        set_compiling_flag(outside)
 
 
 def kept(result: Any) -> list[torch.Tensor]:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ....trees import iterate_structure
+from ..compat import OpOverloadPacket
 from .names import is_in_place
 from .tensors import version
 
@@ -61,7 +62,7 @@ def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
 
 def _marked(key: str) -> Iterator[tuple[int, str]]:
     packet = None if key.startswith("__") else getattr(torch.ops.aten, key, None)
-    for name in packet.overloads() if isinstance(packet, torch._ops.OpOverloadPacket) else ():
+    for name in packet.overloads() if isinstance(packet, OpOverloadPacket) else ():
         for position, argument in enumerate(getattr(packet, name)._schema.arguments):
             is_written = argument.alias_info is not None and argument.alias_info.is_write and not argument.kwarg_only
             if is_written and (position or is_in_place(key) and str(argument.type) == "List[Tensor]"):

@@ -33,6 +33,7 @@ from ..basics.names import is_in_place, name_by_module, name_of, row_key, wished
 from ..basics.refusals import Refusals, check_classes
 from ..basics.tensors import fills_memory, hints, spec_of, storage, version
 from ..basics.writing import versions_before
+from ..compat import current_transform, no_torch_function
 from ..gradients.gradients import Gradients
 from ..gradients.history import History
 from ..gradients.kernel_by_kernel import KernelByKernel
@@ -202,7 +203,7 @@ class Capture(TorchFunctionMode):
     # ------------------------------------------------------------------------------ every call comes here
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        if torch._C._functorch.peek_interpreter_stack() is not None:
+        if current_transform() is not None:
             return self.vmapped.run(function, args, kwargs)
         check_classes(types, self.here)
         name = name_of(function)
@@ -295,7 +296,7 @@ class Capture(TorchFunctionMode):
         """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are on besides."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
-            with torch._C.DisableTorchFunction():
+            with no_torch_function():
                 return function(*args)
         finally:
             self.unseen.inside_call = before

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....sizes import Size, apply
+from ..compat import HigherOrderOperator
 from ..process.compiler import is_loaded
 from . import written_out
 from .blocks import Blocks
@@ -39,7 +40,7 @@ def in_eager() -> Iterator[None]:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         for cls in filter(None, (found(*place) for place in _CHECKING)):
             stack.callback(setattr, cls, "__call__", cls.__call__)
-            cls.__call__ = torch._ops.HigherOrderOperator.__call__
+            cls.__call__ = HigherOrderOperator.__call__
         for module, name, ours in _REPLACED:
             if theirs := found(module, name):
                 scans = importlib.import_module(module)

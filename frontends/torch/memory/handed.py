@@ -13,6 +13,7 @@ import torch
 from ....errors import TracingError
 from ....ir.node import Origin
 from ..basics.tensors import version
+from ..compat import no_torch_function
 from .memory import has_memory, reach
 from .snapshots import Snapshot
 from .watching import pieces_of
@@ -105,7 +106,7 @@ def _start(one: _Shared) -> int:
 
 def _place(tensor: torch.Tensor) -> tuple[int, int]:
     """The addresses where a tensor's elements begin and end."""
-    with torch._C.DisableTorchFunction():  # to compare places is no read of the user's
+    with no_torch_function():  # to compare places is no read of the user's
         start = tensor.data_ptr()
         return start, start + reach(tensor) * tensor.itemsize
 

@@ -15,6 +15,7 @@ from ....ir.record import CallRecord
 from ....tracing.conjunction import Fact
 from ...taking import views_among
 from ..basics.tensors import spec_of
+from ..compat import no_torch_function
 from ..trace import ModelWeights, Trace
 from .memory import has_memory, reach
 from .taking import calls_taking
@@ -116,7 +117,7 @@ def _is_view(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
 
 
 def _lies(tensor: torch.Tensor, owner: torch.Tensor) -> _Lies:
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         steps = (tensor.data_ptr() - owner.data_ptr()) // owner.itemsize
         return _Lies((tuple(owner.shape), owner.stride()), (tuple(tensor.shape), tensor.stride()), steps)
 

@@ -13,6 +13,7 @@ from ....ops.registry import ArraySpec
 from ....tracing.conjunction import Fact
 from ....tracing.pieces import WHOLE
 from ..basics.dtypes import dtype_name
+from ..compat import is_any_autocast_enabled
 from ..memory.memory import has_memory, is_shared
 from ..memory.snapshots import Snapshot
 from ..memory.watching import layout_of, pieces_of
@@ -40,7 +41,7 @@ def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module]
     return facts
 
 
-_SETTINGS = ((torch.get_default_dtype, "the default dtype"), (torch._C._is_any_autocast_enabled, "torch.autocast"))
+_SETTINGS = ((torch.get_default_dtype, "the default dtype"), (is_any_autocast_enabled, "torch.autocast"))
 
 
 def _mode(module: torch.nn.Module) -> Fact:
