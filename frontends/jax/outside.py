@@ -19,7 +19,7 @@ _INTERNAL = ("jax", "jaxlib", "numpy", "flax", "keras", "equinox", "haiku", "gra
 
 
 def outside_of(objects: Iterable[Any]) -> list[Fact]:
-    """Guards on what these callables refer to. The arrays of models are left out, since they are parameters."""
+    """What these callables refer to; of models what they consist of, for their arrays are parameters."""
     reach = reach_of(objects)
     wide = Fact("{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64")
     return [wide, *facts_outside(reach, _of_model, _contents)]

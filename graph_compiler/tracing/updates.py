@@ -171,7 +171,7 @@ class _Field(str):
 
 
 def _pairs(item: Any, always: bool = False) -> list[tuple[Any, Any]] | None:
-    """Keys and items of a container; None for other objects."""
+    """Keys and items of a container; None for what is none."""
     if type(item) is Appended:
         return list(enumerate(item.added))
     if isinstance(item, (tuple, list, deque)):
