@@ -11,11 +11,11 @@ import numpy as np
 
 from ...tracing import Reach, facts_outside
 from ...tracing.conjunction import Fact
+from ...tracing.reach.origin import owner_of
 from .models import is_model, settings_of
 from .models.nnx import is_nnx
 
 _PLAIN = (bool, int, float, str, type(None))
-_INTERNAL = ("jax", "jaxlib", "numpy", "flax", "keras", "equinox", "haiku", "graph_compiler")
 
 
 def outside_of(objects: Iterable[Any]) -> list[Fact]:
@@ -29,7 +29,7 @@ def reach_of(objects: Iterable[Any]) -> Reach:
     """All that these callables refer to, behind wrappers such as that of ``jax.vmap``."""
     roots = list(objects)
     while True:
-        reach = Reach(roots, _INTERNAL, _is_leaf, lambda item: _called(item) if is_model(item) else ())
+        reach = Reach(roots, _is_leaf, lambda item: _called(item) if is_model(item) else ())
         met = {id(item) for item in (*roots, *reach.found())}
         behind = [item.__wrapped__ for item in (*roots, *reach.found()) if _wraps(item) and id(item.__wrapped__) not in met]
         if not behind:
@@ -41,8 +41,7 @@ def _wraps(item: Any) -> bool:
     """Whether this is a function that a library has made of one of the user's, or of a model."""
     if isinstance(item, type) or not callable(item) or (wrapped := getattr(item, "__dict__", {}).get("__wrapped__")) is None:
         return False
-    package = str(getattr(wrapped, "__module__", "")).partition(".")[0]
-    return package not in _INTERNAL or not isinstance(wrapped, FunctionType)
+    return not isinstance(wrapped, FunctionType) or owner_of(wrapped) not in ("framework", "own")
 
 
 def _called(model: Any) -> list[Any]:

@@ -47,7 +47,6 @@ from .tracers import Shown
 
 _MOST_ATTEMPTS = 8
 _traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None  # new with JAX 0.8
-_INTERNAL = ("jax", "jaxlib", "flax", "optax", "equinox", "haiku", "keras", "numpy", "functools", "contextlib")
 
 
 def is_array(item: Any) -> bool:
@@ -107,7 +106,7 @@ class _Attempt:
         self.tree = plain_classes(tree)
         self.names = input_names(self.function, request.args, self.tree)
         self.recorder = Recorder(request.name, "jax")
-        self.locator = Locator(_INTERNAL)
+        self.locator = Locator()
         reached = reach_of(self._referred())
         self.weights = Weights(self.function, reached, named_arguments(self.function, request.args, request.kwargs))
         refuse_outside(reached.found())

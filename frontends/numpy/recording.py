@@ -46,8 +46,6 @@ from .reading import Reading
 from .sizes import expression_of, is_symbolic
 from .traced import TracedScalar, is_traced
 
-_INTERNAL = ("numpy", "scipy", "torch", "jax", "jaxlib", "tensorflow", "graph_compiler")
-
 
 def record(request: Request) -> Recording:
     """Runs the function and records it; see :class:`graph_compiler.runtime.source_framework.SourceFramework`.
@@ -118,7 +116,7 @@ def _attempt(
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = given(args, kwargs, numbers)
     with alone, reserved() as locks:
-        code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
+        code = Reach((function, *referred(tree)), lambda item: isinstance(item, np.ndarray))
         refuse_outside(code.found())
         capture, weights = (
             Capture(Recorder(request.name, "numpy"), reading),
@@ -260,7 +258,7 @@ def _surroundings(objects: Sequence[Any], asked: _Asked, graph: Graph, weights: 
     def contents(item: Any) -> Any:
         return None if id(item) in read_anew else _elements(item)
 
-    reach = Reach((*objects, *asked.globals.functions()), _INTERNAL, lambda item: isinstance(item, np.ndarray))
+    reach = Reach((*objects, *asked.globals.functions()), lambda item: isinstance(item, np.ndarray))
     facts = [*asked.globals.facts(), *asked.settings.facts(), *facts_outside(reach, contents=contents, free=is_free)]
     held = Fact("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
     return Surroundings([held, *weights.views.facts(), *facts] if graph.parameters else facts)

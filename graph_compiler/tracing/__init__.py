@@ -5,7 +5,7 @@ from .active import recording as recording
 from .escapes import refuse_escapes as refuse_escapes
 from .outside import facts_outside as facts_outside
 from .provenance import Locator as Locator
-from .reach import Reach as Reach
+from .reach.walk import Reach as Reach
 from .recorder import Recorder as Recorder
 from .request import Recording as Recording
 from .request import Request as Request

@@ -9,7 +9,7 @@ from typing import Any
 from .code_names import globals_read
 from .conjunction import Fact
 from .namespaces import STOOD_IN, names_in
-from .reach import Reach
+from .reach.walk import Reach
 from .versions import dict_of_class
 
 Free = Callable[[Any, Any], bool]

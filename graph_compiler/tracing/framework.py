@@ -15,7 +15,8 @@ from ..trees import iterate_structure
 from .behind import behind
 from .code_names import globals_read
 from .definitions import place_of
-from .reach import cell_is_filled
+from .reach.origin import package_of
+from .reach.walk import cell_is_filled
 
 _EVERYWHERE = "numpy"  # its arrays are data for every framework, and its functions stand in the code of all
 # Packages that tell a framework beside the one of its name.
@@ -106,7 +107,7 @@ def _is_tracking(item: Any) -> bool:
 
 
 def _package(module: Any) -> str:
-    package = module.partition(".")[0] if isinstance(module, str) else ""  # classes of extensions may have something else there
+    package = package_of(module)
     return _PACKAGES.get(package, package)
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextvars
 import enum
 import os
-import sys
 import types
-import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -15,9 +13,10 @@ from typing import Any
 
 from ..trees import Fixed
 from .contents import contents_of
-from .library_classes import is_holding, is_installed
+from .library_classes import is_holding
 from .namespaces import Names
 from .originals import module_of
+from .reach.origin import is_users, owner_of, package_of
 
 _CLOSED = (
     types.ModuleType,
@@ -32,7 +31,7 @@ _CLOSED = (
     enum.Enum,
     type(None),
 )
-_FOREIGN = frozenset({*sys.stdlib_module_names, "graph_compiler", "numpy", "jax", "jaxlib"})
+_STATELESS = frozenset({"numpy", "jax", "jaxlib"})  # frameworks whose objects hold no state of the user's
 COMPILED = "_compiled_"  # attributes that hold compiled methods: no state of the user's
 _CLASS_OF = "__class__"
 
@@ -154,19 +153,6 @@ def _refill_object(item: Any, before: dict[Any, Any]) -> None:
         _refill_dict(attributes, {name: attributes[name] for name in order})
 
 
-def is_of_user(cls: type) -> bool:
-    """Whether a class may hold state of the user's: not those of installed libraries."""
-    known = _of_user.get(cls)
-    if known is None:
-        file = str(getattr(sys.modules.get(cls.__module__), "__file__", None) or "")
-        library = cls.__module__.partition(".")[0] in (*_FOREIGN, "torch") or is_installed(file)
-        known = _of_user[cls] = not library or cls.__module__ == "__main__"
-    return known
-
-
-_of_user: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
-
-
 def _pairs_of_class(cls: type) -> dict[Any, Any]:
     return {name: part for name, part in vars(cls).copy().items() if not name.startswith(("__", "_abc_", COMPILED))}
 
@@ -250,14 +236,16 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
     if contents_of(item) is not None:
         return _CONTENTS
     if isinstance(item, type):
-        return CLASS if is_of_user(item) else None
+        return CLASS if is_users(item) else None
     if isinstance(item, _CLOSED) or hasattr(type(item), "__array__") or not (hasattr(item, "__dict__") or _slots(item)):
         return None
     return OBJECT if always or _holds_of_user(type(item)) else None
 
 
 def _holds_of_user(cls: type) -> bool:
-    return module_of(cls).partition(".")[0] not in _FOREIGN | {""} or is_holding(cls)
+    module = module_of(cls)
+    is_stateless = not module or package_of(module) in _STATELESS or owner_of(module) in ("python", "own")
+    return not is_stateless or is_holding(cls)
 
 
 def slotted(items: Iterable[Any]) -> list[Any]:

@@ -19,7 +19,7 @@ from .conjunction import Fact
 from .library_data import library_facts
 from .library_objects import answers_of
 from .namespaces import names_of_builtins
-from .reach import MOST_ITEMS, Reach, attributes_of, cell_is_filled
+from .reach.walk import MOST_ITEMS, Reach, attributes_of, cell_is_filled
 from .same import is_same, same_fact, same_items
 from .versions import dict_of_class
 
@@ -42,7 +42,8 @@ def facts_outside(
 
     >>> from graph_compiler.tracing import Surroundings
     >>> settings = {"scale": 2}
-    >>> surroundings = Surroundings(facts_outside(Reach([lambda x: x * settings["scale"]])))
+    >>> function = eval("lambda x: x * settings['scale']", {"settings": settings})
+    >>> surroundings = Surroundings(facts_outside(Reach([function])))
     >>> surroundings.holds(), settings.update(scale=3), surroundings.holds(), surroundings.reason()
     (True, None, False, 'an item of the global settings changed since')
     """
@@ -53,7 +54,7 @@ def facts_outside(
         *_variables(reach, free),
         *_library_objects(reach),
         *_environment(reach, free),
-        *library_facts(reach.functions, reach.follows),
+        *library_facts(reach.functions),
         *_owners(reach, facts_of, free),
     ]
     found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})

@@ -5,16 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .namespaces import Names, Namespace, reaches_own_globals, reads_modules_whole, taken_by_name
 from .originals import original_of
+from .reach.origin import is_users
 
-_LIBRARY = ("site-packages", "dist-packages", "/lib/python3", "\\Lib\\", "<frozen")
-_OWN = __name__.partition(".")[0]
 _ENVIRONMENT = frozenset({"environ", "getenv", "putenv"})
 Root = tuple[str, Any]
 
@@ -35,7 +33,7 @@ def reach(callables: Iterable[Any]) -> Iterator[Root]:
     while waiting:
         item, is_asked_for = waiting.pop(0)
         for function in _functions(item):
-            if id(function) not in seen and (is_asked_for or not _is_library(function)):
+            if id(function) not in seen and (is_asked_for or is_users(function)):
                 seen.add(id(function))
                 roots = list(_roots(function))
                 yield from roots
@@ -45,7 +43,7 @@ def reach(callables: Iterable[Any]) -> Iterator[Root]:
 def roots_of(item: Any) -> Iterator[Root]:
     """What a function of the user's, or a member of a class (a property, a static method), refers to by itself."""
     for function in _member(item):
-        if not _is_library(function):
+        if is_users(function):
             yield from _roots(function)
 
 
@@ -65,7 +63,7 @@ def _functions(item: Any) -> Iterator[types.FunctionType]:
         for base in item.__mro__:
             # a copy, for other threads may add to a class meanwhile
             found = [function for part in vars(base).copy().values() for function in _member(part)]
-            yield from (function for function in found if base is item or not _is_library(function))
+            yield from (function for function in found if base is item or is_users(function))
         return
     plain = inspect.unwrap(getattr(item, "__func__", item)) if callable(item) else item
     bare = getattr(item, "__func__", item)
@@ -82,15 +80,6 @@ def _member(part: Any) -> list[types.FunctionType]:
     return [item for item in found if isinstance(item, types.FunctionType)]
 
 
-def _is_library(function: types.FunctionType) -> bool:
-    return _is_own(function.__module__) or any(part in function.__code__.co_filename for part in _LIBRARY)
-
-
-def _is_own(module: str | None) -> bool:
-    """Whether this is a module of this package, which a function may use to compile others: what it keeps is no state of the user's."""
-    return (module or "").partition(".")[0] == _OWN
-
-
 def _roots(function: types.FunctionType) -> Iterator[Root]:
     names = _names(function.__code__)
     modules = [item for name in names if isinstance(item := function.__globals__.get(name), types.ModuleType)]
@@ -104,7 +93,7 @@ def _roots(function: types.FunctionType) -> Iterator[Root]:
         yield "", Names(function.__globals__, others)
     whole = reads_modules_whole(function)
     for module in modules:
-        if not _is_library_module(module):
+        if is_users(module):
             yield module.__name__, Namespace(vars(module)) if whole else Names(vars(module), names)
     yield from zip(function.__code__.co_freevars, function.__closure__ or ())
     yield from defaults_of(function)
@@ -120,12 +109,6 @@ def defaults_of(function: types.FunctionType) -> Iterator[Root]:
 
 def _closure_of(function: types.FunctionType) -> list[Any]:
     return [item for cell in function.__closure__ or () for item in _parts(cell)]
-
-
-def _is_library_module(module: types.ModuleType) -> bool:
-    if _is_own(module.__name__) or module.__name__.partition(".")[0] in sys.stdlib_module_names:
-        return True
-    return any(part in (getattr(module, "__file__", None) or "") for part in _LIBRARY)
 
 
 @functools.lru_cache(maxsize=4096)

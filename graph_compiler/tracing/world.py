@@ -11,9 +11,10 @@ from typing import Any
 
 from ..trees import Fixed, same_static
 from .behind import behind
-from .holders import CLASS, MISSING, OBJECT, Kind, has_attributes, is_of_user, kind_of
+from .holders import CLASS, MISSING, OBJECT, Kind, has_attributes, kind_of
 from .namespaces import OF_IMPORTS, Names
 from .originals import original_of
+from .reach.origin import is_users
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
@@ -116,7 +117,7 @@ class World:
             return
         self._known.add(id(item))
         if kind is OBJECT:
-            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if is_of_user(cls))
+            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if is_users(cls))
         if kind is CLASS:
             yield from ((name, member, depth + 1) for member in vars(item).copy().values() if isinstance(member, _CODE))
         held = Held(name, item, kind, kind.pairs(item))

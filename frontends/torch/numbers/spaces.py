@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,13 +12,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....tracing.code_names import globals_read, names_read
+from ....tracing.reach.origin import is_internal
 
 if TYPE_CHECKING:
     from ..state.parameters import Weights
-
-_CLOSED = frozenset(
-    {"torch", "numpy", __name__.partition(".")[0], *sys.stdlib_module_names}
-)  # packages whose code gets numbers as they are
 
 
 @dataclass
@@ -78,7 +74,7 @@ def spaces_of(weights: Weights) -> list[Space]:
 
 def _is_closed(function: types.FunctionType) -> bool:
     """Whether this is code of a library that gets numbers as they are; a wrapper bears the name of what it wraps."""
-    return any(str(name).partition(".")[0] in _CLOSED for name in (function.__module__, function.__globals__.get("__name__")))
+    return is_internal(function) or is_internal(function.__module__ or "")
 
 
 def _layers(item: Any) -> Iterator[types.FunctionType]:
@@ -118,7 +114,7 @@ def _named(function: types.FunctionType, owner: type) -> Iterator[tuple[Any, typ
     held = [function.__globals__[name] for name in names if name in function.__globals__]
     entered: set[int] = set()
     for module in held:  # which grows: ``library.losses.dice(x)`` names a module of a module
-        if isinstance(module, types.ModuleType) and id(module) not in entered and module.__name__.partition(".")[0] not in _CLOSED:
+        if isinstance(module, types.ModuleType) and id(module) not in entered and not is_internal(module):
             entered.add(id(module))
             held += [vars(module)[name] for name in names if name in vars(module)]
     yield from ((item, type(item)) for item in (*held, *_enclosed(function)) if _is_code(item))

@@ -21,7 +21,6 @@ from ..memory.memory import is_shared
 from ..memory.snapshots import elements_of
 from .parameters import Weights
 
-_INTERNAL = ("torch", "numpy", "jax", "jaxlib", "graph_compiler")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 # Whose methods read what the user gave them, or sets between calls: the rate of an optimiser, say.
 _WHOLE = (torch.distributions.Distribution, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)
@@ -33,7 +32,7 @@ def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: C
 
     ``is_input`` tells what a graph reads at each call, and may write to.
     """
-    reach = Reach(objects, _INTERNAL, _is_leaf, functools.partial(_parts, weights), _HIDDEN, _WHOLE)
+    reach = Reach(objects, _is_leaf, functools.partial(_parts, weights), _HIDDEN, _WHOLE)
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
     forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]

@@ -7,7 +7,6 @@ import builtins
 import contextvars
 import functools
 import operator
-import sys
 import types
 import weakref
 from collections import deque
@@ -15,12 +14,13 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from .behind import STANDING, behind
-from .code_names import catches, fragments_read, names_read
-from .library_classes import is_holding, is_installed, reads_itself
-from .library_objects import is_asked
-from .namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
-from .originals import module_of, original_of
+from ..behind import STANDING, behind
+from ..code_names import catches, fragments_read, names_read
+from ..library_classes import is_holding, reads_itself
+from ..library_objects import is_asked
+from ..namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
+from ..originals import module_of, original_of
+from .origin import INTERNAL, is_internal, is_users, owner_of
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
@@ -33,15 +33,14 @@ class Reach:
     """Everything within reach of ``roots``.
 
     An attribute counts where some code within reach uses its name, unless it is one of ``hidden``. Code of installed libraries tells names,
-    but its own globals are taken for constant; ``internal`` packages and Python's own library are not looked into. ``is_leaf`` are arrays;
-    ``parts`` gives what belongs to an object whatever names are used (the children of a module); ``whole`` are classes of internal packages whose
-    objects hold what the user gave them.
+    but its own globals are taken for constant; frameworks and Python's own library are not looked into. ``is_leaf`` are arrays; ``parts`` gives
+    what belongs to an object whatever names are used (the children of a module); ``whole`` are classes of frameworks whose objects hold what the
+    user gave them.
     """
 
     def __init__(
         self,
         roots: Iterable[Any],
-        internal: tuple[str, ...] = (),
         is_leaf: Callable[[Any], bool] = lambda item: False,
         parts: Callable[[Any], Iterable[Any]] = lambda item: (),
         hidden: frozenset[str] = frozenset(),
@@ -59,7 +58,7 @@ class Reach:
         self.abstract: list[abc.ABCMeta] = []  # classes of the user's that others may be registered with
         self.asked: list[Any] = []  # objects of Python's own library that answer for themselves
         self.tried: set[str] = set()  # names read by code that handles exceptions, and may go on where there is none
-        self._internal, self._is_leaf, self._parts, self._hidden, self._whole = internal, is_leaf, parts, hidden, whole
+        self._is_leaf, self._parts, self._hidden, self._whole = is_leaf, parts, hidden, whole
         self._seen: dict[int, Any] = {}
         self._read_whole: set[int] = set()  # identities of modules whose dict is read
         self._waiting = deque(roots)  # a list, for what leads to each other may be as long as a linked list of the user's
@@ -97,10 +96,6 @@ class Reach:
         """Names of the globals that a function uses."""
         return [name for name in names_read(function.__code__) if name in function.__globals__]
 
-    def follows(self, module: types.ModuleType) -> bool:
-        """Whether what a module holds is looked into: not that of libraries."""
-        return not self._is_internal(module.__name__) and not _is_library(module.__name__)
-
     # ------------------------------------------------------------------------------ the walk
     def _walk(self) -> None:
         """Visits what is waiting, and the attributes of each owner: again of all of them where more names have become known."""
@@ -129,13 +124,14 @@ class Reach:
 
     def _function(self, function: types.FunctionType) -> None:
         """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in ``forward``."""
-        if self._is_internal(function.__module__) and function.__name__ != "forward":
+        owner = owner_of(function)
+        if owner in INTERNAL and function.__name__ != "forward":
             return None
         self.names |= names_read(function.__code__)
         self.fragments |= fragments_read(function.__code__)
-        if self._is_internal(function.__module__):
+        if owner in INTERNAL:
             return None
-        if is_installed(function.__code__.co_filename):
+        if owner == "library":
             used = (function.__globals__.get(name) for name in names_read(function.__code__))
             return self._wait(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
         self.functions.append(function)
@@ -164,7 +160,7 @@ class Reach:
                 if id(base) in self._seen:
                     continue
                 self._seen[id(base)] = base
-            library = self._is_internal(base.__module__) or _is_library(base.__module__)
+            library = not is_users(base)
             own = [(name, item) for name, item in list(vars(base).items()) if name not in _OF_COMPILER]
             self._wait(item for name, item in own if name == "forward" or name.startswith("__") and not library)
             if not library:
@@ -172,7 +168,7 @@ class Reach:
                 self.abstract += [base] if isinstance(base, abc.ABCMeta) else []
 
     def _module(self, module: types.ModuleType) -> None:
-        if self.follows(module):
+        if is_users(module):
             self.owners.append(module)
 
     def _object(self, item: Any) -> None:
@@ -182,7 +178,7 @@ class Reach:
             return self.asked.append(item)
         if not module_of(cls):
             return None
-        if self._is_internal(cls.__module__) and not (parts or is_holding(cls) or self._wraps(cls)):
+        if is_internal(cls) and not (parts or is_holding(cls) or self._wraps(cls)):
             wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
             return self._wait([wrapped] if isinstance(wrapped, types.FunctionType) else [])
         if id(cls) not in self._seen:
@@ -209,10 +205,6 @@ class Reach:
     def _variable(self, variable: contextvars.ContextVar[Any]) -> None:
         self.variables.append(variable)
         self._wait([variable.get(None)])
-
-    def _is_internal(self, module: str | None) -> bool:
-        package = module.partition(".")[0] if isinstance(module, str) else ""
-        return package in self._internal or package in sys.stdlib_module_names
 
 
 def _each(*getters: str) -> Callable[[Reach, Any], None]:
@@ -254,10 +246,6 @@ def _slots(cls: type) -> tuple[str, ...]:
     slots = vars(cls).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(name for name in names if not name.startswith("__"))
-
-
-def _is_library(module: str) -> bool:
-    return is_installed(str(getattr(sys.modules.get(module), "__file__", None) or ""))
 
 
 def cell_is_filled(cell: types.CellType) -> bool:
