@@ -25,8 +25,8 @@ from .runtime.unsettled import UnsettledPipeline
 from .tracing.definitions import place_of
 from .tracing.framework import framework_of
 from .tracing.given import give_arguments
-from .tracing.holders import COMPILED
 from .tracing.host_random import host_state_kept
+from .tracing.reach.containers import COMPILED
 from .tracing.stateful import Stateful, stateful_paths
 
 FRONTENDS = ("torch", "jax", "numpy")

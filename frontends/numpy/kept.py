@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...tracing.growing import StandIns
-from ...tracing.holders import MISSING
 from ...tracing.namespaces import Names
 from ...tracing.places import Place, Replaced, State
+from ...tracing.reach.containers import MISSING
 from ...tracing.updates import Containers
 from ...tracing.world import Held
 from ...trees import Branch, Fixed, Growing, Tree, flatten, unflatten

@@ -13,9 +13,9 @@ import numpy as np
 from ...errors import GuardFailed, TracingError
 from ...tracing.conjunction import Fact, conjunction
 from ...tracing.growing import StandIns
-from ...tracing.holders import MISSING, Kind, is_whole
 from ...tracing.namespaces import Names
 from ...tracing.places import Place as StatePlace
+from ...tracing.reach.containers import MISSING, Kind, is_whole
 from ...tracing.roots import reach
 from ...tracing.updates import Containers
 from ...tracing.world import ORDER, Change, Held, World
@@ -96,12 +96,7 @@ def _put_default(function: types.FunctionType, name: str, value: Any) -> None:
         function.__defaults__ = tuple(value if own == name else old for own, old in zip(names, function.__defaults__ or ()))
 
 
-def _refill_defaults(function: types.FunctionType, before: dict[str, Any]) -> None:
-    for name, value in before.items():
-        _put_default(function, name, value)
-
-
-_DEFAULTS = Kind(_defaults, _put_default, _refill_defaults)
+_DEFAULTS = Kind(_defaults, _put_default)
 
 
 class LiveArrays:

@@ -23,10 +23,10 @@ from ...tracing.alone import alone
 from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
 from ...tracing.growing import StandIns
-from ...tracing.holders import slotted
 from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.places import Place, together
+from ...tracing.reach.containers import slotted
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, referred, statics

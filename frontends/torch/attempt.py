@@ -15,8 +15,8 @@ from ...tracing.alone import alone
 from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
 from ...tracing.growing import StandIns
-from ...tracing.holders import slotted
 from ...tracing.places import Place
+from ...tracing.reach.containers import slotted
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics

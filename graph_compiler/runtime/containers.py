@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import NotCompilable
 from ..tracing import active
 from ..tracing.framework import is_of_framework
-from ..tracing.holders import COMPILED
+from ..tracing.reach.containers import COMPILED
 
 Compile = Callable[[Any], Any]
 

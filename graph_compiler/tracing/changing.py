@@ -8,9 +8,9 @@ from typing import Any
 
 from ..trees import Path, Tree, static_paths
 from .growing import Lengths
-from .holders import is_whole
 from .namespaces import Names
 from .places import Place
+from .reach.containers import is_whole
 from .world import Held, World
 
 _ENOUGH = 2  # changes from recording to recording

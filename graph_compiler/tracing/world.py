@@ -11,9 +11,9 @@ from typing import Any
 
 from ..trees import Fixed, same_static
 from .behind import behind
-from .holders import CLASS, MISSING, OBJECT, Kind, has_attributes, kind_of
 from .namespaces import OF_IMPORTS, Names
 from .originals import original_of
+from .reach.containers import CLASS, MISSING, OBJECT, Kind, has_attributes, kind_of
 from .reach.origin import is_users
 
 _DEEPEST = 8

@@ -9,8 +9,8 @@ import torch
 
 from ....tracing import Request
 from ....tracing.changing import Changing
-from ....tracing.holders import is_whole
 from ....tracing.places import Place
+from ....tracing.reach.containers import is_whole
 from ....tracing.updates import Containers
 from ....tracing.world import Held, World
 from ..basics.arguments import is_array

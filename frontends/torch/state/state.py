@@ -18,12 +18,12 @@ from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
 from ....tracing.growing import StandIns
-from ....tracing.holders import COMPILED, MISSING, is_whole
 from ....tracing.iterators import refuse_outside
 from ....tracing.namespaces import Names
 from ....tracing.outside import Free
 from ....tracing.places import Place, Replaced
 from ....tracing.places import State as RecordedState
+from ....tracing.reach.containers import COMPILED, MISSING, is_whole
 from ....tracing.roots import reach, roots_of
 from ....tracing.updates import Containers
 from ....tracing.world import ORDER, Change, Held, World
