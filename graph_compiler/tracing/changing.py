@@ -11,7 +11,7 @@ from .growing import Lengths
 from .namespaces import Names
 from .places import Place
 from .reach.containers import is_whole
-from .world import Held, World
+from .reach.world import Held, World
 
 _ENOUGH = 2  # changes from recording to recording
 

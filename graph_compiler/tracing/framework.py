@@ -16,7 +16,7 @@ from .behind import behind
 from .code_names import globals_read
 from .definitions import place_of
 from .reach.origin import package_of
-from .reach.walk import cell_is_filled
+from .reach.refers import enclosed
 
 _EVERYWHERE = "numpy"  # its arrays are data for every framework, and its functions stand in the code of all
 # Packages that tell a framework beside the one of its name.
@@ -133,4 +133,4 @@ def _named(obj: Any) -> Iterator[str]:
 def _referred(function: types.FunctionType) -> list[Any]:
     own = globals_read(function.__code__)  # of co_names, which are those of attributes, too: x.T
     used = [function.__globals__[name] for name in function.__code__.co_names if name in own and name in function.__globals__]
-    return [*used, *(cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))]
+    return [*used, *enclosed(function)]

@@ -11,7 +11,7 @@ from .code_names import names_read, texts_of
 from .conjunction import Fact
 from .library_objects import answers_of, is_asked
 from .reach.origin import is_users
-from .reach.walk import cell_is_filled
+from .reach.refers import enclosed
 from .same import ATOMS, same_fact, same_items
 
 _DEEPEST = 4
@@ -53,7 +53,7 @@ def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[Fact]:
 
 def _held(function: types.FunctionType, names: frozenset[str]) -> Iterator[Any]:
     yield from (function.__globals__[name] for name in names if name in function.__globals__)
-    yield from (cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))
+    yield from enclosed(function)
 
 
 def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[Fact]:

@@ -19,7 +19,8 @@ from .conjunction import Fact
 from .library_data import library_facts
 from .library_objects import answers_of
 from .namespaces import names_of_builtins
-from .reach.walk import MOST_ITEMS, Reach, attributes_of, cell_is_filled
+from .reach.refers import cell_is_filled
+from .reach.walk import MOST_ITEMS, Reach, attributes_of
 from .same import is_same, same_fact, same_items
 from .versions import dict_of_class
 

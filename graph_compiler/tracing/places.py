@@ -10,8 +10,8 @@ from typing import Any
 from ..trees import Fixed, Leaf, Path, Tree
 from .contents import contents_of
 from .reach.containers import MISSING
+from .reach.world import Held
 from .updates import Kept, New, Same, item_of
-from .world import Held
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
     """The ``known`` places and those that were ``found`` since; a dict that gets other entries each time is a place as a whole.
 
     >>> from .reach.containers import kind_of
-    >>> from .world import Held
+    >>> from .reach.world import Held
     >>> hooks = {}
     >>> held = Held("hooks", hooks, kind_of(hooks), {})
     >>> [place.name for place in together([Place(held, 3)], [Place(held, 5)])]

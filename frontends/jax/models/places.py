@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ....tracing import Reach
-from ....tracing.reach.walk import cell_is_filled
+from ....tracing.reach.refers import cell_is_filled
 
 Place = tuple[str, Any, Callable[[Any], None]]  # its name in the code, what stands there, and what puts something else there
 

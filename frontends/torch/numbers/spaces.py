@@ -13,6 +13,7 @@ import torch
 
 from ....tracing.code_names import globals_read, names_read
 from ....tracing.reach.origin import is_internal
+from ....tracing.reach.refers import enclosed
 
 if TYPE_CHECKING:
     from ..state.parameters import Weights
@@ -117,18 +118,10 @@ def _named(function: types.FunctionType, owner: type) -> Iterator[tuple[Any, typ
         if isinstance(module, types.ModuleType) and id(module) not in entered and not is_internal(module):
             entered.add(id(module))
             held += [vars(module)[name] for name in names if name in vars(module)]
-    yield from ((item, type(item)) for item in (*held, *_enclosed(function)) if _is_code(item))
+    yield from ((item, type(item)) for item in (*held, *enclosed(function)) if _is_code(item))
     members = (inspect.getattr_static(owner, name, None) for name in names)
     yield from ((member, owner) for member in members if _is_code(member))
 
 
 def _is_code(item: Any) -> bool:
     return isinstance(item, (types.FunctionType, types.MethodType, functools.partial, staticmethod, classmethod, property))
-
-
-def _enclosed(function: types.FunctionType) -> Iterator[Any]:
-    for cell in function.__closure__ or ():
-        try:
-            yield cell.cell_contents
-        except ValueError:  # not assigned yet
-            continue

@@ -9,7 +9,7 @@ import torch
 
 from ....ops.dtypes import is_inexact
 from ....tracing.reach.containers import MISSING, Kind
-from ....tracing.world import Held, World
+from ....tracing.reach.world import Held, World
 from ..basics.dtypes import dtype_name
 from .parameters import Weights
 

@@ -21,6 +21,7 @@ from ..library_objects import is_asked
 from ..namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
 from ..originals import module_of, original_of
 from .origin import INTERNAL, is_internal, is_users, owner_of
+from .refers import enclosed
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
@@ -137,12 +138,11 @@ class Reach:
         self.functions.append(function)
         self.tried |= names_read(function.__code__) if catches(function.__code__) else set()
         self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
-        within = (cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))
         put_in = (vars(builtins)[name] for name in names_of_builtins(function))
         globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *taken_by_name(function), *put_in]
         if reads_modules_whole(function):
             self._read_whole |= {id(item) for item in globals_used if isinstance(item, types.ModuleType)}
-        self._wait((*within, *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
+        self._wait((*enclosed(function), *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
         return None
 
     def _wait(self, items: Iterable[Any]) -> None:
@@ -246,11 +246,3 @@ def _slots(cls: type) -> tuple[str, ...]:
     slots = vars(cls).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(name for name in names if not name.startswith("__"))
-
-
-def cell_is_filled(cell: types.CellType) -> bool:
-    """Whether the variable has been assigned."""
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:
-        return False
