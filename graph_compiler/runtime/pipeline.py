@@ -39,9 +39,9 @@ from ..tracing import recording as open_recording
 from ..tracing.attributes import refuse_attributed
 from ..tracing.changing import Changing
 from ..tracing.definitions import telling_place
-from ..tracing.framework import telling_framework
 from ..tracing.iterators import refuse_iterators
 from ..tracing.places import Place
+from ..tracing.reach.framework import telling_framework
 from ..tracing.reach.world import World
 from ..tracing.stage import stage
 from ..tracing.state_locks import reserved

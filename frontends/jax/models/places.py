@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ....tracing import Reach
+from ....tracing import Reached
 from ....tracing.reach.refers import cell_is_filled
 
 Place = tuple[str, Any, Callable[[Any], None]]  # its name in the code, what stands there, and what puts something else there
 
 
-def places_of(reach: Reach) -> list[Place]:
+def places_of(reach: Reached) -> list[Place]:
     """All places within reach."""
     return list(_places(reach))
 
 
-def _places(reach: Reach) -> Iterator[Place]:
+def _places(reach: Reached) -> Iterator[Place]:
     for item in reach.found():
         if isinstance(item, types.FunctionType):
             yield from _of_closure(item)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ....tracing.reach.spaces import Space
 from ...conversions import CONVERTED, COUNTED, conversions_in
 from .host_math import symbols_of
-from .spaces import Space
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture

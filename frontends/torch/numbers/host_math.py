@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from ....tracing.reach.spaces import Space
 from ...host_math import Symbols, stand_ins_of_math
 from ...python_arithmetic import computed
 from ...standing_in import standing_in, under_any_name
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
-from .spaces import Space
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture

@@ -12,9 +12,10 @@ import torch
 from torch.nn.modules import module as modules
 from torch.utils.hooks import RemovableHandle
 
-from ....tracing import Reach, facts_outside
+from ....tracing import Reached, facts_outside
 from ....tracing.conjunction import Fact
-from ....tracing.outside import Free
+from ....tracing.reach.outside import Free
+from ....tracing.reach.walk import Policy
 from ....tracing.versions import dicts_of_attribute
 from ..basics.arguments import is_array
 from ..memory.memory import is_shared
@@ -32,7 +33,7 @@ def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: C
 
     ``is_input`` tells what a graph reads at each call, and may write to.
     """
-    reach = Reach(objects, _is_leaf, functools.partial(_parts, weights), _HIDDEN, _WHOLE)
+    reach = Reached(objects, Policy(_is_leaf, functools.partial(_parts, weights), _HIDDEN, _WHOLE))
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
     forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ....tracing.code_names import names_read
-from ..numbers.spaces import Space
+from ....tracing.reach.spaces import Space
 
 if TYPE_CHECKING:
     from ..capture.capture import Capture

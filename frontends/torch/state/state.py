@@ -20,10 +20,10 @@ from ....sizes import Size, Symbol
 from ....tracing.growing import StandIns
 from ....tracing.iterators import refuse_outside
 from ....tracing.namespaces import Names
-from ....tracing.outside import Free
 from ....tracing.places import Place, Replaced
 from ....tracing.places import State as RecordedState
 from ....tracing.reach.containers import COMPILED, MISSING, is_whole
+from ....tracing.reach.outside import Free
 from ....tracing.reach.world import ORDER, Change, Held, World
 from ....tracing.updates import Containers
 from ....trees import Branch, Fixed, Growing, Tree, flatten, map_structure, unflatten

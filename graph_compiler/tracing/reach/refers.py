@@ -9,9 +9,10 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from ..code_names import globals_read
 from ..namespaces import Names, Namespace, reaches_own_globals, reads_modules_whole, taken_by_name
 from ..originals import original_of
-from .origin import is_users
+from .origin import is_internal, is_users
 
 _ENVIRONMENT = frozenset({"environ", "getenv", "putenv"})
 Root = tuple[str, Any]
@@ -52,6 +53,24 @@ def defaults_of(function: types.FunctionType) -> Iterator[Root]:
 def enclosed(function: types.FunctionType) -> list[Any]:
     """What the variables of the functions around it hold, where they have been assigned."""
     return [cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell)]
+
+
+def named(function: types.FunctionType) -> list[Any]:
+    """What code names: globals, what it takes by name from modules among them, and variables of the functions around it.
+
+    >>> function = eval("lambda x: helpers.scale(x)", {"helpers": types.ModuleType("helpers")})
+    >>> function.__globals__["helpers"].scale = abs
+    >>> [item.__name__ for item in named(function)]
+    ['helpers', 'abs']
+    """
+    own, names = globals_read(function.__code__), _names(function.__code__)  # x.T names no global
+    held = [function.__globals__[name] for name in names if name in own and name in function.__globals__]
+    entered: set[int] = set()
+    for module in held:  # which grows: ``library.losses.dice(x)`` names a module of a module
+        if isinstance(module, types.ModuleType) and id(module) not in entered and not is_internal(module):
+            entered.add(id(module))
+            held += [vars(module)[name] for name in names if name in vars(module)]
+    return [*held, *enclosed(function)]
 
 
 def cell_is_filled(cell: types.CellType) -> bool:

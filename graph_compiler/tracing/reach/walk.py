@@ -11,6 +11,7 @@ import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -30,23 +31,28 @@ _OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields_
 MOST_ITEMS = 1000  # of larger containers only the number of items is watched
 
 
-class Reach:
-    """Everything within reach of ``roots``.
+@dataclass(frozen=True)
+class Policy:
+    """What a frontend says of the objects that a walk meets.
 
-    An attribute counts where some code within reach uses its name, unless it is one of ``hidden``. Code of installed libraries tells names,
-    but its own globals are taken for constant; frameworks and Python's own library are not looked into. ``is_leaf`` are arrays; ``parts`` gives
-    what belongs to an object whatever names are used (the children of a module); ``whole`` are classes of frameworks whose objects hold what the
-    user gave them.
+    ``is_leaf`` are arrays. ``parts`` gives what belongs to an object whatever names are used (the children of a module). Attributes with a
+    ``hidden`` name are none. ``whole`` are classes of frameworks whose objects hold what the user gave them.
     """
 
-    def __init__(
-        self,
-        roots: Iterable[Any],
-        is_leaf: Callable[[Any], bool] = lambda item: False,
-        parts: Callable[[Any], Iterable[Any]] = lambda item: (),
-        hidden: frozenset[str] = frozenset(),
-        whole: tuple[type, ...] = (),
-    ) -> None:
+    is_leaf: Callable[[Any], bool] = lambda item: False
+    parts: Callable[[Any], Iterable[Any]] = lambda item: ()
+    hidden: frozenset[str] = frozenset()
+    whole: tuple[type, ...] = ()
+
+
+class Reached:
+    """Everything within reach of ``roots``.
+
+    An attribute counts where some code within reach uses its name. Code of installed libraries tells names, but its own globals are taken for
+    constant; frameworks and Python's own library are not looked into.
+    """
+
+    def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:
         self.names: set[str] = set()
         self.fragments: set[str] = set()  # of names that code puts together; the empty one is a part of every name
         self.functions: list[types.FunctionType] = []
@@ -59,11 +65,16 @@ class Reach:
         self.abstract: list[abc.ABCMeta] = []  # classes of the user's that others may be registered with
         self.asked: list[Any] = []  # objects of Python's own library that answer for themselves
         self.tried: set[str] = set()  # names read by code that handles exceptions, and may go on where there is none
-        self._is_leaf, self._parts, self._hidden, self._whole = is_leaf, parts, hidden, whole
+        self._policy = policy
         self._seen: dict[int, Any] = {}
         self._read_whole: set[int] = set()  # identities of modules whose dict is read
-        self._waiting = deque(roots)  # a list, for what leads to each other may be as long as a linked list of the user's
-        self._scanned = 0  # how many of the owners were gone through with the names that are known
+        self._waiting = deque[Any]()  # a list, for what leads to each other may be as long as a linked list of the user's
+        self._scanned = self._known = 0  # how many of the owners were gone through, and with how many names
+        self.extend(roots)
+
+    def extend(self, roots: Iterable[Any]) -> None:
+        """Goes on to what else is within reach: of more roots, and of modules that were imported since."""
+        self._wait((*roots, *(module for function in self.functions for module in taken_by_name(function))))
         self._walk()
 
     def attributes(self, owner: Any) -> list[str]:
@@ -76,7 +87,7 @@ class Reach:
         found = [
             name
             for name, item in attributes_of(owner).items()
-            if name not in self._hidden and (name[:2] != "__" or _is_operator(owner, item))
+            if name not in self._policy.hidden and (name[:2] != "__" or _is_operator(owner, item))
         ]
         return [name for name in found if name in self.names or name[:2] == "__" or any(fragment in name for fragment in fragments)]
 
@@ -100,13 +111,12 @@ class Reach:
     # ------------------------------------------------------------------------------ the walk
     def _walk(self) -> None:
         """Visits what is waiting, and the attributes of each owner: again of all of them where more names have become known."""
-        known = 0
-        while self._waiting or self._scanned < len(self.owners) or known < len(self.names) + len(self.fragments):
+        while self._waiting or self._scanned < len(self.owners) or self._known < len(self.names) + len(self.fragments):
             if self._waiting:
                 self._visit(self._waiting.popleft())
                 continue
-            if known < len(self.names) + len(self.fragments):
-                known, self._scanned = len(self.names) + len(self.fragments), 0
+            if self._known < len(self.names) + len(self.fragments):
+                self._known, self._scanned = len(self.names) + len(self.fragments), 0
             while not self._waiting and self._scanned < len(self.owners):
                 owner = self.owners[self._scanned]
                 self._scanned += 1
@@ -115,7 +125,7 @@ class Reach:
 
     def _visit(self, item: Any) -> None:
         item = original_of(item)
-        if isinstance(item, _ATOMS) or id(item) in self._seen or self._is_leaf(item):
+        if isinstance(item, _ATOMS) or id(item) in self._seen or self._policy.is_leaf(item):
             return None
         self._seen[id(item)] = item
         for cls, visit in _KINDS:
@@ -172,7 +182,7 @@ class Reach:
             self.owners.append(module)
 
     def _object(self, item: Any) -> None:
-        parts = list(self._parts(item))
+        parts = list(self._policy.parts(item))
         cls = type(item)
         if is_asked(item):
             return self.asked.append(item)
@@ -200,31 +210,31 @@ class Reach:
 
     def _wraps(self, cls: type) -> bool:
         """Whether objects of a class are read for the user's code by methods of a library."""
-        return issubclass(cls, self._whole) or reads_itself(cls)
+        return issubclass(cls, self._policy.whole) or reads_itself(cls)
 
     def _variable(self, variable: contextvars.ContextVar[Any]) -> None:
         self.variables.append(variable)
         self._wait([variable.get(None)])
 
 
-def _each(*getters: str) -> Callable[[Reach, Any], None]:
-    def visit(reach: Reach, item: Any) -> None:
+def _each(*getters: str) -> Callable[[Reached, Any], None]:
+    def visit(reach: Reached, item: Any) -> None:
         reach._wait(getattr(item, getter) for getter in getters)
 
     return visit
 
 
-_KINDS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
-    (types.FunctionType, Reach._function),
-    (contextvars.ContextVar, Reach._variable),
-    (STANDING, Reach._standing),
-    ((operator.attrgetter, operator.methodcaller), Reach._getter),
+_KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
+    (types.FunctionType, Reached._function),
+    (contextvars.ContextVar, Reached._variable),
+    (STANDING, Reached._standing),
+    ((operator.attrgetter, operator.methodcaller), Reached._getter),
     (property, _each("fget")),
     (functools.cached_property, _each("func")),
     ((staticmethod, classmethod), _each("__func__")),
-    (type, Reach._class),
-    (types.ModuleType, Reach._module),
-    ((*_SEQUENCES, dict), Reach._container),
+    (type, Reached._class),
+    (types.ModuleType, Reached._module),
+    ((*_SEQUENCES, dict), Reached._container),
 )
 
 

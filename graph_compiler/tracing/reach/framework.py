@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from inspect import getattr_static
 from typing import Any
 
-from ..errors import GraphCompilerError, SourceNotFound
-from ..trees import iterate_structure
-from .behind import behind
-from .code_names import globals_read
-from .definitions import place_of
-from .reach.origin import package_of
-from .reach.refers import enclosed
+from ...errors import GraphCompilerError, SourceNotFound
+from ...trees import iterate_structure
+from ..behind import behind
+from ..definitions import place_of
+from .origin import is_internal, package_of
+from .refers import named
 
 _EVERYWHERE = "numpy"  # its arrays are data for every framework, and its functions stand in the code of all
 # Packages that tell a framework beside the one of its name.
@@ -120,17 +119,9 @@ def _named(obj: Any) -> Iterator[str]:
         if not isinstance(function, types.FunctionType) or function in seen:
             continue
         seen.add(function)
-        for item in _referred(function):
-            yield (
-                ""
-                if _is_tracking(item)
-                else _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
-            )
+        for item in named(function):
+            if not _is_tracking(item):
+                yield _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
             yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's
-            waiting.append(item.func if isinstance(item, functools.partial) else item)
-
-
-def _referred(function: types.FunctionType) -> list[Any]:
-    own = globals_read(function.__code__)  # of co_names, which are those of attributes, too: x.T
-    used = [function.__globals__[name] for name in function.__code__.co_names if name in own and name in function.__globals__]
-    return [*used, *enclosed(function)]
+            inner = item.func if isinstance(item, functools.partial) else item
+            waiting += [inner] if isinstance(inner, types.FunctionType) and not is_internal(inner) else []
