@@ -135,7 +135,7 @@ def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-def _slots(item: Any) -> list[str]:
+def slots_of(item: Any) -> list[str]:
     """Names of the attributes that an object keeps outside of its ``__dict__``."""
     found = (slots for cls in type(item).__mro__ if (slots := vars(cls).get("__slots__")) is not None)
     names = [name for slots in found for name in ((slots,) if isinstance(slots, str) else slots)]
@@ -146,12 +146,12 @@ def _pairs_of_object(item: Any) -> dict[Any, Any]:
     attributes = getattr(item, "__dict__", {})
     if hasattr(type(item), COMPILED):
         attributes = {name: part for name, part in attributes.items() if not name.startswith(COMPILED)}
-    return {_CLASS_OF: type(item), **attributes, **{name: getattr(item, name) for name in _slots(item) if hasattr(item, name)}}
+    return {_CLASS_OF: type(item), **attributes, **{name: getattr(item, name) for name in slots_of(item) if hasattr(item, name)}}
 
 
 def _put_in_object(item: Any, key: Any, value: Any) -> None:
     attributes = getattr(item, "__dict__", None)
-    if attributes is not None and key not in (_CLASS_OF, *_slots(item)):
+    if attributes is not None and key not in (_CLASS_OF, *slots_of(item)):
         _put_in_dict(attributes, key, value)
     elif value is MISSING:
         object.__delattr__(item, key)
@@ -271,7 +271,7 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
         return _CONTENTS
     if isinstance(item, type):
         return CLASS if is_users(item) else None
-    if isinstance(item, _CLOSED) or hasattr(type(item), "__array__") or not (hasattr(item, "__dict__") or _slots(item)):
+    if isinstance(item, _CLOSED) or hasattr(type(item), "__array__") or not (hasattr(item, "__dict__") or slots_of(item)):
         return None
     return OBJECT if always or _holds_of_user(type(item)) else None
 
@@ -284,7 +284,7 @@ def _holds_of_user(cls: type) -> bool:
 
 def slotted(items: Iterable[Any]) -> list[Any]:
     """The objects that keep their attributes in slots alone: among arguments these are not taken apart, but looked into where they are."""
-    return [item for item in items if not hasattr(item, "__dict__") and _slots(item) and kind_of(item) is OBJECT]
+    return [item for item in items if not hasattr(item, "__dict__") and slots_of(item) and kind_of(item) is OBJECT]
 
 
 def has_attributes(item: Any) -> bool:

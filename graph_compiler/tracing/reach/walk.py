@@ -21,6 +21,7 @@ from ..library_classes import is_holding, reads_itself
 from ..library_objects import is_asked
 from ..namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
 from ..originals import module_of, original_of
+from .containers import slots_of
 from .origin import INTERNAL, is_internal, is_users, owner_of
 from .refers import enclosed
 
@@ -243,16 +244,9 @@ def attributes_of(owner: Any) -> dict[str, Any]:
     held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
     if isinstance(owner, (type, types.ModuleType)):
         return held
-    slots = (name for cls in type(owner).__mro__ for name in _slots(cls))
-    return {**held, **{name: getattr(owner, name) for name in slots if hasattr(owner, name)}}
+    return {**held, **{name: getattr(owner, name) for name in slots_of(owner) if hasattr(owner, name)}}
 
 
 def _is_operator(owner: Any, item: Any) -> bool:
     """Whether this is a method that Python calls by itself (``__len__``) in a class of the user's."""
     return isinstance(owner, type) and isinstance(item, types.FunctionType)
-
-
-def _slots(cls: type) -> tuple[str, ...]:
-    slots = vars(cls).get("__slots__", ())
-    names = (slots,) if isinstance(slots, str) else tuple(slots)
-    return tuple(name for name in names if not name.startswith("__"))
