@@ -7,15 +7,15 @@ import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from inspect import getattr_static
 from typing import Any
 
 from ...errors import GraphCompilerError, SourceNotFound
 from ...trees import iterate_structure
 from ..behind import behind
 from ..definitions import place_of
-from .origin import is_internal, package_of
-from .refers import named
+from .origin import package_of
+from .refers import layers, named
+from .spaces import entry_of, spaces_of
 
 _EVERYWHERE = "numpy"  # its arrays are data for every framework, and its functions stand in the code of all
 # Packages that tell a framework beside the one of its name.
@@ -23,7 +23,6 @@ _PACKAGES = {
     "jaxlib": "jax", "flax": "jax", "optax": "jax", "equinox": "jax", "haiku": "jax", "keras": "tensorflow",
     "transformers": "torch", "torchvision": "torch", "torchaudio": "torch", "timm": "torch",
 }  # fmt: skip
-_MOST_FUNCTIONS = 200
 _TRACKING = (
     "tensorflow.python.trackable.",
     "keras.src.utils.tracking",
@@ -112,16 +111,10 @@ def _package(module: Any) -> str:
 
 def _named(obj: Any) -> Iterator[str]:
     """The frameworks of what the code of a function refers to, and of the user's functions that it calls."""
-    waiting: list[Any] = [inspect.unwrap(getattr(obj, "__func__", obj)), getattr_static(type(obj), "__call__", None)]
-    seen: set[types.FunctionType] = set()
-    while waiting and len(seen) < _MOST_FUNCTIONS:
-        function = waiting.pop(0)
-        if not isinstance(function, types.FunctionType) or function in seen:
-            continue
-        seen.add(function)
-        for item in named(function):
-            if not _is_tracking(item):
-                yield _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
-            yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's
-            inner = item.func if isinstance(item, functools.partial) else item
-            waiting += [inner] if isinstance(inner, types.FunctionType) and not is_internal(inner) else []
+    of_obj = [*layers(obj)]  # also of a framework's own function
+    called = (function for space in spaces_of([entry_of(obj)]) for function in space.functions)
+    for item in (item for function in dict.fromkeys((*of_obj, *called)) for item in named(function)):
+        item = item.func if isinstance(item, functools.partial) else item
+        if not _is_tracking(item):
+            yield _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
+        yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's

@@ -15,6 +15,12 @@ from ..originals import original_of
 from .origin import is_internal, is_users
 
 _ENVIRONMENT = frozenset({"environ", "getenv", "putenv"})
+# What is called by another callable, or by a member of a class, and the attribute that holds it there.
+_INNER: tuple[tuple[Any, str], ...] = (
+    ((types.MethodType, staticmethod, classmethod), "__func__"),
+    ((functools.partial, functools.cached_property), "func"),
+    (property, "fget"),
+)
 Root = tuple[str, Any]
 
 
@@ -91,22 +97,28 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
     if isinstance(item, type):
         for base in item.__mro__:
             # a copy, for other threads may add to a class meanwhile
-            found = [function for part in vars(base).copy().values() for function in member_functions(part)]
+            found = [function for part in vars(base).copy().values() for function in layers(part)]
             yield from (function for function in found if base is item or is_users(function))
         return
-    plain = inspect.unwrap(getattr(item, "__func__", item)) if callable(item) else item
-    bare = getattr(item, "__func__", item)
-    yield from (function for function in ((bare,) if bare is plain else (bare, plain)) if isinstance(function, types.FunctionType))
+    yield from layers(item)
     if not isinstance(item, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
         yield from functions_of(type(item))
     elif isinstance(item, types.MethodType) and not isinstance(item.__self__, (type, types.ModuleType)):
         yield from functions_of(type(item.__self__))
 
 
-def member_functions(part: Any) -> list[types.FunctionType]:
-    """The functions of a member of a class: a method, also a static one, or a property."""
-    found = [getattr(part, "__func__", part), *(getattr(part, name, None) for name in ("fget", "func"))]
-    return [item for item in found if isinstance(item, types.FunctionType)]
+def layers(item: Any) -> Iterator[types.FunctionType]:
+    """The function of a callable or of a member of a class (a property, a static method), and the wrappers around it, outermost first.
+
+    >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
+    >>> [function is wrapper or function for function in layers(property(wrapper))] == [True, cell_is_filled], [*layers(len)]
+    (True, [])
+    """
+    while item is not None:
+        if isinstance(item, types.FunctionType):
+            yield item
+        name = next((name for cls, name in _INNER if isinstance(item, cls)), "__wrapped__" if callable(item) else None)
+        item = None if name is None or isinstance(item, type) else getattr(item, name, None)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -11,10 +11,9 @@ from typing import Any
 
 from ..code_names import globals_read, names_read
 from .origin import is_internal
-from .refers import named
+from .refers import layers, named
 
 Entry = tuple[Any, type]  # what is called, and the class whose attributes its code names
-_INNER = ("__wrapped__", "__func__", "func", "fget")
 _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, classmethod, property)
 
 
@@ -62,12 +61,12 @@ def spaces_of(entries: Iterable[Entry]) -> list[Space]:
     [['scaled']]
     """
     pending = list(entries)
-    own = {id(function.__globals__) for item, _ in pending if (function := _function(item)) is not None}
+    own = {id(inner[-1].__globals__) for item, _ in pending if (inner := [*layers(item)])}
     found: dict[int, Space] = {}
     seen: set[tuple[Any, type]] = set()
     while pending:
         item, owner = pending.pop()
-        for function in _layers(item):
+        for function in layers(item):
             if (function, owner) not in seen and not _is_closed(function):
                 seen.add((function, owner))
                 key = id(function.__globals__)
@@ -79,33 +78,12 @@ def spaces_of(entries: Iterable[Entry]) -> list[Space]:
 def entry_of(function: Any) -> Entry:
     """The code that a call of a function, or of an object that can be called, runs."""
     owner = type(getattr(function, "__self__", function))
-    return (inspect.getattr_static(owner, "__call__", None) if _function(function) is None else function), owner
+    return (function if any(layers(function)) else inspect.getattr_static(owner, "__call__", None)), owner
 
 
 def _is_closed(function: types.FunctionType) -> bool:
     """Whether this is code that gets numbers as they are; a wrapper bears the name of what it wraps."""
     return is_internal(function) or is_internal(function.__module__ or "")
-
-
-def _layers(item: Any) -> Iterator[types.FunctionType]:
-    """The function of a callable, and the wrappers around it."""
-    inner = _function(item)
-    while inner is not None and item is not inner:
-        if isinstance(item, types.FunctionType):
-            yield item
-        item = next(getattr(item, name) for name in _INNER if hasattr(item, name))
-    if inner is not None:
-        yield inner
-
-
-def _function(item: Any) -> types.FunctionType | None:
-    """The function of a method, a partial call or a property, inside of its wrappers; None where it has no code of Python."""
-    while not isinstance(item, types.FunctionType) or hasattr(item, "__wrapped__"):
-        inner = next((getattr(item, name) for name in _INNER if hasattr(item, name)), None)
-        if inner is None:
-            return None
-        item = inner
-    return item
 
 
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:

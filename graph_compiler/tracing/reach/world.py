@@ -16,7 +16,7 @@ from ..namespaces import OF_IMPORTS, Names
 from ..originals import original_of
 from .containers import CLASS, MISSING, OBJECT, Kind, has_attributes, kind_of
 from .origin import is_users
-from .refers import functions_of, member_functions, roots_of
+from .refers import functions_of, layers, roots_of
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
@@ -140,7 +140,7 @@ class World:
 
     def _code(self, item: Any) -> Iterator[tuple[str, Any, int]]:
         """What the user's functions refer to, as that of the function which is recorded."""
-        for function in member_functions(item):
+        for function in layers(item):
             if id(function) not in self._known and is_users(function):
                 self._known.add(id(function))
                 for name, root in roots_of(function):
