@@ -147,3 +147,53 @@ def test_names_are_found_in_functions_of_functions() -> None:
 
     [space] = spaces_of([entry_of(outer)])
     assert space.looks_up("float") and space.functions == [outer, inner] and space.held is globals()
+
+
+SCALE = 2.0
+
+
+def _wrapped_by_torch() -> dict[str, Any]:
+    torch = pytest.importorskip("torch")
+
+    def scaled(x: Any) -> Any:
+        return x * SCALE
+
+    inside = torch.no_grad()(scaled)
+    return {
+        "no_grad": inside,
+        "vmap": torch.vmap(scaled),
+        "jacrev": torch.func.jacrev(scaled),
+        "in another function": lambda x: inside(x) + 1,
+        "two decorators": torch.no_grad()(torch.enable_grad()(scaled)),
+    }
+
+
+@pytest.mark.parametrize("wrapper", ["no_grad", "vmap", "jacrev", "in another function", "two decorators"])
+def test_globals_of_functions_that_torch_has_wrapped_are_guarded(wrapper: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch, function = pytest.importorskip("torch"), _wrapped_by_torch()[wrapper]
+    x = torch.ones(2)
+    graph = graph_compiler.compile(function, args=(x,))
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    assert_same(graph(x), function(x))
+
+
+def test_globals_of_derivative_rules_are_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+
+    class Scaled(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return gradient * SCALE
+
+    def function(x: Any) -> Any:
+        return Scaled.apply(x)
+
+    x = torch.ones(2, requires_grad=True)
+    graph = graph_compiler.compile(function, args=(x,))
+    monkeypatch.setitem(globals(), "SCALE", 3.0)
+    (expected,), (found,) = (torch.autograd.grad(each(x).sum(), x) for each in (function, graph))
+    assert_same(found, expected)

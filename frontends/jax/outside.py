@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import FunctionType
 from typing import Any
 
 import jax
@@ -11,7 +10,6 @@ import numpy as np
 
 from ...tracing import Reached, facts_outside
 from ...tracing.conjunction import Fact
-from ...tracing.reach.origin import owner_of
 from ...tracing.reach.walk import Policy
 from .models import is_model, settings_of
 from .models.nnx import is_nnx
@@ -27,25 +25,7 @@ def outside_of(reached: Reached) -> list[Fact]:
 
 def reach_of(objects: Iterable[Any]) -> Reached:
     """All that these callables refer to, behind wrappers such as that of ``jax.vmap``."""
-    reached = Reached((), Policy(_is_leaf, lambda item: _called(item) if is_model(item) else ()))
-    extend(reached, objects)
-    return reached
-
-
-def extend(reached: Reached, objects: Iterable[Any]) -> None:
-    """Goes on to what these callables refer to."""
-    behind, met = list(objects), set[int]()
-    while behind:
-        reached.extend(behind)
-        met.update(map(id, (*behind, *reached.found())))
-        behind = [item.__wrapped__ for item in (*behind, *reached.found()) if _wraps(item) and id(item.__wrapped__) not in met]
-
-
-def _wraps(item: Any) -> bool:
-    """Whether this is a function that a library has made of one of the user's, or of a model."""
-    if isinstance(item, type) or not callable(item) or (wrapped := getattr(item, "__dict__", {}).get("__wrapped__")) is None:
-        return False
-    return not isinstance(wrapped, FunctionType) or owner_of(wrapped) not in ("framework", "own")
+    return Reached(objects, Policy(_is_leaf, lambda item: _called(item) if is_model(item) else ()))
 
 
 def _called(model: Any) -> list[Any]:

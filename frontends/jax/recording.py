@@ -39,7 +39,7 @@ from .equations import Reader, is_users
 from .foreign import dtype_name_of
 from .host_math import conversions_seen, dimensions_seen, math_seen
 from .models import is_model
-from .outside import extend, outside_of, reach_of
+from .outside import outside_of, reach_of
 from .parameters import Weights
 from .sizes import deciding, expression_of, is_symbolic, symbolic
 from .tracers import Shown
@@ -273,7 +273,7 @@ class _Attempt:
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps no state. "
                 "Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
             )
-        extend(self.reached, self.globals.functions())
+        self.reached.extend(self.globals.functions())
         return Surroundings([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached)])
 
     def _output(self, value: Any) -> Value:

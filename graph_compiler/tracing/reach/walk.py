@@ -37,13 +37,15 @@ class Policy:
     """What a frontend says of the objects that a walk meets.
 
     ``is_leaf`` are arrays. ``parts`` gives what belongs to an object whatever names are used (the children of a module). Attributes with a
-    ``hidden`` name are none. ``whole`` are classes of frameworks whose objects hold what the user gave them.
+    ``hidden`` name are none. ``whole`` are classes of frameworks whose objects hold what the user gave them. ``called`` are names by which the
+    framework calls methods of the user's classes.
     """
 
     is_leaf: Callable[[Any], bool] = lambda item: False
     parts: Callable[[Any], Iterable[Any]] = lambda item: ()
     hidden: frozenset[str] = frozenset()
     whole: tuple[type, ...] = ()
+    called: frozenset[str] = frozenset()
 
 
 class Reached:
@@ -54,7 +56,7 @@ class Reached:
     """
 
     def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:
-        self.names: set[str] = set()
+        self.names: set[str] = set(policy.called)
         self.fragments: set[str] = set()  # of names that code puts together; the empty one is a part of every name
         self.functions: list[types.FunctionType] = []
         self.cells: list[tuple[str, types.CellType]] = []
@@ -75,7 +77,7 @@ class Reached:
 
     def extend(self, roots: Iterable[Any]) -> None:
         """Goes on to what else is within reach: of more roots, and of modules that were imported since."""
-        self._wait((*roots, *(module for function in self.functions for module in taken_by_name(function))))
+        self._wait((*roots, *(module for function in self.functions for module in self._imported(function))))
         self._walk()
 
     def attributes(self, owner: Any) -> list[str]:
@@ -135,8 +137,10 @@ class Reached:
         return self._object(item)
 
     def _function(self, function: types.FunctionType) -> None:
-        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in ``forward``."""
+        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in ``forward``, and what they wrap."""
         owner = owner_of(function)
+        if owner != "user":
+            self._wait([vars(function).get("__wrapped__")])
         if owner in INTERNAL and function.__name__ != "forward":
             return None
         self.names |= names_read(function.__code__)
@@ -150,11 +154,18 @@ class Reached:
         self.tried |= names_read(function.__code__) if catches(function.__code__) else set()
         self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
         put_in = (vars(builtins)[name] for name in names_of_builtins(function))
-        globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *taken_by_name(function), *put_in]
+        globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *self._imported(function), *put_in]
         if reads_modules_whole(function):
             self._read_whole |= {id(item) for item in globals_used if isinstance(item, types.ModuleType)}
         self._wait((*enclosed(function), *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
         return None
+
+    def _imported(self, function: types.FunctionType) -> list[types.ModuleType]:
+        """The modules that code takes by their names, as far as these are loaded."""
+        modules = list(taken_by_name(function))
+        if reads_modules_whole(function):
+            self._read_whole |= set(map(id, modules))
+        return modules
 
     def _wait(self, items: Iterable[Any]) -> None:
         self._waiting.extendleft([*items][::-1])  # what is found first is gone into first
@@ -185,13 +196,14 @@ class Reached:
     def _object(self, item: Any) -> None:
         parts = list(self._policy.parts(item))
         cls = type(item)
+        if callable(item):  # a function in functools.lru_cache, a model in jax.jit
+            self._wait([getattr(item, "__dict__", {}).get("__wrapped__")])
         if is_asked(item):
             return self.asked.append(item)
         if not module_of(cls):
             return None
         if is_internal(cls) and not (parts or is_holding(cls) or self._wraps(cls)):
-            wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
-            return self._wait([wrapped] if isinstance(wrapped, types.FunctionType) else [])
+            return None
         if id(cls) not in self._seen:
             self._seen[id(cls)] = cls
             self._class(cls)
