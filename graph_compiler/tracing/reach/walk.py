@@ -139,7 +139,7 @@ class Reached:
     def _function(self, function: types.FunctionType) -> None:
         """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in ``forward``, and what they wrap."""
         owner = owner_of(function)
-        if owner != "user":
+        if owner in INTERNAL:  # those of libraries have no end, and read by text whatever there is
             self._wait([vars(function).get("__wrapped__")])
         if owner in INTERNAL and function.__name__ != "forward":
             return None
