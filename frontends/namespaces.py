@@ -8,11 +8,11 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..tracing.absent import names_of_whole
 from ..tracing.code_names import names_read
 from ..tracing.conjunction import Fact
 from ..tracing.listening import Listener
 from ..tracing.namespaces import names_in, reaches_own_globals, values_in
+from ..tracing.reach.absent import names_of_whole
 
 _ANY = compile("name", "<globals>", "eval")
 

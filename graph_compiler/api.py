@@ -23,10 +23,10 @@ from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
 from .runtime.unsettled import UnsettledPipeline
 from .tracing.definitions import place_of
-from .tracing.framework import framework_of
 from .tracing.given import give_arguments
-from .tracing.holders import COMPILED
 from .tracing.host_random import host_state_kept
+from .tracing.reach.containers import COMPILED
+from .tracing.reach.framework import framework_of
 from .tracing.stateful import Stateful, stateful_paths
 
 FRONTENDS = ("torch", "jax", "numpy")

@@ -40,7 +40,7 @@ class Capture:
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
         self.recorder, self.reading = recorder, reading
-        self.locator = Locator(("numpy", "scipy"))
+        self.locator = Locator()
         self.call = ""
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False

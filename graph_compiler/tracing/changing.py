@@ -8,10 +8,10 @@ from typing import Any
 
 from ..trees import Path, Tree, static_paths
 from .growing import Lengths
-from .holders import is_whole
 from .namespaces import Names
 from .places import Place
-from .world import Held, World
+from .reach.containers import is_whole
+from .reach.world import Held, World
 
 _ENOUGH = 2  # changes from recording to recording
 

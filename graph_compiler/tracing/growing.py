@@ -11,7 +11,7 @@ from ..trees import containers
 from .appended import Appended, ListRead
 from .code_names import names_read
 from .places import Place
-from .world import World
+from .reach.world import World
 
 _ENOUGH = 2  # lengths that a list had at recordings
 

@@ -18,8 +18,7 @@ from ....ir.closing import Body, close
 from ....ir.node import Node, Origin, Value
 from ....ir.record import CallRecord
 from ....ops.registry import ArraySpec, get
-from ....tracing.roots import roots_of
-from ....tracing.world import World
+from ....tracing.reach.world import World
 from ..basics.tensors import spec_of
 from .opened import shape_of
 from .unrecorded import Unrecorded, unrecorded_call
@@ -72,7 +71,7 @@ class Blocks:
         self.capture, self.call = capture, call
         self.origin = replace(capture.here(), call=call)
         self._asked = capture.call
-        self._world = World([("", function) for function in functions], frozenset(), (), roots_of)
+        self._world = World([("", function) for function in functions])
 
     # ------------------------------------------------------------------------------ what is given
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, Given]:

@@ -102,7 +102,7 @@ class Capture(TorchFunctionMode):
         self.fixed: set[Size] = set()
         self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
-        self.locator = Locator(("torch", "copy", "copyreg", "pickle"), torch.nn.Module._call_impl.__code__, weights.path_of)
+        self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
         self.unseen, self.threads = Unseen(self), StartedThreads()
         self.memory, self.handed, self.refusals, self.gradients = Memory(), Handed(), Refusals(), Gradients(weights)
         self.call = ""

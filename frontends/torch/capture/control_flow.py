@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....sizes import Size, apply
+from ....tracing.reach.origin import package_of
 from ..compat import HigherOrderOperator
 from ..process.compiler import is_loaded
 from . import written_out
@@ -113,7 +114,7 @@ def _users(function: Any) -> Any:
     """The function of the user that torch has put into one of its own, which takes all operands flat."""
     if isinstance(function, functools.partial):
         return tuple(map(_users, filter(callable, (*function.args, *function.keywords.values()))))
-    if getattr(function, "__module__", "").partition(".")[0] == "torch" and getattr(function, "__closure__", None):
+    if package_of(getattr(function, "__module__", "")) == "torch" and getattr(function, "__closure__", None):
         return tuple(map(_users, filter(callable, (cell.cell_contents for cell in function.__closure__))))
     return function
 

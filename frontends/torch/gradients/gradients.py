@@ -12,7 +12,7 @@ from ....errors import TracingError
 from ....ir.node import Origin
 from ....tracing.conjunction import Fact
 from ....tracing.places import Place
-from ....tracing.world import Held
+from ....tracing.reach.world import Held
 from ..compat import no_torch_function
 from ..state.parameters import Weights
 

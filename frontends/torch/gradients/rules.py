@@ -22,8 +22,7 @@ from torch.utils.hooks import BackwardHook
 from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
 from ....ir.record import CallRecord
-from ....tracing.roots import reach
-from ....tracing.world import World
+from ....tracing.reach.world import World
 from ....trees import iterate_structure
 from ..basics.tensors import version
 from ..compat import count_dispatch_modes, count_function_modes, dispatch_mode_at, function_mode_at, has_transforms
@@ -206,7 +205,7 @@ class Rules:
         recorder = self.capture.recorder
         graph = recorder.graph
         nodes, assumed = len(graph.nodes), recorder.assumed()
-        world = World(reach([rule]))
+        world = World((), called=[rule])
         recorded, why = None, ""
         before, self.is_following = self.is_following, is_torchs
         try:
