@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedOperation
 from ..ir.block import Region
 from ..ir.closing import Body
-from ..ir.graph import Guard
+from ..ir.guard import check
 from ..ir.node import Node, Value, every, values_in
 from ..ops.control import own_inputs
 from ..ops.registry import ArraySpec
-from ..sizes import apply
+from ..sizes import Size, apply
 from .raised_derivatives import RaisedDerivative
+from .read_numbers import number_of
 
 if TYPE_CHECKING:
     from .raiser import Raiser
@@ -48,7 +51,7 @@ class RaisedRegions:
         raiser, b = self.raiser, self.raiser.b
         inputs = self._inputs(node, region, operands)
         raiser.held.update(zip(region.block.inputs, (*inputs, *captured)))
-        guards = len(raiser.result.guards)
+        guards, fixed = len(raiser.result.guards), set(b.fixed)
         with b.block() as nodes:
             raiser.follow(region.block.nodes)
             b.origin = node.origin
@@ -56,7 +59,8 @@ class RaisedRegions:
             carried = 0 if region.name == "condition" else node.params.get("carried", 0)
             for new, old in zip(outputs[:carried], inputs):
                 self.keep_sizes(new, old)
-        self.refuse_inner(raiser.result.guards[guards:], inputs, nodes)
+            self.keep_checks(guards, inputs, nodes)
+        b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
@@ -88,11 +92,15 @@ class RaisedRegions:
             if size != wanted:
                 self.raiser.b.guard(apply("eq", size, wanted))
 
-    def refuse_inner(self, guards: list[Guard], inputs: list[Value], nodes: list[Node]) -> None:
-        """``UnsupportedOperation`` for what the recording assumed of an array inside: only the outside can be checked."""
+    def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node]) -> None:
+        """Guards that rows have made inside of a block, those after the first ``since``, as checks at the end of ``nodes``; on sizes of the outside they stay."""
+        guards = self.raiser.result.guards
+        found, guards[since:] = guards[since:], []
         made = {*inputs, *(value for node in nodes for value in node.outputs)}
-        for guard in guards:
-            if any(value in made for value in values_in((guard.condition,))):
-                raise UnsupportedOperation(
-                    f"inside of a loop or branch, elements cannot be looked at: {guard.condition!r}\n    {guard.origin}"
-                )
+        for guard in found:
+            if isinstance(guard.condition, Size) and not any(value in made for value in values_in((guard.condition,))):
+                guards.append(guard)
+                continue
+            self.raiser.b.origin = guard.origin
+            condition = guard.condition if isinstance(guard.condition, Value) else number_of(self.raiser.b, guard.condition)
+            nodes.append(check(replace(guard, condition=condition)))

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from ..errors import TracingError
 from ..ir.assumption import Assumption
 from ..ir.block import Region
 from ..ir.graph import Graph, Guard
-from ..ir.guard import GUARD
+from ..ir.guard import check
 from ..ir.makers import Makers
 from ..ir.node import Node, Origin, Value, values_in
 from ..ir.record import CallRecord
@@ -226,19 +225,9 @@ class Recorder:
             return
         self._guards.add(key)
         if any(map(self.is_inside, values_in((guard.condition,)))):
-            self._guard_inside(guard)
+            self.graph.nodes.append(check(guard, is_recorded=True))  # sizes are known there, and elements may be others in each step
         else:
             self.graph.guards.append(guard)
-
-    def _guard_inside(self, guard: Guard) -> None:
-        """Sizes are checked where they are known; elements may be others in each step, and those of a branch are not computed in each call."""
-        symbols = guard.condition.symbols() if isinstance(guard.condition, Size) else ()
-        if not symbols or any(symbol.kind != "size" for symbol in symbols if self.is_inside(symbol.source)):
-            raise TracingError(
-                f"{guard.origin}: elements of an array decide in Python inside of a branch or the body of a loop, where each step or call may have "
-                "others. Compute with the array instead (where, another cond), or read it before"
-            )
-        self.graph.nodes.append(Node(GUARD, (guard.condition,), {}, guard.origin, (), CallRecord(GUARD)))
 
 
 def _reads_sizes(node: Node) -> bool:
