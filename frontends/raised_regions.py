@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import UnsupportedOperation
 from ..ir.block import Region
 from ..ir.closing import Body
 from ..ir.guard import check
@@ -20,6 +19,7 @@ from .read_numbers import number_of
 if TYPE_CHECKING:
     from .raiser import Raiser
 
+_NUMBER = ArraySpec((), "int32")
 
 class RaisedRegions:
     """The regions of one raiser, which works on the same builder inside of them: sizes and guards are those of the outside."""
@@ -35,8 +35,9 @@ class RaisedRegions:
         first = 1 if node.op == "branch" else 0
         own = first + own_inputs(node.op, node.params)
         operands = [raiser.read(item) for item in node.inputs]
-        self._refuse_draws(node)
-        bodies = [self._body(node, region, operands[first:own], operands[own:]) for region in node.regions]
+        draws = self._draws(node)
+        write = self._numbered if draws else self._body
+        bodies = [write(node, region, operands[first:own], operands[own:]) for region in node.regions]
         if node.op == "branch":
             self._keep_branches(bodies)
         if len(raiser.problems) > problems:
@@ -44,6 +45,8 @@ class RaisedRegions:
                 raiser.held[value] = Value(value.name, value.spec)
             return None
         raiser.b.origin = node.origin
+        if draws:
+            return self._run_numbered(node, operands[:own], bodies)
         made: tuple[Value, ...] = raiser.b.run(node.op, operands[:own], bodies, **raiser.mapped(node.params))
         return made
 
@@ -76,15 +79,28 @@ class RaisedRegions:
             for new, old in zip(other, first):
                 self.keep_sizes(new, old)
 
-    def _refuse_draws(self, node: Node) -> None:
-        """``UnsupportedOperation`` for random numbers in a loop: every step would draw from the same key. A branch is run once."""
+    def _draws(self, node: Node) -> bool:
+        """Whether each step of a loop draws random numbers. A branch is run once, and needs no key of its own."""
         inside = (inner for region in node.regions for inner in every(region.block.nodes))
-        drawn = next((inner for inner in inside if inner.is_random), None)
-        if node.op in ("scan", "while_loop") and drawn is not None:
-            raise UnsupportedOperation(
-                f"{drawn.op} draws random numbers in each step of a loop, which only {self.raiser.framework} does as it is recorded; draw them before "
-                f"the loop, and pass them in\n    {drawn.origin}"
-            )
+        return node.op in ("scan", "while_loop") and any(inner.is_random for inner in inside)
+
+    def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its own."""
+        b, number, carried = self.raiser.b, Value("step", _NUMBER), node.params["carried"]
+        with b.step(number):
+            body = self._body(node, region, operands, captured)
+        with b.block() as nodes:
+            following = () if region.name == "condition" else (b.add(number, 1),)
+        inputs = (*body.inputs[:carried], number, *body.inputs[carried:])
+        return Body(body.name, inputs, (*body.nodes, *nodes), (*body.outputs[:carried], *following, *body.outputs[carried:]))
+
+    def _run_numbered(self, node: Node, operands: list[Value], bodies: list[Body]) -> tuple[Value, ...]:
+        """The results of a loop whose bodies are :meth:`_numbered`."""
+        b, carried = self.raiser.b, node.params["carried"]
+        first = b.full(shape=(), fill_value=0, dtype=_NUMBER.dtype)
+        params = {**self.raiser.mapped(node.params), "carried": carried + 1}
+        made: tuple[Value, ...] = b.run(node.op, [*operands[:carried], first, *operands[carried:]], bodies, **params)
+        return (*made[:carried], *made[carried + 1 :])
 
     def keep_sizes(self, new: Value, old: Value) -> None:
         """What is carried keeps its sizes: where they are known in other words after a step, that these are the same is a guard."""

@@ -103,5 +103,6 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
 
 
 def _draws(node: Node) -> bool:
+    """Whether it draws by a key; a key that is derived may be the same in every step, as long as nothing is drawn by it."""
     declared = find(node.op)
-    return declared is not None and declared.section == "random"
+    return declared is not None and declared.section == "random" and node.op != "random_fold_in"
