@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -16,7 +15,7 @@ from torch._higher_order_ops.scan import scan  # noqa: E402
 from torch._higher_order_ops.while_loop import while_loop  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import GraphCompilerError, GuardFailed  # noqa: E402
+from graph_compiler.errors import GraphCompilerError  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
@@ -347,98 +346,6 @@ def test_what_the_operators_forbid_is_refused(name: str, to: str) -> None:
     assert_same(given, CALLS[0] + 1)
 
 
-# ------------------------------------------------------------------------------------- random numbers
-def drawing(x: Any) -> Any:
-    last, _ = scan(lambda c, row: (c + torch.rand(3) * row, c.clone()), torch.zeros(3), x)
-    return torch.cond(x.sum() > 0, lambda c: c + torch.rand(3), lambda c: c - 1, (last,)), torch.rand(2)
-
-
-def test_draws_in_torch_are_those_of_the_branch_and_the_steps_of_the_call() -> None:
-    graph = graph_compiler.compile(drawing, args=(CALLS[0],))
-    for x in CALLS:
-        torch.manual_seed(5)
-        found = graph(x)
-        torch.manual_seed(5)
-        assert_same(found, drawing(x))
-    assert len(graph.variants) == 1
-
-
-RANDOM = ("jax", "numpy", "tensorflow")
-
-
-def noise(x: Any) -> Any:
-    """Draws in steps, in steps of steps, in the condition of a loop, and outside; each row is drawn."""
-
-    def outer(c: Any, row: Any) -> Any:
-        _, inner = scan(lambda c, row: (c + row, torch.rand(50)), torch.zeros(()), torch.ones(2))
-        return c + row.sum(), torch.cat([inner, torch.rand(1, 50), torch.rand(1, 50)])
-
-    _, scanned = scan(outer, torch.zeros(()), x)
-    start = (torch.tensor(0), torch.zeros(3, 50))
-    _, looped = while_loop(lambda i, y: (i < 3) & (torch.rand(()) < 2), lambda i, y: (i + 1, torch.cat([y[1:], torch.rand(1, 50)])), start)
-    return torch.cat([scanned.reshape(-1, 50), looped, torch.rand(1, 50)])
-
-
-@pytest.mark.parametrize("to", RANDOM)
-def test_every_step_draws_numbers_of_its_own(to: str) -> None:
-    graph = graph_compiler.compile(noise, to=to, args=(CALLS[0],))
-    drawn = [np.asarray(graph(x)) for x in CALLS]
-    rows_drawn = np.concatenate(drawn)
-    assert [len(one) for one in drawn] == [4 * len(x) + 4 for x in CALLS] and len(graph.variants) == 1
-    assert len(np.unique(rows_drawn, axis=0)) == len(rows_drawn)
-    assert ((rows_drawn >= 0) & (rows_drawn < 1)).all() and abs(rows_drawn.mean() - 0.5) < 0.02 and abs(rows_drawn.var() - 1 / 12) < 0.01
-    graph.seed(3)
-    first = np.asarray(graph(CALLS[1]))
-    graph.seed(3)
-    assert_same(np.asarray(graph(CALLS[1])), first)
-
-
-class Dropping(torch.nn.Module):
-    """A recurrence whose state is dropped out in each step."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.layer = torch.nn.Linear(3, 3)
-
-    def forward(self, x: Any) -> Any:
-        def step(c: Any, row: Any) -> Any:
-            made = torch.nn.functional.dropout(self.layer(c + row).tanh(), 0.25)
-            return made, made.clone()
-
-        return scan(step, torch.zeros(8, 3), x)[1]
-
-
-def test_dropout_in_a_step_trains() -> None:
-    jax = pytest.importorskip("jax")
-    graph = graph_compiler.compile(Dropping().train(), to="jax", args=(torch.ones(4, 8, 3),))
-    x = np.random.default_rng(0).normal(size=(6, 8, 3)).astype("float32")
-
-    def loss(parameters: Any, key: Any) -> Any:
-        made = graph.functional(parameters, x, rng=key)
-        return ((made - 0.5) ** 2).mean(), (made == 0).mean()
-
-    step = jax.jit(jax.value_and_grad(loss, has_aux=True))
-    parameters, losses, dropped = dict(graph.parameters), [], []
-    for key in jax.random.split(jax.random.key(0), 60):
-        (value, share), slopes = step(parameters, key)
-        parameters = {name: parameters[name] - 0.2 * slopes[name] for name in parameters}
-        losses.append(float(value))
-        dropped.append(float(share))
-    assert np.mean(losses[-10:]) < 0.5 * np.mean(losses[:3])
-    assert abs(np.mean(dropped) - 0.25) < 0.02
-
-
-@pytest.mark.parametrize("to", ["jax", "numpy", "tensorflow"])
-def test_draws_in_a_branch_are_fresh(to: str) -> None:
-    graph = graph_compiler.compile(
-        lambda x: torch.cond(x.sum() > 0, lambda y: torch.rand(3) + 7, lambda y: y[0] * 0, (x,)), to=to, args=(CALLS[0],)
-    )
-    first, second = (np.asarray(graph(CALLS[2])) for _ in range(2))
-    assert ((first >= 7) & (first < 8)).all() and (first != second).all()
-    assert (np.asarray(graph(CALLS[4])) == 0).all()
-
-
 # ------------------------------------------------------------------------------------- memory
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_results_share_no_memory_with_arguments(to: str) -> None:
@@ -451,140 +358,10 @@ def test_results_share_no_memory_with_arguments(to: str) -> None:
     assert_same(x, before)
 
 
-# ------------------------------------------------------------------------------------- elements that are looked at inside
-def inverse(x: Any) -> Any:
-    return torch.linalg.inv(x).clone(memory_format=torch.contiguous_format)
-
-
-def inverses(x: Any) -> Any:
-    return scan(lambda c, row: (inverse(c) + row, c.sum()), x, x[None].expand(3, -1, -1) * 0.1)
-
-
-def inverse_in_a_branch(x: Any) -> Any:
-    return torch.cond(x.sum() > 0, inverse, lambda y: y * 2, (x,))
-
-
-def inverse_in_a_condition(x: Any) -> Any:
-    return while_loop(lambda i, y: inverse(y).abs().sum() < 30, lambda i, y: (i + 1, y / 2), (torch.tensor(0), x))
-
-
-def inverse_in_a_branch_in_a_loop(x: Any) -> Any:
-    def body(i: Any, y: Any) -> Any:
-        return i + 1, torch.cond(i < 2, lambda y: inverse(y) * 2, lambda y: y - y.mean(), (y,))
-
-    return while_loop(lambda i, y: i < 4, body, (torch.tensor(0), x))
-
-
-EYE = torch.eye(2) + 0.2
-SINGULAR = torch.ones(2, 2)
-
-
-@pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("function", [inverses, inverse_in_a_branch, inverse_in_a_condition, inverse_in_a_branch_in_a_loop])
-def test_elements_that_a_step_refuses(function: Any, to: str) -> None:
-    """One variant for what it takes; torch's own error for what it does not."""
-    graph = graph_compiler.compile(function, to=to, args=(EYE,))
-    for x in (EYE, EYE * 2, EYE.flip(0) * 3):
-        assert_same(graph(x), function(x))
-    with pytest.raises(torch.linalg.LinAlgError):
-        graph(SINGULAR)
-    assert_same(graph(EYE), function(EYE))
-    assert len(graph.variants) == 1, graph.explain()
-
-
-def test_a_branch_that_is_not_taken_refuses_nothing() -> None:
-    graph = graph_compiler.compile(inverse_in_a_branch, to="jax", args=(EYE,))
-    assert_same(graph(-SINGULAR), inverse_in_a_branch(-SINGULAR))
-    assert len(graph.variants) == 1
-
-
-def test_what_a_step_refuses_inside_of_compilers() -> None:
-    """As outside of loops: jit gives NaN, and the call that is not compiled names the line."""
-    jax = pytest.importorskip("jax")
-    graph = graph_compiler.compile(inverses, to="jax", args=(EYE,))
-    compiled = jax.jit(lambda x: graph.functional(graph.parameters, x))
-    assert_same(compiled(EYE.numpy()), inverses(EYE))
-    assert all(np.isnan(item).all() for item in compiled(SINGULAR.numpy()))
-    with pytest.raises(GuardFailed, match=r"read by torch.linalg.inv at .*test_torch_control_flow.py:\d+"):
-        graph.functional(graph.parameters, SINGULAR.numpy())
-
-
-@pytest.mark.parametrize("way", ["graph", "XLA"])
-def test_what_a_step_refuses_inside_of_tf_function(way: str) -> None:
-    tf = pytest.importorskip("tensorflow")
-    graph = graph_compiler.compile(clipped, to="tensorflow", args=(EYE,))
-    traced = tf.function(lambda x: graph.functional(graph.parameters, x), jit_compile=way == "XLA", autograph=False)
-    with as_python():
-        assert_same(traced(tf.constant(EYE.numpy())), clipped(EYE))
-    if way == "XLA":
-        assert np.isnan(traced(tf.constant(-EYE.numpy()))).all()
-    else:
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"read by torch.Tensor.__bool__ at .*test_torch_control_flow.py:\d+"):
-            traced(tf.constant(-EYE.numpy()))
-
-
-def as_python() -> Any:
-    """Inside of the block torch's operators run the functions as they are: its compiler takes no Python ``if`` on elements."""
-    return torch.compiler.set_stance("force_eager")
-
-
-def clipped(x: Any) -> Any:
-    """An ``if`` that goes one way in all steps of most calls."""
-    return while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 1.5 if y.mean() > 0.2 else y + 1), (torch.tensor(0), x))[1]
-
-
-def chosen_in_a_branch(x: Any) -> Any:
-    return torch.cond(x.sum() > 0, lambda y: y * 2 if y.mean() > 0.2 else y + 1, lambda y: y - 1, (x,))
-
-
-def as_lists(x: Any) -> Any:
-    """Elements of all kinds, and a number that decides."""
-
-    def step(c: Any, row: Any) -> Any:
-        marks = (row > -9).tolist()
-        scale = 2.0 if marks[0] and row.isnan().any() == False and row.max().item() < 5 else 3.0  # noqa: E712
-        return c * scale + row, c.clone()
-
-    return scan(step, torch.zeros(2), x)
-
-
-@pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize(
-    ("function", "same", "other"),
-    [(clipped, EYE * 3, -EYE * 3), (chosen_in_a_branch, -EYE, EYE * 0.1), (as_lists, rows(5, 2), rows(4, 2) + torch.tensor([9.0, 0.0]))],
-)
-def test_elements_that_decide_in_python_inside(function: Any, same: Any, other: Any, to: str) -> None:
-    """The variant serves calls where all steps decide as the recorded one did; others are recorded again."""
-    graph = graph_compiler.compile(function, to=to, args=(EYE,))
-    with as_python():
-        for x, variants in ((EYE, 1), (same, 1), (other, 2), (EYE, 2)):
-            assert_same(graph(x), function(x))
-            assert len(graph.variants) == variants, graph.explain()
-
-
-def test_elements_that_decide_under_the_compiler_of_torch() -> None:
-    compiled = torch.compile(graph_compiler.compile(clipped, args=(EYE,)), fullgraph=True, backend="eager")
-    with as_python():
-        expected = clipped(EYE * 3)
-    assert_same(compiled(EYE * 3), expected)
-    with pytest.raises(RuntimeError, match=r"GuardFailed: .*__bool__ at .*test_torch_control_flow.py:\d+"):
-        compiled(-EYE)
-    torch._dynamo.reset()
-
-
-@pytest.mark.parametrize("to", ["torch", "jax"])
-def test_a_number_that_decides_otherwise_in_each_step_is_refused(to: str) -> None:
-    graph = graph_compiler.compile(
-        lambda x: while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2 if i == 0 else y + 1), (torch.tensor(0), x)), to=to
-    )
-    with pytest.raises(GuardFailed, match=r"read by .*test_torch_control_flow.py:\d+.*compute with the array instead"):
-        graph(CALLS[0])
-
-
 @pytest.mark.parametrize("to", ["torch", "jax"])
 @pytest.mark.parametrize("name", ["cell", "branch_in_loop"])
 def test_saved_graphs_keep_their_blocks(name: str, to: str, tmp_path: Path) -> None:
-    """And the conditions on sizes in them: a cell asks how many pieces a product has."""
+    """And the conditions on sizes in them (a cell asks how many pieces a product has)."""
     function = PROGRAMS[name]()
     graph_compiler.compile(function, to=to, args=(CALLS[0],)).save(tmp_path / "graph.zip")
     graph = graph_compiler.load(tmp_path / "graph.zip")

@@ -188,9 +188,8 @@ def _same(add: Callable[..., Value], value: Value, expected: Any, rounding: floa
         return value if expected else add("logical_not", value)
     if not isinstance(expected, (float, complex)):
         return add("equal", value, expected)
-    is_complex = isinstance(expected, complex)
-    is_same = _is_complex(add, value, expected) if is_complex else _is_float(add, value, expected)
-    if not ((rounding or is_complex) and expected and math.isfinite(abs(expected))):
+    is_same = _is_complex(add, value, expected) if isinstance(expected, complex) else _is_float(add, value, expected)
+    if not ((rounding or isinstance(expected, complex)) and expected and math.isfinite(abs(expected))):
         return is_same
     is_near = add("less_equal", add("abs", add("subtract", value, expected)), rounding * abs(expected))
     return add("logical_or", is_same, is_near)

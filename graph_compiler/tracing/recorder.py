@@ -71,6 +71,10 @@ class Recorder:
         """The array of an input, a parameter or a constant; None for what a call made."""
         return self._kept.get(value)
 
+    def array_of(self, value: Value) -> Any:
+        """The array object that a value stands for; None where it is gone."""
+        return next((entry[0]() for entry in self._values.values() if entry[1] is value), None)
+
     def forget_arrays(self) -> None:
         """Drops every reference to arrays."""
         self._values.clear()

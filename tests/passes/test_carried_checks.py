@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -170,6 +171,10 @@ def test_a_check_in_a_derivative_rule_cannot_leave_it() -> None:
         carry_out(graph)
 
 
+def _add(build: Builder, op: str, *inputs: Any, **params: Any) -> Any:
+    return getattr(build, op)(*inputs, **params)
+
+
 # ------------------------------------------------------------------------------------- other elements than truth values
 NUMBERS = [0.0, -0.0, 1.0, 1.0005, -1.0, float("nan"), float("inf"), -float("inf")]
 PAIRS = [
@@ -191,7 +196,6 @@ def test_elements_are_compared_as_python_compares_them(rounding: float) -> None:
         build = Builder(graph)
         x = Value("x", ArraySpec(array.shape, array.dtype.name))
         graph.inputs = [x]
-        add = lambda op, *inputs, **params: getattr(build, op)(*inputs, **params)  # noqa: E731
-        graph.outputs, graph.output_tree = [holds(add, Guard(x, expected, Origin(), rounding))], flat_tree(1)
+        graph.outputs, graph.output_tree = [holds(functools.partial(_add, build), Guard(x, expected, Origin(), rounding))], flat_tree(1)
         (found,) = computed(graph, array)
         assert bool(found) == same_elements(seen, expected, rounding), (seen, expected)

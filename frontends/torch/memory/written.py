@@ -44,6 +44,7 @@ class Written:
     def _save(self, tensor: torch.Tensor) -> None:
         """Keeps what an array from outside of the function holds before anything is written to it, or to a view of it."""
         recorder = self.capture.recorder
+        self.capture.outer_writes.save(tensor)
         owner = recorder.kept(recorder.base_of(self.capture.value(tensor)))
         if owner is None and self.caches:
             self._refuse_cached(tensor)
