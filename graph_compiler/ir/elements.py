@@ -17,5 +17,7 @@ def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(same_elements(*pair, rounding) for pair in zip(left, right))
     if isinstance(left, (float, complex)):
-        return type(left) is type(right) and (repr(left) == repr(right) or bool(left and abs(left - right) <= rounding * abs(right) < math.inf))
+        return type(left) is type(right) and (
+            repr(left) == repr(right) or bool(left and abs(left - right) <= rounding * abs(right) < math.inf)
+        )
     return bool(left == right)
