@@ -27,7 +27,7 @@ from .outer_writes import on_copies
 from .unrecorded import Unrecorded, unrecorded_call
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from .running import Running as Capture
 
 
 @dataclass(frozen=True)
