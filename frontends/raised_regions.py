@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NUMBER = ArraySpec((), "int32")
 
+
 class RaisedRegions:
     """The regions of one raiser, which works on the same builder inside of them: sizes and guards are those of the outside."""
 

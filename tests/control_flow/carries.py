@@ -217,9 +217,7 @@ PROGRAMS = {
     "weak type": Program(weak, each(floats, (4, 2), (6, 3))),
     "weak type of halves": Program(weak, tuple((floats(n, 2, dtype="float16"),) for n in (4, 7)), "none"),
     "weak integer": Program(weak_integer, ((whole(4),), (whole(9),)), "none"),
-    "keys in a while": Program(
-        keys_in_a_while, tuple((floats(n), number(most)) for n, most in ((3, 2.0), (4, 0.3), (2, 6.0))), "forward"
-    ),
+    "keys in a while": Program(keys_in_a_while, tuple((floats(n), number(most)) for n, most in ((3, 2.0), (4, 0.3), (2, 6.0))), "forward"),
     "changing places": Program(fibonacci, each(floats, (4,), (7,), (1,))),
     "three change places": Program(rotated_names, each(floats, (4, 2), (7, 3))),
     "a row as carry": Program(row_as_carry, each(floats, (4, 2), (7, 3))),

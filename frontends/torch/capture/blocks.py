@@ -190,7 +190,7 @@ class Blocks:
         is_loop = "carried" in params
         made = []
         for body in bodies:
-            sources = dict(zip(written, map(self.capture.outer_writes.input_for, written) if is_loop else written))
+            sources = {value: self._input_for(value) if is_loop else value for value in written}
             changed = on_copies(body, sources, self.origin)
             inputs = (*body.inputs, *(sources.values() if is_loop else ()))
             count = len(body.outputs) if body.name == "condition" else None
@@ -199,6 +199,10 @@ class Blocks:
         if not is_loop:
             return made, list(operands), names, params
         return made, [*operands, *written], names, {**params, "carried": params["carried"] + len(written)}
+
+    def _input_for(self, value: Value) -> Value:
+        """An input by which a loop carries what it writes to."""
+        return Value(value.name, ArraySpec(shape_of(self.capture, value), value.dtype))
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:
         """A backward pass inside of the function that comes here is one through one branch, or these steps: the next attempt writes them out."""

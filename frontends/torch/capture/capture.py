@@ -269,6 +269,7 @@ class Capture(TorchFunctionMode):
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self.handed.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
+        self.outer_writes.save(key, args, kwargs)
         versions = versions_before(key, operands, args, kwargs)
         result = self._attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -20,10 +20,8 @@ from ....ir.record import CallRecord
 from ....ir.rewrite import Rewriter
 from ....ops.registry import ArraySpec
 from ..memory.pasts import Past
-from .opened import shape_of
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from ..memory.written import may_be_written
+from ..trace import Trace
 
 
 @dataclass(slots=True)
@@ -37,7 +35,7 @@ class _Open:
 class OuterWrites:
     """What the open blocks of a recording write to."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Trace) -> None:
         self.capture = capture
         self._open: list[_Open] = []
 
@@ -52,11 +50,15 @@ class OuterWrites:
             self._open.pop()
             self._restore(block.written.values())
 
-    def save(self, tensor: torch.Tensor) -> None:
-        """Before a call that may write to this tensor."""
+    def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Before a call that may write to its arguments."""
+        for tensor in may_be_written(key, args, kwargs) if self._open else ():
+            self._save(tensor)
+
+    def _save(self, tensor: torch.Tensor) -> None:
         recorder = self.capture.recorder
-        base = recorder.base_of(self.capture.value(tensor)) if self._open else None
-        if base is None or recorder.is_made_here(base) or base in recorder.arguments or base in self._open[-1].written:
+        base = recorder.base_of(self.capture.value(tensor))
+        if recorder.is_made_here(base) or base in recorder.arguments or base in self._open[-1].written:
             return
         owner = recorder.array_of(base)
         if owner is not None:
@@ -97,10 +99,6 @@ class OuterWrites:
         after = [quietly(tensor.clone) for tensor in tensors]
         self._restore(before)
         return result, after
-
-    def input_for(self, value: Value) -> Value:
-        """An input by which a loop carries what it writes to."""
-        return Value(value.name, ArraySpec(shape_of(self.capture, value), value.dtype))
 
 
 def on_copies(body: Body, written: Mapping[Value, Value], origin: Origin) -> Body:
