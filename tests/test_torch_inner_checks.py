@@ -167,3 +167,23 @@ def test_saved_graphs_keep_the_checks_in_their_blocks(to: str, tmp_path: Path) -
         assert_same(graph(EYE * 2), clipped(EYE * 2))
     with pytest.raises(GuardFailed, match=r"__bool__ at .*test_torch_inner_checks.py:\d+"):
         graph(-EYE)
+
+
+def decided_twice(x: Any) -> Any:
+    """First in a branch that is not taken, then outside of it."""
+
+    def step(i: Any, y: Any) -> Any:
+        most = y.max().item()
+        made = torch.cond(i < 0, lambda y: y * 2 if most < 5 else y * 3, lambda y: y + 1, (y,))
+        return i + 1, made * 0.5 if most < 5 else made * 0.25
+
+    return while_loop(lambda i, y: i < 2, step, (torch.tensor(0), x))[1]
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_check_in_a_branch_stands_for_none_outside_of_it(to: str) -> None:
+    graph = graph_compiler.compile(decided_twice, to=to, args=(EYE,))
+    with as_python():
+        for x, variants in ((EYE * 2, 1), (EYE * 90, 2)):
+            assert_same(graph(x), decided_twice(x))
+            assert len(graph.variants) == variants, graph.explain()

@@ -49,6 +49,7 @@ class Recorder:
         self._kept: dict[Value, Any] = {}
         self.arguments: set[Value] = set()  # of the blocks that are open
         self._around: list[tuple[list[Node], Makers]] = []  # the nodes outside of each open block, outermost first
+        self._checked: list[set[Any]] = []  # keys of the guards that are checks of each open block, which hold in it alone
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
@@ -166,6 +167,7 @@ class Recorder:
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
         self._around.append((outside, Makers()))
+        self._checked.append(set())
         self.arguments |= arguments
         self.varying |= arguments
         graph.nodes = nodes
@@ -174,6 +176,7 @@ class Recorder:
         finally:
             graph.nodes = outside
             self._around.pop()
+            self._guards -= self._checked.pop()
             self.arguments -= arguments
             inner = arguments.union(value for node in nodes for value in node.outputs)
             self._values = {key: entry for key, entry in self._values.items() if entry[1] not in inner}
@@ -229,6 +232,7 @@ class Recorder:
             return
         self._guards.add(key)
         if any(map(self.is_inside, values_in((guard.condition,)))):
+            self._checked[-1].add(key)
             self.graph.nodes.append(check(guard, is_recorded=True))  # sizes are known there, and elements may be others in each step
         else:
             self.graph.guards.append(guard)
