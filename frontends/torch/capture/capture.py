@@ -61,7 +61,6 @@ from ..process.threads import StartedThreads
 from ..state.parameters import Weights
 from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
-from .blocks import refuse_outer_writes
 from .control_flow import OPERATORS, in_eager
 from .indices import with_numbers
 from .large_calls import LargeCalls
@@ -69,6 +68,7 @@ from .made import tensors_made
 from .meeting import met
 from .needs import hold_to_failure, hold_to_needs, passed_back
 from .opened import Opened, same_sizes
+from .outer_writes import OuterWrites
 from .passed_back import PassedBack
 from .structure import STRUCTURE, size_of
 from .unseen import Unseen
@@ -112,6 +112,7 @@ class Capture(TorchFunctionMode):
         self.count_decided = 0  # calls whose numbers are what they are
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
         self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped(self)
+        self.outer_writes = OuterWrites(self)
         self.passed_back, self.opened = PassedBack(self), Opened(self)
 
     # ------------------------------------------------------------------------------ begin and end
@@ -269,6 +270,7 @@ class Capture(TorchFunctionMode):
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self.handed.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
+        self.outer_writes.save(key, args, kwargs)
         versions = versions_before(key, operands, args, kwargs)
         result = self._attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
@@ -325,7 +327,7 @@ class Capture(TorchFunctionMode):
         origin = self.locator.locate(name, 4)
         strided = key.startswith("as_strided") and not fills_memory(operands[0])
         self.rules.refuse_writes(written, origin)
-        refuse_outer_writes(self, written, origin)
+        self.outer_writes.refuse(written, origin)
         if written:
             hold_to_needs(self, written)
         record = self.history.record_of(key, (inputs, params), written)

@@ -57,7 +57,9 @@ def _cond(capture: Capture, args: Any) -> Any:
     blocks = Blocks(capture, "torch.cond", map(_users, branches))
     with capture:
         chosen = _truth(predicate)
-    then, otherwise = (blocks.block(name, lambda branch=branch: branch(*operands)) for name, branch in zip(("then", "otherwise"), branches))
+    then, otherwise = (
+        blocks.block(name, lambda branch=branch: branch(*operands), may_write=True) for name, branch in zip(("then", "otherwise"), branches)
+    )
     blocks.same("one branch", then.specs, otherwise.specs)
     names = ["chosen"] * len(then.specs)
     return blocks.add("branch", [capture.value(chosen)], [otherwise, then], lambda mode: written_out.cond(mode, args), names)
@@ -68,7 +70,7 @@ def _while_loop(capture: Capture, args: Any) -> Any:
     blocks = Blocks(capture, "torch.while_loop", (_users(goes_on), _users(body)))
     operands, given = zip(*(blocks.operand(item, copied=True) for item in carried))
     condition = blocks.block("condition", lambda *state: _truth(goes_on(*state, *additional)), given)
-    step = blocks.block("body", lambda *state: body(*state, *additional), given)
+    step = blocks.block("body", lambda *state: body(*state, *additional), given, may_write=True)
     blocks.same("a step", step.specs, [(value.dtype, value.spec.hints) for value in operands])
     names = [item.name for item in given]
     return blocks.add(
