@@ -98,6 +98,42 @@ def packed(texts: Sequence[str]) -> str:
     return "None" if not texts else texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
 
 
+def tuple_text(texts: Sequence[str]) -> str:
+    """A tuple, also of one.
+
+    >>> tuple_text(["x"]), tuple_text(["x", "y"])
+    ('(x,)', '(x, y)')
+    """
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+
+def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside, result: str) -> str:
+    """The name of a nested function that gives ``result``."""
+    name = scope.new(wanted)
+    scope.blank()
+    with scope.indented(f"def {name}({', '.join(arguments)}):"):
+        scope.take(inside)
+        scope.line(f"return {result}")
+    scope.blank()
+    return name
+
+
+def associative_scan(scope: Scope, node: Node) -> None:
+    """A function that combines pairs, for the helper ``associative_scan``; all inputs and outputs of the function are flat."""
+    (combine,), count, params = node.regions, node.params["sequences"], node.params
+    pairs = names_of(scope, combine, 2 * count)
+    inside = scope.inside(combine, pairs, node.inputs[count:])
+    name = function(scope, combine.name, pairs, inside, tuple_text(inside.outputs))
+    inside.free()
+    scope.free(pairs)
+    sequences = tuple_text([repr(scope.literal(item)) for item in node.inputs[:count]])
+    reverse = ", reverse=True" if params["reverse"] else ""
+    made = scope.name(node)
+    targets = ", ".join(made) if count > 1 else tuple_text(made)
+    scope.line(f"{targets} = associative_scan({name}, {sequences}, {params['axis']}{reverse})")
+    scope.free([name])
+
+
 def assigned(scope: Scope, targets: Sequence[str], values: Sequence[str]) -> None:
     """One line that assigns all at once; what is assigned to itself is left out."""
     pairs = [(target, value) for target, value in zip(targets, values, strict=True) if target != value]

@@ -144,7 +144,17 @@ def _of_blocks(node: Node) -> int | None:
         return each[0]  # the function; others take part in derivatives alone
     if None in each:
         return None
-    return max(count or 0 for count in each) * int(hint_of(node.params.get("length", 1)))
+    return max(count or 0 for count in each) * _times(node)
+
+
+def _times(node: Node) -> int:
+    """How often the blocks are run; what combines pairs, once for each number of pairs that it was recorded with."""
+    if node.op != "associative_scan":
+        return int(hint_of(node.params.get("length", 1)))
+    axis, pair = node.params["axis"], node.regions[0].block.inputs[0]
+    elements = node.outputs[0].spec.hints[axis]
+    combined = 2 * elements - elements.bit_length() - 1  # of the elements, in pairs, and again of those at even places: nearly twice as many
+    return -(-max(combined, 0) // max(pair.spec.hints[axis], 1))
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

@@ -12,7 +12,7 @@ from typing import Any
 from ....ir.block import Region
 from ....ir.node import Node, Value
 from ...statements import Results, branch, call, scan_with
-from ...structured import Loop, Scope, names_of
+from ...structured import Loop, Scope, associative_scan, names_of
 from .table import rows
 
 _COMPILED = "torch.compiler.is_compiling()"
@@ -97,4 +97,5 @@ def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Seq
     return name
 
 
+rows.structure({"associative_scan": associative_scan})
 rows.structure({"branch": _branch, "call": call, "scan": scan_with(_elements, _Lists()), "while_loop": _while_loop})
