@@ -9,7 +9,8 @@ from ..ir.block import Region
 from ..ir.closing import Body
 from ..ir.graph import Guard
 from ..ir.node import Node, Value, every, values_in
-from ..ops.control import own_inputs
+from ..ir.pairs import pairs_of
+from ..ops.control import REPEATS, own_inputs, own_operands
 from ..ops.registry import ArraySpec
 from ..sizes import apply
 from .raised_derivatives import RaisedDerivative
@@ -30,7 +31,7 @@ class RaisedRegions:
         if node.op == "custom_derivative":
             return RaisedDerivative(self.raiser, node).run()
         first = 1 if node.op == "branch" else 0
-        own = first + own_inputs(node.op, node.params)
+        own = first + own_operands(node.op, node.params)
         operands = [raiser.read(item) for item in node.inputs]
         self._refuse_draws(node)
         bodies = [self._body(node, region, operands[first:own], operands[own:]) for region in node.regions]
@@ -53,14 +54,18 @@ class RaisedRegions:
             raiser.follow(region.block.nodes)
             b.origin = node.origin
             outputs = [raiser.mapped(item) for item in region.block.outputs]
-            carried = 0 if region.name == "condition" else node.params.get("carried", 0)
-            for new, old in zip(outputs[:carried], inputs):
+            for new, old in zip(outputs, inputs[: _kept(node, region)]):
                 self.keep_sizes(new, old)
         self.refuse_inner(raiser.result.guards[guards:], inputs, nodes)
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
-        """Inputs of the canonical region: as the operands are, sequences without their first axis."""
+        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of them have a length of their own."""
+        own = region.block.inputs[: own_inputs(node.op, node.params)]
+        if node.op == "associative_scan":
+            axis = node.params["axis"]
+            sequences = [("", ArraySpec(operand.shape, operand.dtype)) for operand in operands]
+            return pairs_of(sequences, axis, own[0].spec.hints[axis])
         carried = node.params.get("carried", 0)
         shapes = [operand.shape if place < carried else operand.shape[1:] for place, operand in enumerate(operands)]
         return [Value(old.name, ArraySpec(shape, new.dtype)) for old, new, shape in zip(region.block.inputs, operands, shapes)]
@@ -76,7 +81,7 @@ class RaisedRegions:
         """``UnsupportedOperation`` for random numbers in a loop: every step would draw from the same key. A branch is run once."""
         inside = (inner for region in node.regions for inner in every(region.block.nodes))
         drawn = next((inner for inner in inside if inner.is_random), None)
-        if node.op in ("scan", "while_loop") and drawn is not None:
+        if node.op in REPEATS and drawn is not None:
             raise UnsupportedOperation(
                 f"{drawn.op} draws random numbers in each step of a loop, which only {self.raiser.framework} does as it is recorded; draw them before "
                 f"the loop, and pass them in\n    {drawn.origin}"
@@ -96,3 +101,10 @@ class RaisedRegions:
                 raise UnsupportedOperation(
                     f"inside of a loop or branch, elements cannot be looked at: {guard.condition!r}\n    {guard.origin}"
                 )
+
+
+def _kept(node: Node, region: Region) -> int:
+    """How many outputs of a region keep the sizes of its first inputs."""
+    if node.op == "associative_scan":
+        return int(node.params["sequences"])
+    return 0 if region.name == "condition" else int(node.params.get("carried", 0))

@@ -17,7 +17,7 @@ def pairs_of(sequences: Iterable[tuple[str, ArraySpec]], axis: int, hint: int = 
     (%left_x: float32[left_x.shape[0], 2], %right_x: float32[left_x.shape[0], 2], True)
     """
     given = list(sequences)
-    wanted = [(f"{side}_{name}", spec) for side in ("left", "right") for name, spec in given]
+    wanted = [(f"{side}_{name}".rstrip("_"), spec) for side in ("left", "right") for name, spec in given]
     pairs = [Value(name, spec) for name, spec in wanted]
     own = Size.of(Symbol(pairs[0], axis, hint))
     for value in pairs:

@@ -79,11 +79,13 @@ def _lengths_of_pairs(node: Node) -> Iterator[str]:
     """Inputs and outputs of what combines pairs that have not as many elements as there are pairs, which is a size of the region's own."""
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
-    own = Symbol(pairs[0], axis, 0)
-    if own in region.sizes or pairs[0].shape[axis] != Size.of(own):
+    length = Size.of(own := Symbol(pairs[0], axis, 0))
+    if own in region.sizes or pairs[0].shape[axis] != length:
         yield f"axis {axis} of %{pairs[0].name} of {region.name} has a length that the outside knows, and pairs are combined by any number"
+        return
+    hint = None if node.record is None else pairs[0].spec.hints[axis]  # arrays of a recorded call have the sizes that were seen
     for value in (*pairs[1:], *values_in(region.block.outputs)):
-        if value.shape[axis] != Size.of(own):
+        if value.shape[axis] not in (length, hint):
             yield f"axis {axis} of %{value.name} of {region.name} is {value.shape[axis]} long, and not as long as there are pairs"
 
 

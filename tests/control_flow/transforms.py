@@ -112,17 +112,6 @@ def policy(rows: Any, w: Any) -> Any:
     return lax.scan(step, rows[0], rows)[0]
 
 
-def prefix_sums(x: Any) -> Any:
-    return lax.associative_scan(jnp.add, x), lax.associative_scan(jnp.maximum, x, reverse=True)
-
-
-def linear_recurrence(a: Any, b: Any) -> Any:
-    def together(left: Any, right: Any) -> Any:
-        return left[0] * right[0], left[1] * right[0] + right[1]
-
-    return lax.associative_scan(together, (a, b), axis=0)[1]
-
-
 def cumulative(x: Any) -> Any:
     return lax.cumsum(x), lax.cumprod(x, reverse=True), lax.cummax(x), lax.cummin(x), lax.cumlogsumexp(x), jnp.cumsum(x, 1)
 
@@ -195,8 +184,6 @@ PROGRAMS = {
     "checkpoint in scan": Program(checkpointed, _M),
     "checkpoint around scan": Program(around, _M),
     "checkpoint with a policy": Program(policy, _M),
-    "associative scan": Program(prefix_sums, each(floats, (4, 2), (7, 3)), by_size=True),
-    "linear recurrence": Program(linear_recurrence, tuple((positive(n, 2), floats(n, 2)) for n in (4, 7)), by_size=True),
     "cumulative": Program(cumulative, each(positive, (4, 2), (7, 3))),
     "cumulative in loop": Program(cumulative_in_loop, each(positive, (4, 2), (7, 3))),
     "second derivatives": Program(second, each(floats, (2,), (3,))),
