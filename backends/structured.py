@@ -118,20 +118,24 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside
     return name
 
 
-def associative_scan(scope: Scope, node: Node) -> None:
-    """A function that combines pairs, for the helper ``associative_scan``; all inputs and outputs of the function are flat."""
-    (combine,), count, params = node.regions, node.params["sequences"], node.params
-    pairs = names_of(scope, combine, 2 * count)
-    inside = scope.inside(combine, pairs, node.inputs[count:])
-    name = function(scope, combine.name, pairs, inside, tuple_text(inside.outputs))
-    inside.free()
-    scope.free(pairs)
-    sequences = tuple_text([repr(scope.literal(item)) for item in node.inputs[:count]])
-    reverse = ", reverse=True" if params["reverse"] else ""
-    made = scope.name(node)
-    targets = ", ".join(made) if count > 1 else tuple_text(made)
-    scope.line(f"{targets} = associative_scan({name}, {sequences}, {params['axis']}{reverse})")
-    scope.free([name])
+def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
+    """Writes a function that combines pairs, for a helper ``helper(combine, sequences, axis)``; all inputs and outputs of the function are flat."""
+
+    def associative_scan(scope: Scope, node: Node) -> None:
+        (combine,), count, params = node.regions, node.params["sequences"], node.params
+        pairs = names_of(scope, combine, 2 * count)
+        inside = scope.inside(combine, pairs, node.inputs[count:])
+        name = function(scope, combine.name, pairs, inside, tuple_text(inside.outputs))
+        inside.free()
+        scope.free(pairs)
+        sequences = tuple_text([repr(scope.literal(item)) for item in node.inputs[:count]])
+        reverse = ", reverse=True" if params["reverse"] else ""
+        made = scope.name(node)
+        targets = ", ".join(made) if count > 1 else tuple_text(made)
+        scope.line(f"{targets} = {helper}({name}, {sequences}, {params['axis']}{reverse})")
+        scope.free([name])
+
+    return associative_scan
 
 
 def assigned(scope: Scope, targets: Sequence[str], values: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node
-from ...structured import Loop, Scope, associative_scan, function, names_of, tuple_text
+from ...structured import Loop, Scope, associative_scan_by, function, names_of, tuple_text
 from .table import rows
 
 
@@ -76,4 +76,4 @@ def _call(scope: Scope, node: Node) -> None:
     inside.free()
 
 
-rows.structure({"associative_scan": associative_scan, "branch": _branch, "call": _call, "scan": _scan, "while_loop": _while_loop})
+rows.structure({"associative_scan": associative_scan_by("associative_scan"), "branch": _branch, "call": _call, "scan": _scan, "while_loop": _while_loop})

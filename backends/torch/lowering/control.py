@@ -12,7 +12,7 @@ from typing import Any
 from ....ir.block import Region
 from ....ir.node import Node, Value
 from ...statements import Results, branch, call, scan_with
-from ...structured import Loop, Scope, associative_scan, names_of
+from ...structured import Loop, Scope, associative_scan_by, names_of
 from .table import rows
 
 _COMPILED = "torch.compiler.is_compiling()"
@@ -78,6 +78,11 @@ def _while_loop(scope: Scope, node: Node) -> None:
     scope.free([goes_on, step])
 
 
+def _associative_scan(scope: Scope, node: Node) -> None:
+    """Of torch's own calls its own function, which the user's call has come to."""
+    associative_scan_by("associative_scan" if node.record is None else "generic_associative_scan")(scope, node)
+
+
 def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
     """The name of a nested function. ``torch.cond`` and ``while_loop`` want arrays that share no memory with others: what it does not make is copied."""
     inside = scope.inside(region, inputs, captured)
@@ -97,5 +102,5 @@ def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Seq
     return name
 
 
-rows.structure({"associative_scan": associative_scan})
+rows.structure({"associative_scan": _associative_scan})
 rows.structure({"branch": _branch, "call": call, "scan": scan_with(_elements, _Lists()), "while_loop": _while_loop})
