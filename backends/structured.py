@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ..ir.block import Region
+from ..ir.block import Block, Region
 from ..ir.node import Node, Value
 
 
@@ -116,6 +116,26 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside
         scope.line(f"return {result}")
     scope.blank()
     return name
+
+
+def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
+    """A function of all operands of a node, and these: what computes it again for a gradient takes none from elsewhere."""
+    region = node.regions[0]
+    names = [scope.new(value.name) for value in region.block.inputs]
+    inside = scope.apart(region, names)
+    name = function(scope, region.name, names, inside, results(inside.outputs))
+    inside.free()
+    scope.free(names)
+    return name, [repr(scope.literal(item)) for item in node.inputs]
+
+
+def step_called(node: Node) -> Node:
+    """A ``scan`` whose step is a ``call`` that is computed again for a gradient, in the place of one that is so itself."""
+    (step,) = node.regions
+    inputs, outputs = (tuple(Value(item.name, item.spec) for item in side) for side in (step.block.inputs, step.block.outputs))
+    call = Node("call", inputs, {"checkpoint": True}, node.origin, outputs, regions=(step,))
+    region = Region(step.name, Block(inputs, (call,), outputs), step.sizes)
+    return replace(node, params={**node.params, "checkpoint": False}, regions=(region,))
 
 
 def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:

@@ -19,6 +19,7 @@ from ...ir.node import Node, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec, get
 from ...sizes import Size, apply
+from .checkpoints import CHECKPOINTS, is_checkpoint, opened
 from .dtypes import words_type
 from .names import PRIMITIVE
 from .sizes import expression_of
@@ -32,14 +33,15 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     params = equation.params
     constants, carried = params["num_consts"], params["num_carry"]
     program, first = params["jaxpr"], params["num_consts"] + params["num_carry"]
+    program, is_kept = opened(program)
     unread = [place for place in range(first, len(operands)) if not _is_read(program, place)]
     program = _without_inputs(program, unread)
     rows = [item for place, item in enumerate(operands) if place >= first and place not in unread]
     step = _Step(reader, equation, program.in_avals[constants:])
     body = step.body("body", program, operands[:constants])
     given = [*step.arrays(operands[constants:first]), *rows]
-    length = expression_of(params["length"])
-    return step.node("scan", given, [body], carried=carried, sequences=len(rows), length=length, reverse=bool(params["reverse"]))
+    options = {"length": expression_of(params["length"]), "reverse": bool(params["reverse"]), "checkpoint": is_kept}
+    return step.node("scan", given, [body], carried=carried, sequences=len(rows), **options)
 
 
 def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
@@ -82,9 +84,19 @@ def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list
     return step.node("associative_scan", arrays, [body], sequences=sequences, axis=axis, reverse=reverse)
 
 
-_RESULTS = {"associative_scan": "prefixes", "branch": "chosen", "scan": "outputs"}
+def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+    """``jax.checkpoint`` of a function that is no step of a ``lax.scan``: what it is given is kept for the backward pass, and nothing else."""
+    program = ClosedJaxpr(equation.params["jaxpr"], ())
+    if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
+        return reader.inlined(equation, program, operands)
+    step = _Step(reader, equation, [])
+    return step.node("call", [], [step.body(_name_of(program), program, operands)], checkpoint=True)
+
+
+_RESULTS = {"associative_scan": "prefixes", "branch": "chosen", "call": "made", "scan": "outputs"}
 READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
     "associative_scan": associative_scan,
+    **dict.fromkeys(CHECKPOINTS, checkpoint),
     "cond": cond,
     "scan": scan,
     "while": while_loop,
@@ -152,6 +164,12 @@ class _Step:
             return item
         number = item if isinstance(item, Size) else np.asarray(item).astype(aval.dtype)[()]
         return self.reader.made("jax.numpy.asarray", (number,), {}, self.origin, aval)
+
+
+def _name_of(program: ClosedJaxpr) -> str:
+    """What the function that was traced is called, or ``body``."""
+    name = (program.jaxpr.debug_info.func_src_info or "").partition(" at ")[0]
+    return name if name.isidentifier() else "body"
 
 
 def names_of_arguments(program: ClosedJaxpr, count: int) -> list[str]:

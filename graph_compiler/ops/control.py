@@ -28,8 +28,11 @@ class RegionSpec(Protocol):
 
 
 @declare(_SECTION, regions=("body",))
-def call(*operands: ArraySpec, body: RegionSpec) -> _Specs:
-    """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function (jaxpr ``closed_call``)."""
+def call(*operands: ArraySpec, body: RegionSpec, checkpoint: bool = False) -> _Specs:
+    """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function (jaxpr ``closed_call``).
+
+    ``checkpoint`` keeps the operands alone, and computes the body again in the backward pass (``jax.checkpoint``).
+    """
     return body.specs_outside()
 
 

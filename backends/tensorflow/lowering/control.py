@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node
-from ...structured import Loop, Scope, associative_scan_by, function, names_of, tuple_text
+from ...structured import Loop, Scope, associative_scan_by, checkpointed, function, names_of, tuple_text
 from .table import rows
 
 
 def _scan(scope: Scope, node: Node) -> None:
-    (body,), loop, params = node.regions, Loop.of(scope, node), node.params
-    count = len(loop.state)
-    state, elements = names_of(scope, body, count), names_of(scope, body, len(loop.sequences), count)
-    inside = scope.inside(body, [*state, *elements], loop.captured)
-    name = function(scope, body.name, [*state, *elements], inside, f"{tuple_text(inside.outputs[:count])}, {tuple_text(inside.outputs[count:])}")
-    inside.free()
-    scope.free([*state, *elements])
+    loop, params, count = Loop.of(scope, node), node.params, node.params["carried"]
+    name, captured = _step(scope, node, loop, lambda made: f"{tuple_text(made[:count])}, {tuple_text(made[count:])}")
     specs = tuple_text([_spec(scope, value.shape[1:], value.dtype) for value in node.outputs[count:]])
     made = scope.name(node)
     length = repr(scope.literal(params["length"]))
-    options = [f"{option}=True" for option in ("reverse", "checkpoint") if params[option]]
+    options = ["reverse=True"] * params["reverse"] + [f"checkpoint={tuple_text(captured)}"] * params["checkpoint"]
     call = ", ".join([name, tuple_text(loop.state), tuple_text(loop.sequences), length, specs, *options])
     scope.line(f"{tuple_text(made[:count]) if count else '_'}, {tuple_text(made[count:]) if made[count:] else '_'} = scan({call})")
     scope.free([name])
+
+
+def _step(scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
+    """The function of a step; one that is computed again takes what it captures too, which is given beside it."""
+    own = len(loop.state) + len(loop.sequences)
+    if node.params["checkpoint"]:
+        name, operands = checkpointed(scope, node, results)
+        return name, operands[own:]
+    (body,) = node.regions
+    inputs = names_of(scope, body, own)
+    inside = scope.inside(body, inputs, loop.captured)
+    name = function(scope, body.name, inputs, inside, results(inside.outputs))
+    inside.free()
+    scope.free(inputs)
+    return name, []
 
 
 def _spec(scope: Scope, shape: tuple[Any, ...], dtype: str) -> str:
@@ -69,6 +79,11 @@ def _thunk(scope: Scope, region: Region, captured: Sequence[Any]) -> str:
 
 def _call(scope: Scope, node: Node) -> None:
     (body,) = node.regions
+    if node.params["checkpoint"]:
+        name, operands = checkpointed(scope, node, tuple_text)
+        scope.line(f"{tuple_text(scope.name(node))} = tf.recompute_grad({name})({', '.join(operands)})")
+        scope.free([name])
+        return
     inside = scope.inside(body, [], node.inputs)
     scope.take(inside)
     made = scope.name(node)

@@ -30,15 +30,19 @@ def scan(
     length: Any,
     specs: tuple[tuple[Any, tf.DType], ...],
     reverse: bool = False,
-    checkpoint: bool = False,
+    checkpoint: tuple[Any, ...] | None = None,
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs stacked. ``specs`` are shape and type of each output."""
-    run = tf.recompute_grad(body) if checkpoint else body
+    """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs stacked. ``specs`` are shape and type of each output.
+
+    With ``checkpoint``, the arrays that ``body`` takes besides, each step is computed again for a gradient.
+    """
+    run = body if checkpoint is None else tf.recompute_grad(body)
+    captured = checkpoint or ()
     start = tuple(tf.convert_to_tensor(array) for array in state)
 
     def step(time: tf.Tensor, old: tuple[tf.Tensor, ...], outputs: tuple[tf.TensorArray, ...]) -> tuple[Any, ...]:
         place = length - 1 - time if reverse else time
-        new, made = run(*old, *(sequence[place] for sequence in sequences))
+        new, made = run(*old, *(sequence[place] for sequence in sequences), *captured)
         return time + 1, keep_shapes(new, old), tuple(array.write(place, item) for array, item in zip(outputs, made))
 
     if isinstance(length, int) and length == 0:  # XLA compiles the step, which takes a row

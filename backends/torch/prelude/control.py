@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from ...prefixes import prefixes, section
 
@@ -19,6 +20,13 @@ def associative_scan(
     ordered = tuple(array.flip(axis) for array in arrays) if reverse else arrays
     made = prefixes(combine, ordered, axis, lambda first, rest, axis: torch.cat((first, rest), axis), interleaved)
     return tuple(array.flip(axis) for array in made) if reverse else made
+
+
+def run_again(body: Callable[..., Any], *arrays: torch.Tensor) -> Any:
+    """``body(*arrays)``, of which a gradient keeps the arrays alone, and computes the rest again. ``torch.func`` can do without."""
+    if torch.is_grad_enabled() and (torch.compiler.is_compiling() or torch._C._functorch.peek_interpreter_stack() is None):
+        return checkpoint(body, *arrays, use_reentrant=False)
+    return body(*arrays)
 
 
 def interleaved(even: torch.Tensor, odd: torch.Tensor, axis: int) -> torch.Tensor:
