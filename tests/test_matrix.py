@@ -31,7 +31,7 @@ from .test_samples import SAMPLES
 
 # Operations that no call of a source framework is raised to. Strict: one that a sample raises fails.
 UNRAISED = {
-    "call": "of blocks that are written once and run in several places, which no frontend finds yet",
+    "call": "of jax.checkpoint, which tests/control_flow has",
     "copy": "of the pass that gives results memory of their own: a raised graph is pure, and needs none",
     "refuse_gradient": "of rules for gradients, which tests/test_gradient_rules.py has",
     "threefry": "of jax.random, which tests/jax_source has",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..ops.control import REPEATS, has_derivative, own_inputs, own_operands, without_axis
+from ..ops.control import has_derivative, own_inputs, own_operands, without_axis
 from ..ops.registry import find
 from ..sizes import Size, Symbol, hint_of
 from ..trees import iterate_structure
@@ -29,7 +29,7 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
     for region in node.regions:
         yield from _foreign(region)
         yield from _misfits(node, region, operands)
-        if node.op in REPEATS:
+        if node.op in ("scan", "while_loop"):
             yield from _repeated_draws(region, own_inputs(node.op, node.params))
     yield from _changed(node, operands)
     if node.op == "associative_scan":
@@ -79,6 +79,8 @@ def _lengths_of_pairs(node: Node) -> Iterator[str]:
     """Inputs and outputs of what combines pairs that have not as many elements as there are pairs, which is a size of the region's own."""
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
+    if any(axis >= value.ndim for value in (*pairs, *values_in(region.block.outputs))):
+        return  # the rule of the operation says so
     length = Size.of(own := Symbol(pairs[0], axis, 0))
     if own in region.sizes or pairs[0].shape[axis] != length:
         yield f"axis {axis} of %{pairs[0].name} of {region.name} has a length that the outside knows, and pairs are combined by any number"

@@ -89,7 +89,7 @@ def associative_scan(*operands: ArraySpec, combine: RegionSpec, sequences: int, 
     element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
     """
     own = operands[:sequences]
-    if not own or any(not 0 <= axis < spec.ndim for spec in own) or len({spec.hints[axis] for spec in own}) != 1:
+    if not own or len(own) < sequences or any(not 0 <= axis < spec.ndim for spec in own) or len({spec.hints[axis] for spec in own}) != 1:
         raise InvalidGraph(f"an associative scan along axis {axis} takes arrays of one length along it; got {[*own]}")
     _same("combine", [without_axis(spec, axis) for spec in combine.specs_outside()], [without_axis(spec, axis) for spec in own])
     return own
@@ -182,4 +182,4 @@ def own_inputs(op: str, params: dict[str, Any]) -> int:
 
 
 REPEATS = frozenset({"associative_scan", "scan", "while_loop"})
-"""The operations that run a region many times."""
+"""The operations that run a region many times: random numbers in it would be the same each time."""
