@@ -172,7 +172,9 @@ def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, revers
     def step(old: Any, reach: Any) -> Any:
         reached = [jax.lax.broadcast_in_dim(places >= reach, leaf.shape, (axis,)) for leaf in old]
         twice = [jax.lax.concatenate([leaf, leaf], axis) for leaf in old]
-        before = [jax.lax.dynamic_slice_in_dim(leaf, length - reach, length, axis) for leaf in twice]  # the last ones come round, and are masked
+        before = [
+            jax.lax.dynamic_slice_in_dim(leaf, length - reach, length, axis) for leaf in twice
+        ]  # the last ones come round, and are masked
         left = [_followed(mask, leaf) for mask, leaf in zip(reached, before)]
         made = combine.function(held, left, [_followed(mask, leaf) for mask, leaf in zip(reached, old)])
         return tuple(jax.lax.select(mask, new, leaf) for mask, new, leaf in zip(reached, made, old))

@@ -24,7 +24,11 @@ def opened(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
     """The program that one which does nothing but run it under ``jax.checkpoint`` runs, with the same inputs and outputs; any other as it is."""
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None
-    if equation is None or any(isinstance(atom, Literal) for atom in equation.invars) or len({*map(id, equation.invars)}) < len(equation.invars):
+    if (
+        equation is None
+        or any(isinstance(atom, Literal) for atom in equation.invars)
+        or len({*map(id, equation.invars)}) < len(equation.invars)
+    ):
         return program, False
     inner = equation.params["jaxpr"]
     known = {**dict(zip(equation.invars, inner.invars)), **dict(zip(equation.outvars, inner.outvars))}

@@ -90,7 +90,9 @@ def loop_inside(x: Any) -> Any:
 
 
 def in_branch(x: Any) -> Any:
-    return lax.cond(x.sum() > 0, lambda y: lax.associative_scan(jnp.add, y), lambda y: lax.associative_scan(jnp.minimum, y, reverse=True), x)
+    return lax.cond(
+        x.sum() > 0, lambda y: lax.associative_scan(jnp.add, y), lambda y: lax.associative_scan(jnp.minimum, y, reverse=True), x
+    )
 
 
 def of_scan(x: Any) -> Any:

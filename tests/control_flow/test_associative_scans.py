@@ -47,6 +47,7 @@ def test_unknown_lengths_are_doubled() -> None:
 
 
 def test_a_result_of_another_type_is_jax_s_own_error() -> None:
-    with pytest.raises(Exception, match="(?i)shape|structure|dtype|type"):
-        graph_compiler.compile(lambda x: lax.associative_scan(lambda a, b: (a + b)[:, :1], x), to="numpy", source="jax", args=(jnp.ones((4, 3)),))
-
+    with pytest.raises(TypeError, match="shape"):
+        graph_compiler.compile(
+            lambda x: lax.associative_scan(lambda a, b: (a + b)[:, :1], x), to="numpy", source="jax", args=(jnp.ones((4, 3)),)
+        )

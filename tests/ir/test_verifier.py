@@ -148,7 +148,10 @@ PAIRS: dict[str, tuple[Callable[[], Graph], str]] = {
         "has a length that the outside knows",
     ),
     "a result of another length": (lambda: scanned(whole), "axis 0 of %broadcast_to of combine is 4 long"),
-    "a result of another shape": (lambda: scanned(lambda b, left, right: b.sum(b.add(left, right), axis=1, keepdims=True)), "combine gives"),
+    "a result of another shape": (
+        lambda: scanned(lambda b, left, right: b.sum(b.add(left, right), axis=1, keepdims=True)),
+        "combine gives",
+    ),
     "a result of another type": (lambda: scanned(lambda b, left, right: b.greater(left, right)), "combine gives"),
     "an axis that is not there": (lambda: scanned(lambda b, left, right: b.add(left, right), axis=2), "and its operand %x is"),
     "a sequence too many": (lambda: scanned(lambda b, left, right: b.add(left, right), sequences=2), "takes arrays of one length along it"),

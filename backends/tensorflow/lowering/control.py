@@ -91,4 +91,12 @@ def _call(scope: Scope, node: Node) -> None:
     inside.free()
 
 
-rows.structure({"associative_scan": associative_scan_by("associative_scan"), "branch": _branch, "call": _call, "scan": _scan, "while_loop": _while_loop})
+rows.structure(
+    {
+        "associative_scan": associative_scan_by("associative_scan"),
+        "branch": _branch,
+        "call": _call,
+        "scan": _scan,
+        "while_loop": _while_loop,
+    }
+)

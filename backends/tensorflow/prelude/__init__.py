@@ -9,10 +9,10 @@ from ...positions import byte_weights as byte_weights
 from ...positions import cubic_weights as cubic_weights
 from ...positions import sample_taps as sample_taps
 from ...positions import source_step as source_step
-from ...temme import excess_of_logarithm as excess_of_logarithm
-from ...temme import temme_series as temme_series
 from ...prefixes import prefixes as prefixes
 from ...prefixes import section as section
+from ...temme import excess_of_logarithm as excess_of_logarithm
+from ...temme import temme_series as temme_series
 from .activations import celu as celu
 from .activations import elu as elu
 from .activations import gelu as gelu

@@ -41,7 +41,7 @@ def in_eager(capture: Capture) -> Iterator[None]:
         if theirs := found(_SCANS, "generic_associative_scan"):
             scans = importlib.import_module(_SCANS)
             stack.callback(setattr, scans, "generic_associative_scan", theirs)
-            setattr(scans, "generic_associative_scan", associative_scans.in_place_of(capture, theirs))
+            scans.generic_associative_scan = associative_scans.in_place_of(capture, theirs)
         yield
 
 
