@@ -61,8 +61,8 @@ class _AnyLength:
 
     def knows(self, size: Size) -> bool:
         """Whether this is a size of the recording, or the number of pairs."""
-        others = [symbol for symbol in size.symbols() if symbol != self.own]
-        return all(self.recording.knows(other) for symbol in others if isinstance(other := Size.of(symbol), Size))
+        others = (Size.of(symbol) for symbol in size.symbols() if symbol != self.own)
+        return all(map(self.recording.knows, others))
 
     def leaves_open(self, size: Size) -> bool:
         """Whether the number of pairs is in it."""

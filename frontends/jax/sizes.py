@@ -93,8 +93,7 @@ _TAKE_SYMBOLS = frozenset(
 
 
 def _asked_by_jax() -> bool:
-    """Whether the code that asks is JAX's own."""
-    return is_jax(sys._getframe(2))
+    return is_jax(sys._getframe(2))  # whether the code that asks is JAX's own
 
 
 def _operand(other: Any) -> Any:

@@ -52,17 +52,17 @@ class _Segments:
         self.count = length // self.steps
         self.whole, self.left = self.count * self.steps, length - self.count * self.steps
 
-    def outputs(self) -> list[Any]:
+    def outputs(self) -> tuple[Any, ...]:
         """What the loop gives."""
         if isinstance(self.left, int) and self.left == 0:
-            return list(self._in_segments(self.state))
+            return self._in_segments(self.state)
         first, second = (self._rest, self._in_segments) if self.node.params["reverse"] else (self._in_segments, self._rest)
         count = len(self.state)
         before = first(self.state)
         after = second(before[:count])
         pairs = zip(*((after, before) if self.node.params["reverse"] else (before, after)))
         joined = [self.build.concat(*pair, axis=0) for pair in list(pairs)[count:]]
-        return [*after[:count], *joined]
+        return (*after[:count], *joined)
 
     def _in_segments(self, state: Sequence[Any]) -> tuple[Any, ...]:
         build, params = self.build, self.node.params

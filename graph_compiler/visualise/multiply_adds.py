@@ -152,11 +152,11 @@ def _times(node: Node) -> int:
     if node.op != "associative_scan":
         return int(hint_of(node.params.get("length", 1)))
     axis, pair = node.params["axis"], node.regions[0].block.inputs[0]
-    elements = node.outputs[0].spec.hints[axis]
+    elements: int = node.outputs[0].spec.hints[axis]
     combined = (
         2 * elements - elements.bit_length() - 1
     )  # of the elements, in pairs, and again of those at even places: nearly twice as many
-    return -(-max(combined, 0) // max(pair.spec.hints[axis], 1))
+    return math.ceil(max(combined, 0) / max(pair.spec.hints[axis], 1))
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
 from torch.utils import _pytree as pytree
@@ -33,10 +33,10 @@ _LENGTHS = (61, 67, 71, 73, 79, 83, 89, 97)  # numbers of pairs that a kernel's 
 
 def in_place_of(capture: Capture, original: Callable[..., Any]) -> Callable[..., Any]:
     """What takes the place of torch's ``generic_associative_scan(operator, leaves, dim, additional_inputs)``."""
+    original = getattr(original, "__wrapped__", original)  # of a recording around this one
 
     def scan(operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()) -> list[Any]:
-        is_torchs = isinstance(operator, functools.partial) and operator.func.__name__ == "wrap_combine_fn_flat"
-        if not is_torchs or _CALL in capture.by_kernel.names:
+        if not _is_torchs(operator) or _CALL in capture.by_kernel.names:
             return prefixes(operator, leaves, dim, additional_inputs)
         users = operator.keywords["combine_fn"]
         with torch.overrides._pop_mode_temporarily():  # torch's code calls this, and not the mode, as it does for an operator
@@ -44,6 +44,11 @@ def in_place_of(capture: Capture, original: Callable[..., Any]) -> Callable[...,
 
     scan.__wrapped__ = original  # type: ignore[attr-defined]
     return scan
+
+
+def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
+    """Whether the operator is the user's function under ``vmap``: other code that calls torch's helper may ask for the number of pairs."""
+    return isinstance(operator, functools.partial) and operator.func.__name__ == "wrap_combine_fn_flat"
 
 
 def pointwise(capture: Capture, args: Any) -> Any:

@@ -39,7 +39,7 @@ def in_eager(capture: Capture) -> Iterator[None]:
             stack.callback(setattr, cls, "__call__", cls.__call__)
             cls.__call__ = torch._ops.HigherOrderOperator.__call__
         if theirs := found(_SCANS, "generic_associative_scan"):
-            scans = importlib.import_module(_SCANS)
+            scans: Any = importlib.import_module(_SCANS)
             stack.callback(setattr, scans, "generic_associative_scan", theirs)
             scans.generic_associative_scan = associative_scans.in_place_of(capture, theirs)
         yield
