@@ -32,8 +32,9 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-CODES = """Exit codes: 0 done; 1 the program that was given raised an exception; 2 wrong input; 3 cannot be converted, or fits no recorded variant;
-4 the graph gives other numbers than the original; 5 a package is missing or does not work; 130 interrupted."""
+CODES = """Exit codes: 0 done; 1 the program that was given raised an exception; 2 wrong input;
+3 cannot be converted, or fits no recorded variant; 4 the graph gives other numbers than the original;
+5 a package is missing or does not work; 130 interrupted."""
 
 # The first class that fits decides.
 _CODES: tuple[tuple[type[BaseException], Exit], ...] = (

@@ -15,8 +15,10 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
     """Positions and keywords of a function, by its bare name, where every overload that has them wants an int; of a method its tensor is the first.
 
-    >>> sorted(whole_numbers_of("multinomial", False), key=str), 0 in whole_numbers_of("polygamma", False), 1 in whole_numbers_of("polygamma", True)
-    ([1, 'num_samples'], True, True)
+    >>> sorted(whole_numbers_of("multinomial", False), key=str)
+    [1, 'num_samples']
+    >>> 0 in whole_numbers_of("polygamma", False), 1 in whole_numbers_of("polygamma", True)
+    (True, True)
     >>> whole_numbers_of("pow", False), whole_numbers_of("nothing", False)
     (frozenset(), frozenset())
     """

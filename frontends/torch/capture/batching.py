@@ -11,15 +11,13 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ....sizes import Size, hint_of, hints
 from ..numbers.sizes import expression_of, symbolic
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch.eager_transforms"})
 
@@ -42,7 +40,7 @@ def levels(call: str | None) -> list[Any] | None:
     return found or None
 
 
-def physical_sizes(capture: Capture, tensor: torch.Tensor) -> tuple[Any, ...]:
+def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
     """The sizes of a tensor as the body of ``torch.vmap`` sees it, or of another transform, which changes none."""
     batched: list[int] = []
     while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
@@ -60,7 +58,7 @@ def physical_sizes(capture: Capture, tensor: torch.Tensor) -> tuple[Any, ...]:
 class Kernel:
     """A kernel, what the call of the user's that it belongs to is and was given (none where it is vmap's own), and the sizes of the levels, the inner one first."""
 
-    capture: Capture
+    capture: Running
     function: Any
     args: tuple[Any, ...]
     call: str | None

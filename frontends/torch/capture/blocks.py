@@ -25,7 +25,7 @@ from .opened import shape_of
 from .unrecorded import Unrecorded, unrecorded_call
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from .running import Running as Capture
 
 
 def refuse_outer_writes(capture: Capture, written: Sequence[Value], origin: Origin) -> None:

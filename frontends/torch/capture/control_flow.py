@@ -22,7 +22,7 @@ from .opened import one_of
 from .written_out import found
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from .running import Running as Capture
 
 # Operators that look at their operands before a mode sees them, and take none that are nested: torch's compiler would have taken these apart.
 _CHECKING = (("torch._higher_order_ops.cond", "CondOp"),)

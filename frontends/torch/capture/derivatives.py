@@ -17,6 +17,7 @@ from ....sizes import Size, hint_of, hints, product
 from ....trees import iterate_structure
 from ..numbers.sizes import symbolic
 from .opened import hold_lengths, merged, one_of, shape_of
+from .running import Running
 
 Shape = tuple[Any, ...]
 
@@ -52,7 +53,7 @@ class Derivative:
     """A kernel of the derivative that runs: the node, its name, the arguments, the shapes of what the node was given and made, its call and whether it is all of it,
     and whether ``torch.vmap`` may run several of them at once."""
 
-    capture: Any
+    capture: Running
     node: Any
     name: str
     args: tuple[Any, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -12,15 +12,13 @@ from ..basics.names import pure_key
 from ..basics.wanted import whole_numbers_of
 from ..numbers.of_sizes import numbers_of_sizes
 from .answers import elements
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def with_numbers(capture: Capture, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def with_numbers(capture: Running, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """The arguments of a call with such tensors read, as if the user's code had called ``int``."""
 
     def number(item: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -17,16 +17,14 @@ from ..basics.tensors import hints as hints_in
 from .derivatives import KNOWN, RULES, Derivative, Untold
 from .kernel_numbers import computing, is_sized
 from .opened import hold_lengths, shape_of
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 
 class PassedBack:
     """The values of a recording by the nodes of torch's graph that made them, and what can be told of kernels by that."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Any = capture
+    def __init__(self, capture: Running) -> None:
+        self.capture = capture
         self._values: dict[tuple[int, int], Value] = {}
         self._calls: dict[int, tuple[Node, bool]] = {}
         self._last: Sequence[torch.Tensor] = ()

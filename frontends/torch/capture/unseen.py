@@ -16,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from ....trees import iterate_structure
 from ..basics.refusals import refuse_operator
 from ..basics.tensors import storage
+from .running import Running
 
 
 class Unseen(TorchDispatchMode):
@@ -23,7 +24,7 @@ class Unseen(TorchDispatchMode):
 
     supports_higher_order_operators = True  # to refuse them
 
-    def __init__(self, capture: Any) -> None:
+    def __init__(self, capture: Running) -> None:
         super().__init__()
         self.capture = capture
         self.inside_call = False

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _MOST_LOOKED_AT = 2**20  # elements: beyond, the look would cost more than it tells
 _ENDS = torch.iinfo(torch.int32)
@@ -22,7 +20,7 @@ _IN_PARTS = frozenset(
 )
 
 
-def becomes_wide(capture: Capture, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> bool:
+def becomes_wide(capture: Running, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> bool:
     """Whether such elements come up in a call that made or filled these, and the graph is for another framework.
 
     They come up neither where infinities are cast, which each framework does in its way (T5 casts ``log(0)``, and takes something else),

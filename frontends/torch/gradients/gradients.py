@@ -14,7 +14,6 @@ from ....tracing.conjunction import Fact
 from ....tracing.places import Place
 from ....tracing.world import Held
 from ..state.parameters import Weights
-from .gradient_reads import fact_of_captured
 
 
 class _Found(NamedTuple):
@@ -76,7 +75,7 @@ class Gradients:
             before, name = self._before.get(id(tensor)), key.strip("_")
             known = {} if before is None else {"grad": before.grad, "requires_grad": before.wanted}
             found = known[name] if name in known else getattr(tensor, key)
-            self._asked.setdefault((id(tensor), key), fact_of_captured(tensor, held, key, found))
+            self._asked.setdefault((id(tensor), key), _fact_of_captured(tensor, held, key, found))
 
     def facts(self) -> list[Fact]:
         """What was asked of captured tensors is answered as it was."""
@@ -105,3 +104,10 @@ class Gradients:
 def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
     """``tensor.grad``; of an array that a write has given a history, None, without torch's warning that there is none."""
     return tensor.grad if tensor.is_leaf else None
+
+
+def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> Fact:
+    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, that was ``found``."""
+    name = key.strip("_")
+    place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
+    return Fact(f"{place}.{name} is {{}}", (*objects, found), f"{name} of a captured tensor")

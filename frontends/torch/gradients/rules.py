@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.autograd import function as functions
@@ -28,9 +28,7 @@ from ....trees import iterate_structure
 from ..basics.tensors import version
 from .recorded_rule import RecordedRule
 from .ruled import REFUSE_GRADIENT
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from .trace import GradientTrace
 
 _APPLY = torch.autograd.Function.apply.__func__.__code__
 _FOLDERS = re.compile(r"\S*[/\\]")
@@ -41,8 +39,8 @@ _WITH_RULES = ("torch._functorch.", "torch.distributions.")  # torch's other fun
 class Rules:
     """What a recording does about them."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Any = capture
+    def __init__(self, capture: GradientTrace) -> None:
+        self.capture = capture
         self._covered: list[tuple[type, str, Any]] = []  # class, attribute, what it had of its own there
         self._handles: list[Any] = []
         self.is_following = False  # whether a rule of torch's own is recorded at the moment
@@ -157,7 +155,8 @@ class Rules:
             finally:
                 self.capture.history.forwards = forwards
 
-        return run if self.capture is not None else item
+        is_over: bool = self.capture is None  # an earlier recording's, see Capture.forget_arrays
+        return item if is_over else run
 
     def _cover(self, cls: type, name: str, function: Any) -> None:
         self._covered.append((cls, name, vars(cls).get(name)))
@@ -285,7 +284,7 @@ class _Context:
         return self._without_gradient
 
 
-def _comes_to(capture: Any) -> bool:
+def _comes_to(capture: GradientTrace) -> bool:
     """Whether calls that are made now come to this recording: in its thread, and not inside of another recording.
 
     Of what a transform (``torch.vmap``, ``torch.func.grad``) runs, only the kernels come.

@@ -9,7 +9,6 @@ refuse at other sizes only gives there what a copy would give: to tie all views 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -17,9 +16,7 @@ from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ..basics import kinds
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ..trace import Trace
 
 VIEWS_ONLY = frozenset({"view", "view_as", "unflatten", "view_as_complex"})  # refused where only a copy would do
 # Calls whose result is in row-major order, whatever comes in.
@@ -48,8 +45,8 @@ _KEEPS_ORDER = frozenset({"view", "view_as", "reshape", "flatten", "ravel", "unf
 class Layouts:
     """What is known of the layouts of the values of one recording."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Capture | None = capture
+    def __init__(self, capture: Trace) -> None:
+        self.capture: Trace | None = capture
         self._follows_inputs: set[Value] = set()
         self._other: set[Value] = set()  # not, or not for all sizes, in row-major order where the inputs are
         self._operands: set[Value] = set()  # x.contiguous() that is x itself

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -12,17 +12,15 @@ from ....trees import iterate_structure
 from ..basics.names import is_in_place
 from ..basics.tensors import storage
 from ..basics.writing import written_beside
+from ..trace import Trace
 from .pasts import Past
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
 
 
 class Written:
     """The arrays from outside of a function that its calls write to; ``id(tensor) in written`` for these."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Any = capture
+    def __init__(self, capture: Trace) -> None:
+        self.capture = capture
         self._saved: dict[int, Past] = {}
         self.caches: list[Any] = []  # functions in functools.lru_cache that the recorded function can reach
 

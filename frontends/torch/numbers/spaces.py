@@ -8,14 +8,12 @@ import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ....tracing.code_names import globals_read, names_read
-
-if TYPE_CHECKING:
-    from ..state.parameters import Weights
+from ..trace import ModelWeights
 
 _CLOSED = frozenset(
     {"torch", "numpy", __name__.partition(".")[0], *sys.stdlib_module_names}
@@ -50,7 +48,7 @@ class Space:
         return self.is_own or name in self.names
 
 
-def spaces_of(weights: Weights) -> list[Space]:
+def spaces_of(weights: ModelWeights) -> list[Space]:
     """Those of the recorded function and of its modules' ``forward``, and of the functions and methods that these name, and so on."""
     classes = {type(module) for module in weights.modules()}
     pending: list[tuple[Any, type]] = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -15,9 +15,7 @@ from ....tracing.attributes import is_plain
 from ....tracing.conjunction import Fact
 from ....tracing.listening import Listener
 from ..basics.captured import is_captured
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ..trace import Trace
 
 Read = Callable[[torch.Tensor, str], None]
 
@@ -30,7 +28,7 @@ class AttributeReads(Listener):
     an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
     """
 
-    def __init__(self, capture: Capture, tensors: list[Any]) -> None:
+    def __init__(self, capture: Trace, tensors: list[Any]) -> None:
         super().__init__()
         self.facts: list[Fact] = []
         self._capture = capture
