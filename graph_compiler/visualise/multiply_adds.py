@@ -153,10 +153,9 @@ def _times(node: Node) -> int:
         return int(hint_of(node.params.get("length", 1)))
     axis, pair = node.params["axis"], node.regions[0].block.inputs[0]
     elements: int = node.outputs[0].spec.hints[axis]
-    combined = (
-        2 * elements - elements.bit_length() - 1
-    )  # of the elements, in pairs, and again of those at even places: nearly twice as many
-    return math.ceil(max(combined, 0) / max(pair.spec.hints[axis], 1))
+    combined: int = 2 * elements - elements.bit_length() - 1  # first in pairs, and then those at even places
+    pairs: int = max(pair.spec.hints[axis], 1)
+    return -(-max(combined, 0) // pairs)
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

@@ -25,7 +25,7 @@ from .opened import one_of, shape_of
 from .written_out import found
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from .running import Running as Capture
 
 _CALL = "torch.associative_scan"
 _LENGTHS = (61, 67, 71, 73, 79, 83, 89, 97)  # numbers of pairs that a kernel's numbers are told from those of other sizes by
