@@ -7,6 +7,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value, values_in
+from ...statements import call
 from ...structured import Loop, Scope, checkpointed, names_of, packed
 from .table import rows
 
@@ -106,17 +107,11 @@ def _associative_scan(scope: Scope, node: Node) -> None:
 
 
 def _call(scope: Scope, node: Node) -> None:
-    (body,) = node.regions
-    if node.params["checkpoint"]:
-        name, operands = checkpointed(scope, node, packed)
-        scope.line(f"{_targets(scope.name(node)).strip('()')} = jax.checkpoint({name})({', '.join(operands)})")
-        scope.free([name])
-        return
-    inside = scope.inside(body, [], node.inputs)
-    scope.take(inside)
-    made = scope.name(node)
-    scope.line(f"{', '.join(made)} = {', '.join(inside.outputs)}")
-    inside.free()
+    if not node.params["checkpoint"]:
+        return call(scope, node)
+    name, operands = checkpointed(scope, node, packed)
+    scope.line(f"{_targets(scope.name(node)).strip('()')} = jax.checkpoint({name})({', '.join(operands)})")
+    return scope.free([name])
 
 
 def _function(

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node
+from ...statements import call
 from ...structured import Loop, Scope, associative_scan_by, checkpointed, function, names_of, tuple_text
 from .table import rows
 
@@ -78,17 +79,11 @@ def _thunk(scope: Scope, region: Region, captured: Sequence[Any]) -> str:
 
 
 def _call(scope: Scope, node: Node) -> None:
-    (body,) = node.regions
-    if node.params["checkpoint"]:
-        name, operands = checkpointed(scope, node, tuple_text)
-        scope.line(f"{tuple_text(scope.name(node))} = tf.recompute_grad({name})({', '.join(operands)})")
-        scope.free([name])
-        return
-    inside = scope.inside(body, [], node.inputs)
-    scope.take(inside)
-    made = scope.name(node)
-    scope.line(f"{', '.join(made)} = {', '.join(inside.outputs)}")
-    inside.free()
+    if not node.params["checkpoint"]:
+        return call(scope, node)
+    name, operands = checkpointed(scope, node, tuple_text)
+    scope.line(f"{tuple_text(scope.name(node))} = tf.recompute_grad({name})({', '.join(operands)})")
+    return scope.free([name])
 
 
 rows.structure(
