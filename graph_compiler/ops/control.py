@@ -179,7 +179,3 @@ def own_inputs(op: str, params: dict[str, Any]) -> int:
     (3, 2)
     """
     return own_operands(op, params) * (2 if op == "associative_scan" else 1)
-
-
-REPEATS = frozenset({"associative_scan", "scan", "while_loop"})
-"""The operations that run a region many times: random numbers in it would be the same each time."""

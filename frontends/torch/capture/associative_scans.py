@@ -75,7 +75,9 @@ def _recorded(
         blocks = Blocks(capture, _CALL, (users,))
         values = [capture.value(leaf) for leaf in leaves]
         one_of(capture, [capture.size(value, axis) for value in values])
-        combine = blocks.block("combine", lambda *items: pytree.tree_leaves(operator(*items)), _pairs(capture, leaves, values, axis), True)
+        combine = blocks.block(
+            "combine", lambda *items: pytree.tree_leaves(operator(*items)), _pairs(capture, leaves, values, axis), of_pairs=True
+        )
     except LengthAsked:
         capture.recorder.give_up(since)
         return prefixes(operator, leaves, axis)

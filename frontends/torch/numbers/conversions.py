@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
+from ....tracing.reach.spaces import Space
 from ...conversions import CONVERTED, COUNTED, conversions_in
 from ..trace import Trace
 from .host_math import symbols_of
-from .spaces import Space
 
 
 def conversions_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManager[None]:

@@ -7,13 +7,13 @@ import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
+from ....tracing.reach.spaces import Space
 from ...host_math import Symbols, stand_ins_of_math
 from ...python_arithmetic import computed
 from ...standing_in import standing_in, under_any_name
 from ..trace import Trace
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
-from .spaces import Space
 
 
 def math_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManager[None]:

@@ -15,8 +15,8 @@ from typing import Any
 
 from ....tracing import active
 from ....tracing.places import Draw
+from ....tracing.reach.spaces import Space
 from ...standing_in import standing_in, under_any_name
-from ..numbers.spaces import Space
 from ..trace import Trace
 
 _CLOCKS = tuple(name + end for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns"))

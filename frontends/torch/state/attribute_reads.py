@@ -1,4 +1,4 @@
-"""Attributes that somebody has put on tensors: which of them a recording reads, and that it puts none on an argument."""
+"""Guards on user-set attributes of tensors that a recording reads; setting one on an argument is refused."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ....errors import TracingError
 from ....tracing.attributes import is_plain
 from ....tracing.conjunction import Fact
 from ....tracing.listening import Listener
+from ....tracing.reach.origin import owner_of
 from ..basics.captured import is_captured
 from ..trace import Trace
 
@@ -82,9 +83,6 @@ class AttributeReads(Listener):
             self.facts.append(Fact("{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"))
 
 
-_CLOSED = frozenset({"torch", "numpy", __name__.partition(".")[0]})  # packages that ask for reasons of their own
-
-
 def _identities(held: dict[str, Any]) -> dict[str, int]:
     """What stands under the names of the user's; marks for ``torch.compile`` (``_dynamo_static_input_type``) are no part of a graph."""
     return {name: id(item) for name, item in held.items() if not name.startswith("_dynamo_")}
@@ -92,7 +90,7 @@ def _identities(held: dict[str, Any]) -> dict[str, int]:
 
 def _asks_for_itself() -> bool:
     """Whether the code that asks for an attribute is that of a framework, or of the recording."""
-    return str(sys._getframe(2).f_globals.get("__name__")).partition(".")[0] in _CLOSED
+    return owner_of(sys._getframe(2)) in ("framework", "own")
 
 
 class _Attribute:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import torch
 
 from ....tracing.code_names import names_read
-from ..numbers.spaces import Space
+from ....tracing.reach.spaces import Space
 from ..trace import Trace
 
 _NAME = torch.nn.Parameter.__name__

@@ -18,15 +18,14 @@ from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
 from ....tracing.growing import StandIns
-from ....tracing.holders import COMPILED, MISSING, is_whole
 from ....tracing.iterators import refuse_outside
 from ....tracing.namespaces import Names
-from ....tracing.outside import Free
 from ....tracing.places import Place, Replaced
 from ....tracing.places import State as RecordedState
-from ....tracing.roots import reach, roots_of
+from ....tracing.reach.containers import COMPILED, MISSING, is_whole
+from ....tracing.reach.outside import Free
+from ....tracing.reach.world import ORDER, Change, Held, World
 from ....tracing.updates import Containers
-from ....tracing.world import ORDER, Change, Held, World
 from ....trees import Branch, Fixed, Growing, Tree, flatten, map_structure, unflatten
 from ...open_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
@@ -50,12 +49,11 @@ class State:
     def __init__(self, weights: Weights, places: Sequence[Place] = (), stateful: Sequence[Any] = (), numbers: bool = True) -> None:
         modules = [(weights.path_of(module) or "", module) for module in weights.modules()]
         objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
-        code = reach([weights.function, *filter(callable, weights.given), *dict.fromkeys(type(module) for module in weights.modules())])
         self.world = World(
-            (*modules, *((type(item).__name__, item) for item in stateful), *objects, *code),
+            (*modules, *((type(item).__name__, item) for item in stateful), *objects),
             _BOOKKEEPING,
             (*weights.modules(), *stateful),
-            roots_of,
+            (weights.function, *filter(callable, weights.given), *dict.fromkeys(type(module) for module in weights.modules())),
         )
         _refuse_iterators(weights, self.world)
         self.gradients = gradients_in(self.world, weights)
