@@ -19,6 +19,7 @@ from ....ir.pairs import pairs_of
 from ....ops.registry import ArraySpec
 from ....sizes import hint_of
 from ....tracing.recorder import LengthAsked
+from ..compat import without_function_mode
 from ..numbers.sizes import expression_of
 from .blocks import Blocks, Given
 from .opened import one_of, shape_of
@@ -39,7 +40,7 @@ def in_place_of(capture: Capture, original: Callable[..., Any]) -> Callable[...,
         if not _is_torchs(operator) or _CALL in capture.by_kernel.names:
             return prefixes(operator, leaves, dim, additional_inputs)
         users = operator.keywords["combine_fn"]
-        with torch.overrides._pop_mode_temporarily():  # torch's code calls this, and not the mode, as it does for an operator
+        with without_function_mode():  # torch's code calls this, and not the mode, as it does for an operator
             return _recorded(capture, original, users, lambda *items: operator(*items, *additional_inputs), leaves, dim)
 
     scan.__wrapped__ = original  # type: ignore[attr-defined]
