@@ -85,7 +85,7 @@ def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 class _Noted(dict[str, Any]):
-    """The globals of a module for code that asks for them: what it looks up is noted, what it writes is written there."""
+    """The dict that ``globals()`` gives to recorded code: notes each lookup, and passes writes on to the module."""
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
         super().__init__(space)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..errors import UnsupportedOperation
 from ..ir.block import Region
 from ..ir.closing import Body
-from ..ir.graph import Guard
+from ..ir.guard import check
 from ..ir.node import Node, Value, every, values_in
 from ..ops.control import own_inputs
 from ..ops.registry import ArraySpec
-from ..sizes import apply
+from ..sizes import Size, apply
 from .raised_derivatives import RaisedDerivative
+from .read_numbers import number_of
 
 if TYPE_CHECKING:
     from .raiser import Raiser
+
+_NUMBER = ArraySpec((), "int32")
 
 
 class RaisedRegions:
@@ -32,8 +36,9 @@ class RaisedRegions:
         first = 1 if node.op == "branch" else 0
         own = first + own_inputs(node.op, node.params)
         operands = [raiser.read(item) for item in node.inputs]
-        self._refuse_draws(node)
-        bodies = [self._body(node, region, operands[first:own], operands[own:]) for region in node.regions]
+        draws = self._draws(node)
+        write = self._numbered if draws else self._body
+        bodies = [write(node, region, operands[first:own], operands[own:]) for region in node.regions]
         if node.op == "branch":
             self._keep_branches(bodies)
         if len(raiser.problems) > problems:
@@ -41,6 +46,8 @@ class RaisedRegions:
                 raiser.held[value] = Value(value.name, value.spec)
             return None
         raiser.b.origin = node.origin
+        if draws:
+            return self._run_numbered(node, operands[:own], bodies)
         made: tuple[Value, ...] = raiser.b.run(node.op, operands[:own], bodies, **raiser.mapped(node.params))
         return made
 
@@ -48,7 +55,7 @@ class RaisedRegions:
         raiser, b = self.raiser, self.raiser.b
         inputs = self._inputs(node, region, operands)
         raiser.held.update(zip(region.block.inputs, (*inputs, *captured)))
-        guards = len(raiser.result.guards)
+        guards, fixed = len(raiser.result.guards), set(b.fixed)
         with b.block() as nodes:
             raiser.follow(region.block.nodes)
             b.origin = node.origin
@@ -56,7 +63,8 @@ class RaisedRegions:
             carried = 0 if region.name == "condition" else node.params.get("carried", 0)
             for new, old in zip(outputs[:carried], inputs):
                 self.keep_sizes(new, old)
-        self.refuse_inner(raiser.result.guards[guards:], inputs, nodes)
+            self.keep_checks(guards, inputs, nodes)
+        b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
@@ -72,15 +80,28 @@ class RaisedRegions:
             for new, old in zip(other, first):
                 self.keep_sizes(new, old)
 
-    def _refuse_draws(self, node: Node) -> None:
-        """``UnsupportedOperation`` for random numbers in a loop: every step would draw from the same key. A branch is run once."""
+    def _draws(self, node: Node) -> bool:
+        """Whether each step of a loop draws random numbers. A branch is run once, and needs no key of its own."""
         inside = (inner for region in node.regions for inner in every(region.block.nodes))
-        drawn = next((inner for inner in inside if inner.is_random), None)
-        if node.op in ("scan", "while_loop") and drawn is not None:
-            raise UnsupportedOperation(
-                f"{drawn.op} draws random numbers in each step of a loop, which only {self.raiser.framework} does as it is recorded; draw them before "
-                f"the loop, and pass them in\n    {drawn.origin}"
-            )
+        return node.op in ("scan", "while_loop") and any(inner.is_random for inner in inside)
+
+    def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its own."""
+        b, number, carried = self.raiser.b, Value("step", _NUMBER), node.params["carried"]
+        with b.step(number):
+            body = self._body(node, region, operands, captured)
+        with b.block() as nodes:
+            following = () if region.name == "condition" else (b.add(number, 1),)
+        inputs = (*body.inputs[:carried], number, *body.inputs[carried:])
+        return Body(body.name, inputs, (*body.nodes, *nodes), (*body.outputs[:carried], *following, *body.outputs[carried:]))
+
+    def _run_numbered(self, node: Node, operands: list[Value], bodies: list[Body]) -> tuple[Value, ...]:
+        """The results of a loop whose bodies are :meth:`_numbered`."""
+        b, carried = self.raiser.b, node.params["carried"]
+        first = b.full(shape=(), fill_value=0, dtype=_NUMBER.dtype)
+        params = {**self.raiser.mapped(node.params), "carried": carried + 1}
+        made: tuple[Value, ...] = b.run(node.op, [*operands[:carried], first, *operands[carried:]], bodies, **params)
+        return (*made[:carried], *made[carried + 1 :])
 
     def keep_sizes(self, new: Value, old: Value) -> None:
         """What is carried keeps its sizes: where they are known in other words after a step, that these are the same is a guard."""
@@ -88,11 +109,15 @@ class RaisedRegions:
             if size != wanted:
                 self.raiser.b.guard(apply("eq", size, wanted))
 
-    def refuse_inner(self, guards: list[Guard], inputs: list[Value], nodes: list[Node]) -> None:
-        """``UnsupportedOperation`` for what the recording assumed of an array inside: only the outside can be checked."""
+    def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node]) -> None:
+        """Guards that rows have made inside of a block, those after the first ``since``, as checks at the end of ``nodes``; on sizes of the outside they stay."""
+        guards = self.raiser.result.guards
+        found, guards[since:] = guards[since:], []
         made = {*inputs, *(value for node in nodes for value in node.outputs)}
-        for guard in guards:
-            if any(value in made for value in values_in((guard.condition,))):
-                raise UnsupportedOperation(
-                    f"inside of a loop or branch, elements cannot be looked at: {guard.condition!r}\n    {guard.origin}"
-                )
+        for guard in found:
+            if isinstance(guard.condition, Size) and not any(value in made for value in values_in((guard.condition,))):
+                guards.append(guard)
+                continue
+            self.raiser.b.origin = guard.origin
+            condition = guard.condition if isinstance(guard.condition, Value) else number_of(self.raiser.b, guard.condition)
+            nodes.append(check(replace(guard, condition=condition)))

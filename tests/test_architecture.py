@@ -7,6 +7,7 @@ violation of each rule and asserts that it is found.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,7 @@ RANKS = {
 # as well: a part of a recording knows the protocol in ``trace``, not the class that holds all parts.
 INNER_RANKS = {
     "frontends/torch": {
+        "compat": -2,
         "trace": -1,
         "numbers": 0,
         "basics": 1,
@@ -65,6 +67,9 @@ FRAMEWORKS = {
     "tensorflow": {"tensorflow", "keras"},
 }
 ML_PACKAGES = set().union(*FRAMEWORKS.values())
+
+# What everybody uses, private as it is called.
+PRIVATE_BY_NAME_ONLY = {"torch.utils._pytree"}
 
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_LINES_OF_A_FILE = 400
@@ -213,10 +218,11 @@ def circles(sources: list[Source]) -> Iterator[str]:
 
 def inner_place(path: str) -> tuple[str, str] | None:
     """The framework's folder that a file is in, if its rooms have ranks, and the room: ``frontends/torch/memory/pasts.py`` -> ``memory``."""
-    for folder in INNER_RANKS:
+    for folder, ranks in INNER_RANKS.items():
         if path.startswith(f"{folder}/"):
             room, slash, _ = path.removeprefix(f"{folder}/").partition("/")
-            return folder, room if slash else ""
+            name = room.removesuffix(".py")
+            return folder, name if slash or name in ranks else ""
     return None
 
 
@@ -228,6 +234,22 @@ def wrong_frameworks(sources: list[Source]) -> Iterator[str]:
             package = found.module.split(".")[0]
             if package in ML_PACKAGES - own:
                 yield f"{source.path}:{found.line}: {source.room} imports {package}"
+
+
+def private_names(sources: list[Source]) -> Iterator[str]:
+    """Private names in modules of a framework, outside of the file ``compat.py`` of a folder that has one; not those of classes."""
+    for source in sources:
+        folder = next((folder for folder, ranks in INNER_RANKS.items() if source.path.startswith(f"{folder}/") and "compat" in ranks), None)
+        if folder is None or source.path == f"{folder}/compat.py":
+            continue
+        private = re.compile(rf"{Path(folder).name}(\.[a-z]\w*)*\._\w+(\.\w+)*")
+        for node in ast.walk(source.tree):
+            texts = [ast.unparse(node)] if isinstance(node, ast.Attribute) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                texts = [f"{node.module}.{alias.name}" for alias in node.names]
+            for text in texts:
+                if private.fullmatch(text) and text not in PRIVATE_BY_NAME_ONLY:
+                    yield f"{source.path}:{getattr(node, 'lineno', 0)}: {text} is private, and no name of compat.py"
 
 
 def functions_of(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -277,6 +299,7 @@ RULES: dict[str, Callable[[list[Source]], Iterator[str]]] = {
     "imports inside of a framework's folder follow its ranks": wrong_inner_imports,
     "files inside of a framework's folder import each other in no circle": circles,
     "frameworks stay in their folders": wrong_frameworks,
+    "private names of a framework stand in one file": private_names,
     "every file says what it is": missing_docstrings,
     "every function is annotated": missing_annotations,
     "functions fit a screen": long_functions,
@@ -412,6 +435,21 @@ def test_planted_framework_is_found(case: str, tmp_path: Path) -> None:
     found = list(wrong_frameworks(plant(tmp_path, **{**LEGAL, name: text})))
     assert len(found) == 1, found
     assert found[0].startswith(name.replace("__", "/"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\nstate = torch._C._get_tracing_state()\n",
+        "from torch._ops import OpOverload\n",
+        "from torch.overrides import _pop_mode\n",
+    ],
+)
+def test_planted_private_name_is_found(text: str, tmp_path: Path) -> None:
+    legal = {"frontends__torch__compat": text, "frontends__torch__state__legal": "import torch\nprint(torch.nn.Module._call_impl)\n"}
+    assert not list(private_names(plant(tmp_path, **legal)))
+    found = list(private_names(plant(tmp_path, **legal, frontends__torch__state__bad=text)))
+    assert found and all(one.startswith("frontends/torch/state/bad.py") for one in found)
 
 
 def test_planted_missing_docstring_is_found(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
 
 
 def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``lax.while_loop``; under ``vmap`` it goes on as long as one of many does, and the others keep what they have."""
+    """``lax.while_loop``. Under ``vmap`` it runs while any member of the batch does; finished members keep their state."""
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     asked, stepped, state = operands[:first], operands[first:second], operands[second:]

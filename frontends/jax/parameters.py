@@ -147,7 +147,7 @@ def _called(function: Any, stand_ins: Mapping[int, Any]) -> Any:
 
 
 def _named_models(called: Any, others: Iterable[Any], names: Mapping[int, str]) -> Iterator[tuple[str, Model]]:
-    """Models and what stands in front of the names of their arrays; those that are parts of another one last, for what is left of them."""
+    """Models with the prefixes of the names of their arrays; parts of other models come last, for arrays that are not named yet."""
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}
     known: set[int] = set()

@@ -267,7 +267,7 @@ class _Attempt:
         return (*given, *referred(self.tree))
 
     def _unchanged(self) -> Surroundings:
-        """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
+        """The environment guards of the recording. ``TracingError`` if the function changed its environment."""
         if not self.before.holds():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps no state. "

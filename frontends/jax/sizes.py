@@ -74,7 +74,7 @@ def symbolic(size: Any) -> Any:
 
 
 def expression_of(item: Any) -> Any:
-    """The expression behind a symbolic number; anything else as it is."""
+    """The expression behind a symbolic number; other objects are returned unchanged."""
     return item.expression if type(item) in (Dimension, SymbolicFloat) else item
 
 

@@ -106,7 +106,7 @@ class LiveArrays:
         self._held = self._read()
 
     def _read(self) -> tuple[dict[str, Any], Callable[[], bool]]:
-        """The arrays, and what tells whether they are there still."""
+        """The arrays, and the guards that they are still in their places."""
         found = {name: place.read() for name, place in self._places.items()}
         if any(map(is_traced, found.values())):
             raise GuardFailed("another thread records a function that keeps the same arrays")
@@ -124,7 +124,7 @@ class LiveArrays:
 
 
 def _is_in(containers: Containers, item: Any) -> bool:
-    """Whether an object is one of these; of empty tuples Python has only one, which is in everything."""
+    """Whether an object is one of these, by identity. The empty tuple does not count: Python has only one."""
     return item is not _EMPTY and containers.holds(item)
 
 

@@ -221,7 +221,7 @@ def _output(capture: Capture, leaf: Any) -> Any:
 
 
 def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int, views: KeptViews) -> None:
-    """Which inputs, the first ``count`` of them arguments, are one object, and which are written to: these may share memory with no other array."""
+    """Assumes which inputs are one object, and that written ones share memory with no other array. The first ``count`` are arguments."""
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))
     graph.assume(same)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from ...ir.debug_info import DebugInfo
+from ...passes.carried_checks import carry_out
 from ...tracing import Recorder, Recording, Request, Surroundings, active
 from ...tracing.alone import alone
 from ...tracing.attributes import refuse_attributed
@@ -28,6 +29,7 @@ from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
 from .capture.capture import Capture
 from .capture.large_calls import LargeCalls, TakingOver
+from .checks import recorded
 from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .memory.kept_views import KeptViews
@@ -57,7 +59,7 @@ _PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}  # of 
 
 @dataclass
 class Attempt:
-    """A recording, and what it has shown that was not known before.
+    """The result of one attempt: the recording, and new facts for the next attempt.
 
     ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the function does something else when
     it is not told that it is being compiled.
@@ -194,7 +196,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
             refuse_attributed(result)
             hold_to_parameters(capture, spaces)
             found = state.finish(capture, containers)
-            graph = capture.finish(result, tree, containers, state)
+            graph = carry_out(capture.finish(result, tree, containers, state), recorded)
             graph.demand(matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()])
             graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES})
             left = {place: place.saved() for place in found}

@@ -10,6 +10,7 @@ from ..ops.registry import find
 from ..sizes import Size, hint_of
 from ..trees import iterate_structure
 from .block import DEEPEST, Region
+from .guard import guard_of, reads_elements
 from .node import Node, Value, values_in
 
 
@@ -17,7 +18,8 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
     """What is wrong with the regions of a node, in words; their nodes are checked one by one by the verifier.
 
     The rules: a region is isolated; it has an input for each operand; what is carried keeps its type; branches give the same types; conditions are
-    truth values; sizes that leave a region are known outside; what each step draws depends on what changes from step to step.
+    truth values; sizes that leave a region are known outside; what each step draws depends on what changes from step to step; checks of
+    elements have left it.
     """
     if not node.regions:
         return
@@ -29,6 +31,7 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
     for region in node.regions:
         yield from _foreign(region)
         yield from _misfits(node, region, operands)
+        yield from _unseen_checks(region)
         if node.op in ("scan", "while_loop"):
             yield from _repeated_draws(region, own_inputs(node.op, node.params))
     yield from _changed(node, operands)
@@ -102,6 +105,14 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
             yield f"{inner.op} in {region.name} draws the same numbers in every step: its key depends on nothing that changes"
 
 
+def _unseen_checks(region: Region) -> Iterator[str]:
+    """Checks of elements that only the region knows of."""
+    for inner in region.block.nodes:
+        if (guard := guard_of(inner)) is not None and reads_elements(guard):
+            yield f"{region.name} checks that {guard}, which is to be told outside"
+
+
 def _draws(node: Node) -> bool:
+    """Whether it draws by a key; a key that is derived may be the same in every step, as long as nothing is drawn by it."""
     declared = find(node.op)
-    return declared is not None and declared.section == "random"
+    return declared is not None and declared.section == "random" and node.op != "random_fold_in"

@@ -174,7 +174,10 @@ class Retraced:
         if isinstance(result, Missed):
             if result.problem is not None:
                 raise_refused(variant, result.problem)
-            raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {result.reason}")
+            raise GuardFailed(
+                f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each step of a loop has other elements, they "
+                "cannot decide in Python: compute with the array instead (where, cond)"
+            )
         return result
 
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:

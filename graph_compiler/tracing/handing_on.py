@@ -39,7 +39,7 @@ def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Whether a function, without what it decorates, is written in one of these libraries."""
+    """Whether a decorator itself, not the decorated function, belongs to one of these libraries."""
     module = function.__globals__.get("__name__") if isinstance(function, FunctionType) else type(function).__module__
     return package_of(module) in _LIBRARIES
 

@@ -16,7 +16,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Whether objects of a class of Python's own, or of one below it, hold what the user puts there.
+    """Whether instances of a standard-library class (or a subclass) contain objects of the user.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)

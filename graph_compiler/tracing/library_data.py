@@ -86,7 +86,7 @@ def _part(own: dict[str, Any], name: str, what: str, reader: _Reader, known: set
 
 
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
-    """What a container holds, of a large dict under these keys; nothing where it is none any more."""
+    """The contents of a container; of a large dict only under these keys. Empty if it is no container any more."""
     if isinstance(items, dict):
         return [items.get(text, _MISSING) for text in texts] if len(items) > _FEW else [*items, *items.values()]
     return [*items] if isinstance(items, _CONTAINERS) else []

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from ..errors import TracingError
 from ..ir.assumption import Assumption
 from ..ir.block import Region
 from ..ir.graph import Graph, Guard
-from ..ir.guard import GUARD
+from ..ir.guard import check
 from ..ir.makers import Makers
 from ..ir.node import Node, Origin, Value, values_in
 from ..ir.record import CallRecord
@@ -50,6 +49,7 @@ class Recorder:
         self._kept: dict[Value, Any] = {}
         self.arguments: set[Value] = set()  # of the blocks that are open
         self._around: list[tuple[list[Node], Makers]] = []  # the nodes outside of each open block, outermost first
+        self._checked: list[set[Any]] = []  # keys of the guards that are checks of each open block, which hold in it alone
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
@@ -71,6 +71,10 @@ class Recorder:
     def kept(self, value: Value) -> Any:
         """The array of an input, a parameter or a constant; None for what a call made."""
         return self._kept.get(value)
+
+    def array_of(self, value: Value) -> Any:
+        """The array object that a value stands for; None where it is gone."""
+        return next((entry[0]() for entry in self._values.values() if entry[1] is value), None)
 
     def forget_arrays(self) -> None:
         """Drops every reference to arrays."""
@@ -163,6 +167,7 @@ class Recorder:
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
         self._around.append((outside, Makers()))
+        self._checked.append(set())
         self.arguments |= arguments
         self.varying |= arguments
         graph.nodes = nodes
@@ -171,6 +176,7 @@ class Recorder:
         finally:
             graph.nodes = outside
             self._around.pop()
+            self._guards -= self._checked.pop()
             self.arguments -= arguments
             inner = arguments.union(value for node in nodes for value in node.outputs)
             self._values = {key: entry for key, entry in self._values.items() if entry[1] not in inner}
@@ -226,19 +232,10 @@ class Recorder:
             return
         self._guards.add(key)
         if any(map(self.is_inside, values_in((guard.condition,)))):
-            self._guard_inside(guard)
+            self._checked[-1].add(key)
+            self.graph.nodes.append(check(guard, is_recorded=True))  # sizes are known there, and elements may be others in each step
         else:
             self.graph.guards.append(guard)
-
-    def _guard_inside(self, guard: Guard) -> None:
-        """Sizes are checked where they are known; elements may be others in each step, and those of a branch are not computed in each call."""
-        symbols = guard.condition.symbols() if isinstance(guard.condition, Size) else ()
-        if not symbols or any(symbol.kind != "size" for symbol in symbols if self.is_inside(symbol.source)):
-            raise TracingError(
-                f"{guard.origin}: elements of an array decide in Python inside of a branch or the body of a loop, where each step or call may have "
-                "others. Compute with the array instead (where, another cond), or read it before"
-            )
-        self.graph.nodes.append(Node(GUARD, (guard.condition,), {}, guard.origin, (), CallRecord(GUARD)))
 
 
 def _reads_sizes(node: Node) -> bool:

@@ -91,6 +91,36 @@ def slope_of_loop(x: Any) -> Any:
     return torch.autograd.grad(result.sum(), y)[0]
 
 
+def solved(x: Any) -> Any:
+    """Steps and a branch that refuse singular matrices, and a loop that goes on as long as an inverse is small."""
+    from torch._higher_order_ops.while_loop import while_loop
+
+    matrix = x[:, :1] @ x[:, :1].mT + 2 * torch.eye(x.shape[0])
+
+    def step(i: Any, y: Any) -> Any:
+        halved = torch.cond(i < 2, lambda y: torch.linalg.solve(matrix, y), lambda y: torch.linalg.solve(matrix * 2, y), (y,))
+        return i + 1, (halved + i).clone(memory_format=torch.contiguous_format)  # as torch wants what is carried
+
+    steps, y = while_loop(lambda i, y: torch.linalg.inv(matrix * (i + 1)).abs().sum() > 0.5, step, (torch.tensor(0), x))
+    return steps, y
+
+
+@torch.no_grad()
+def cached(x: Any) -> Any:
+    """Rows that steps leave in an array of the outside, which a branch then changes."""
+    from torch._higher_order_ops.while_loop import while_loop
+
+    rows = torch.zeros(4, x.shape[1])
+
+    def step(i: Any, y: Any) -> Any:
+        y = y.sin() + rows.sum(0)
+        rows.index_copy_(0, i[None], y[:1])
+        return i + 1, y
+
+    _, y = while_loop(lambda i, y: i < 4, step, (torch.tensor(0), x))
+    return torch.cond(x.sum() > 0, lambda y: y + rows.mul_(2).mean(0), lambda y: y - rows.mean(0), (y,)), rows
+
+
 _BIAS = torch.tensor([0.5, -1.0])
 
 
@@ -116,6 +146,6 @@ PROGRAMS = [
     Program("recurrence", lambda: recurrence, _LONGER, targets=_TARGETS, variants=1),
     *(
         Program(f.__name__, lambda f=f: f, _CALLS, targets=_TARGETS)
-        for f in (loop, scans, associative_scan, turns, slope_of_recurrence, slope_of_loop, flex_attention)
+        for f in (loop, scans, associative_scan, turns, solved, cached, slope_of_recurrence, slope_of_loop, flex_attention)
     ),
 ]

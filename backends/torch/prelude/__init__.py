@@ -30,3 +30,7 @@ from .special import beta_fraction as beta_fraction
 from .special import betainc as betainc
 from .special import gammainc_slope as gammainc_slope
 from .special import incomplete_gamma as incomplete_gamma
+from .unsigned import divided as divided
+from .unsigned import is_less as is_less
+from .unsigned import shifted_right as shifted_right
+from .unsigned import signed as signed

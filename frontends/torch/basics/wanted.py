@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from ..compat import OpOverloadPacket
+
 _INTEGERS = frozenset({"int", "Optional[int]", "List[int]", "Optional[List[int]]"})
 _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str]"})  # in an overload that no tensor of integers is for
 
@@ -23,7 +25,7 @@ def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
     (frozenset(), frozenset())
     """
     packet = getattr(torch.ops.aten, key, None)
-    if not isinstance(packet, torch._ops.OpOverloadPacket):
+    if not isinstance(packet, OpOverloadPacket):
         return frozenset()
     kinds: dict[int | str, set[bool]] = {}
     for overload in packet.overloads():

@@ -16,6 +16,7 @@ from ....trees import iterate_structure, map_structure
 from ..basics import reads
 from ..basics.captured import is_captured
 from ..basics.names import row_key
+from ..compat import no_torch_function
 from ..gradients import gradient_reads
 from ..memory import reshaping, strides
 from ..memory.deep_copies import deep_copy
@@ -85,7 +86,7 @@ def elements(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
             )
         with capture:
             snapshot = tensor.detach().clone()
-        with torch._C.DisableTorchFunction():
+        with no_torch_function():
             capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), where)
     return seen
 

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from ....sizes import Size, hint_of, hints
+from ..compat import batch_axis, is_batched, is_wrapped, unwrapped
 from ..numbers.sizes import expression_of, symbolic
 from .running import Running
 
@@ -43,10 +44,10 @@ def levels(call: str | None) -> list[Any] | None:
 def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
     """The sizes of a tensor as the body of ``torch.vmap`` sees it, or of another transform, which changes none."""
     batched: list[int] = []
-    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        if torch._C._functorch.is_batchedtensor(tensor):
-            batched.append(torch._C._functorch.maybe_get_bdim(tensor))
-        tensor = torch._C._functorch.get_unwrapped(tensor)
+    while is_wrapped(tensor):
+        if is_batched(tensor):
+            batched.append(batch_axis(tensor))
+        tensor = unwrapped(tensor)
     value = capture.value(tensor)
     sizes = [capture.size(value, axis) for axis in range(value.ndim)]
     for axis in reversed(batched):

@@ -16,6 +16,7 @@ import torch
 
 from ....sizes import Size, apply
 from ....tracing.reach.origin import package_of
+from ..compat import HigherOrderOperator
 from ..process.compiler import is_loaded
 from . import written_out
 from .blocks import Blocks
@@ -40,7 +41,7 @@ def in_eager() -> Iterator[None]:
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         for cls in filter(None, (found(*place) for place in _CHECKING)):
             stack.callback(setattr, cls, "__call__", cls.__call__)
-            cls.__call__ = torch._ops.HigherOrderOperator.__call__
+            cls.__call__ = HigherOrderOperator.__call__
         for module, name, ours in _REPLACED:
             if theirs := found(module, name):
                 scans = importlib.import_module(module)
@@ -56,7 +57,9 @@ def _cond(capture: Capture, args: Any) -> Any:
     blocks = Blocks(capture, "torch.cond", map(_users, branches))
     with capture:
         chosen = _truth(predicate)
-    then, otherwise = (blocks.block(name, lambda branch=branch: branch(*operands)) for name, branch in zip(("then", "otherwise"), branches))
+    then, otherwise = (
+        blocks.block(name, lambda branch=branch: branch(*operands), may_write=True) for name, branch in zip(("then", "otherwise"), branches)
+    )
     blocks.same("one branch", then.specs, otherwise.specs)
     names = ["chosen"] * len(then.specs)
     return blocks.add("branch", [capture.value(chosen)], [otherwise, then], lambda mode: written_out.cond(mode, args), names)
@@ -67,7 +70,7 @@ def _while_loop(capture: Capture, args: Any) -> Any:
     blocks = Blocks(capture, "torch.while_loop", (_users(goes_on), _users(body)))
     operands, given = zip(*(blocks.operand(item, copied=True) for item in carried))
     condition = blocks.block("condition", lambda *state: _truth(goes_on(*state, *additional)), given)
-    step = blocks.block("body", lambda *state: body(*state, *additional), given)
+    step = blocks.block("body", lambda *state: body(*state, *additional), given, may_write=True)
     blocks.same("a step", step.specs, [(value.dtype, value.spec.hints) for value in operands])
     names = [item.name for item in given]
     return blocks.add(

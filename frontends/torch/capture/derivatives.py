@@ -72,7 +72,7 @@ class Derivative:
         return self.call is not None and self.name in _PLAIN and (self.whole or self.call.key == "__getitem__")
 
     def given(self) -> list[Any]:
-        """What the call was given, one by one."""
+        """The arguments of the call as a flat list."""
         return [] if self.call is None else list(iterate_structure((self.call.inputs, self.call.params)))
 
     def open_number(self, seen: Any) -> Any:
@@ -125,7 +125,7 @@ def _only_if(holds: bool) -> None:
 
 
 def _like(position: int) -> Callable[[Derivative], tuple[Any, ...]]:
-    """Sizes at this position are those of what the node was given, or of one of those that it made."""
+    """The argument at this position is the shape of the input of the node, or of one of its outputs."""
 
     def rule(derivative: Derivative) -> tuple[Any, ...]:
         _only_if(derivative.name in _SHAPED or derivative.is_plain())

@@ -10,6 +10,7 @@ from ....trees import iterate_structure, map_structure
 from ..basics import kinds
 from ..basics.names import pure_key
 from ..basics.wanted import whole_numbers_of
+from ..compat import no_torch_function
 from ..numbers.of_sizes import numbers_of_sizes
 from .answers import elements
 from .running import Running
@@ -38,7 +39,7 @@ def with_numbers(capture: Running, key: str, args: tuple[Any, ...], kwargs: dict
     if key in kinds.TAKES_SIZES:
         first = 0 if key in kinds.CREATES else 1
         return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         found = any(map(_may_be_number, iterate_structure((args, kwargs))))
     if not found:
         return args, kwargs

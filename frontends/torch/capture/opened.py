@@ -99,7 +99,7 @@ def same_sizes(capture: Running, function: Any, args: tuple[Any, ...]) -> Any:
 
 
 def hold_lengths(capture: Running, shapes: Iterable[tuple[Any, ...]]) -> None:
-    """From here on axes have length 1 where they have it now, and none is empty: torch's code goes other ways there."""
+    """Guards which axes have length 1, and that none is empty: torch's code branches on both."""
     for size in dict.fromkeys(size for shape in shapes for size in shape):
         if isinstance(size, Size):
             is_more: Any = apply("gt", size, 1)

@@ -17,6 +17,7 @@ from ..process.generators import Generators
 from ..process.threads import StartedThreads
 from ..state.parameters import Weights
 from ..trace.parts import OwnMemory
+from .outer_writes import OuterWrites
 
 
 class KernelSizes(Protocol):
@@ -54,6 +55,7 @@ class Running(MemoryTrace, GradientTrace, Protocol):
 
     handed: Handed
     rules: Rules
+    outer_writes: OuterWrites
     generators: Generators
     keys: KeySizes
     by_kernel: KernelByKernel

@@ -1,4 +1,4 @@
-"""What calls say of sizes: those of what they make, and where their number of results, or of axes, depends on some.
+"""Sizes as calls determine them: of results, and where the number of results or axes depends on sizes.
 
 Then the recording holds only where it comes out the same. A row of ``STRUCTURE``: bare name -> what to assume, given the capture, the recorded arguments and what the call made, which may be nothing.
 """

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from torch._ops import HigherOrderOperator
 from torch.overrides import TorchFunctionMode
 
 from ..basics.names import name_of, row_key
 from ..basics.tensors import hints
+from ..compat import HigherOrderOperator
 from .running import Running
 from .written_out import WRITTEN_OUT, flex_attention
 

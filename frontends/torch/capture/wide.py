@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import torch
 
+from ..compat import no_modes
 from .running import Running
 
 _MOST_LOOKED_AT = 2**20  # elements: beyond, the look would cost more than it tells
@@ -47,12 +48,12 @@ def is_wide(tensor: torch.Tensor) -> bool:
         or not 0 < tensor.numel() <= _MOST_LOOKED_AT
     ):
         return False
-    with torch.utils._python_dispatch._disable_current_modes():  # what a look makes is none of the recording's
+    with no_modes():  # what a look makes is none of the recording's
         least, most = tensor.aminmax()
         return int(least) < _ENDS.min or int(most) > _ENDS.max
 
 
 def _is_endless(tensor: torch.Tensor) -> bool:
     """Whether a tensor of floats has infinities or NaNs."""
-    with torch.utils._python_dispatch._disable_current_modes():
+    with no_modes():
         return tensor.is_floating_point() and not bool(tensor.isfinite().all())

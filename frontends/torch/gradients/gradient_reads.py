@@ -1,4 +1,4 @@
-"""What a function asks of the gradients of arrays from outside: whether one is needed, which one there is. A call of other arrays is held to it."""
+"""Reads of ``requires_grad``, ``grad`` and the like on arguments and captured tensors: each becomes an assumption or a guard."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from ....ir.node import Origin
 from ....tracing.conjunction import Fact
 from ....tracing.places import Place
 from ....tracing.reach.world import Held
+from ..compat import no_torch_function
 from ..state.parameters import Weights
 
 
@@ -63,7 +64,7 @@ class Gradients:
 
     def add(self, tensor: torch.Tensor) -> None:
         """A tensor from outside, before anything can have been done with it."""
-        with torch._C.DisableTorchFunction():
+        with no_torch_function():
             if tensor.is_leaf:
                 self._before.setdefault(id(tensor), _Found.of(tensor))
 
@@ -71,7 +72,7 @@ class Gradients:
         """The function has asked this of a captured tensor."""
         path = self._weights.name_of(tensor)
         held = None if path is None else self._weights.holder_of(path)
-        with torch._C.DisableTorchFunction():
+        with no_torch_function():
             before, name = self._before.get(id(tensor)), key.strip("_")
             known = {} if before is None else {"grad": before.grad, "requires_grad": before.wanted}
             found = known[name] if name in known else getattr(tensor, key)

@@ -25,6 +25,7 @@ from ....ir.record import CallRecord
 from ....tracing.reach.world import World
 from ....trees import iterate_structure
 from ..basics.tensors import version
+from ..compat import count_dispatch_modes, count_function_modes, dispatch_mode_at, function_mode_at, has_transforms
 from .recorded_rule import RecordedRule
 from .ruled import REFUSE_GRADIENT
 from .trace import GradientTrace
@@ -86,7 +87,7 @@ class Rules:
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """A hook changes the gradient of a tensor; what it returns is the new one, or None."""
+        """Records a tensor hook: the function that replaces the gradient of a tensor, or returns None to keep it."""
 
         def rule(gradient: Any) -> Any:
             changed = function(gradient)
@@ -142,7 +143,7 @@ class Rules:
             self.capture.history.forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
-        """What a checkpoint runs, as if there were no checkpoint: with gradients, where torch will run it again for them."""
+        """The function of a checkpoint, run with gradients enabled as if there were no checkpoint."""
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item
 
@@ -288,12 +289,12 @@ def _comes_to(capture: GradientTrace) -> bool:
 
     Of what a transform (``torch.vmap``, ``torch.func.grad``) runs, only the kernels come.
     """
-    if torch._C._are_functorch_transforms_active():  # torch comes back with the plain arrays below
+    if has_transforms():  # torch comes back with the plain arrays below
         return False
-    height, kernels = torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
-    if height > 0 and torch._C._get_function_stack_at(height - 1) is capture:
+    height, kernels = count_function_modes(), count_dispatch_modes()
+    if height > 0 and function_mode_at(height - 1) is capture:
         return True
-    return kernels > 0 and torch._C._get_dispatch_stack_at(kernels - 1) is capture.unseen and not capture.unseen.inside_call
+    return kernels > 0 and dispatch_mode_at(kernels - 1) is capture.unseen and not capture.unseen.inside_call
 
 
 def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:

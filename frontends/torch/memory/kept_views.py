@@ -15,6 +15,7 @@ from ....ir.record import CallRecord
 from ....tracing.conjunction import Fact
 from ...taking import views_among
 from ..basics.tensors import spec_of
+from ..compat import no_torch_function
 from ..trace import ModelWeights, Trace
 from .memory import has_memory, reach
 from .taking import calls_taking
@@ -55,7 +56,7 @@ class KeptViews:
         self._met: list[tuple[torch.Tensor, torch.Tensor, Value]] = []
 
     def ask(self, tensors: Sequence[torch.Tensor], weights: ModelWeights | None = None) -> None:
-        """These share memory. Where one of them has all elements of those that it shares memory with, the next attempt takes these for its views."""
+        """Tells that these tensors share memory. If one of them contains all others, the next attempt records the others as views of it."""
 
         def rank(item: torch.Tensor) -> tuple[int, bool, bool]:
             return item.numel(), weights is not None and weights.name_of(item) is not None, item.requires_grad
@@ -116,7 +117,7 @@ def _is_view(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
 
 
 def _lies(tensor: torch.Tensor, owner: torch.Tensor) -> _Lies:
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         steps = (tensor.data_ptr() - owner.data_ptr()) // owner.itemsize
         return _Lies((tuple(owner.shape), owner.stride()), (tuple(tensor.shape), tensor.stride()), steps)
 

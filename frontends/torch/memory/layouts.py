@@ -58,7 +58,7 @@ class Layouts:
             self._other.add(value)
 
     def follow(self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]) -> None:
-        """The layouts of what a call of ``operands`` made; and what it relies on, where it is refused for other layouts."""
+        """Notes the layouts of the results of a call, and which layouts of ``operands`` it needs."""
         views, is_fresh = node.views, key in _ROW_MAJOR
         follows = not is_fresh and not self._follows_inputs.isdisjoint(node.uses)
         is_other = not is_fresh and not self._other.isdisjoint(node.uses)

@@ -56,7 +56,7 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
 
 
 def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
-    """``TracingError`` where elements of what is written to share memory (``unfold``, ``as_strided``): a write to one of them is one to others."""
+    """``TracingError`` if several elements of a written tensor are one in memory (``unfold``, ``as_strided``)."""
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
         _refuse(
             capture,

@@ -35,7 +35,7 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
-    """Which inputs are one object, and which are written to: these may share memory with no other."""
+    """Assumes which inputs are one object, and that written inputs share memory with no other."""
     given = [id(tensor) for tensor in capture.input_tensors]
     same = SameArray(tuple(given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)))
     graph.assume(same)
@@ -53,7 +53,7 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
 
 
 def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
-    """Which of the arrays that are written to share memory, with which others, and what to do."""
+    """The message of the error: which written arrays share memory, with which others, and what to do."""
     for one in written:
         if overlap([tensors[one]], [0]):
             return (

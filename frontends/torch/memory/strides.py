@@ -27,9 +27,9 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def on_owner(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """``as_strided`` of a view as that of the tensor whose memory it is, which other frameworks have too.
+    """Rewrites ``as_strided`` of a view to one of the tensor that owns the memory, which other frameworks can compute.
 
-    Where in the memory the view begins depends on sizes: from here on they are what they are now.
+    The offset of the view depends on sizes, so all sizes are guarded.
     """
     tensor, size, step, *rest = args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
     offset = rest[0] if rest else kwargs.get("storage_offset")

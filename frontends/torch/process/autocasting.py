@@ -16,6 +16,7 @@ from ....trees import iterate_structure, map_structure
 from ..basics import kinds
 from ..basics.names import is_in_place
 from ..basics.writing import written_arguments
+from ..compat import is_any_autocast_enabled
 from ..memory.snapshots import elements_of
 from ..trace import Trace
 
@@ -25,7 +26,7 @@ Cast = Callable[[Any], Any]
 
 def device_under_autocast(operands: list[torch.Tensor]) -> str:
     """The kind of device of the operands where autocast is on for it; empty otherwise."""
-    if not torch._C._is_any_autocast_enabled():
+    if not is_any_autocast_enabled():
         return ""
     device = operands[0].device.type if operands else "cpu"
     return device if torch.is_autocast_enabled(device) else ""

@@ -159,7 +159,7 @@ class Generators:
                 del followed.points[count:]
 
     def unseen_draws(self) -> bool:
-        """Whether one of them was drawn from since the last call, by what one node of the graph will run."""
+        """Whether a generator was drawn from since the last call, inside of code that one node of the graph runs."""
         return self.drew(list(self._followed.values()))
 
     def finish(self) -> None:

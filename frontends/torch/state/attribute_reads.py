@@ -1,4 +1,4 @@
-"""Attributes that somebody has put on tensors: which of them a recording reads, and that it puts none on an argument."""
+"""Guards on user-set attributes of tensors that a recording reads; setting one on an argument is refused."""
 
 from __future__ import annotations
 

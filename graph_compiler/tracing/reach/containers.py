@@ -77,8 +77,8 @@ class Kind:
 
 
 def _dict_behind(held: Any) -> tuple[Any, Any]:
-    """A dict, and the class whose methods read and change it: not what a subclass makes of its items. What passes for a dict (a proxy, by which
-    TensorFlow tracks those of a module) has one behind it."""
+    """The plain dict, and the class whose methods read and change it without the overrides of subclasses. Proxies of dicts (TensorFlow
+    tracks modules by some) are looked through."""
     while not issubclass(type(held), dict):
         held = held.__wrapped__
     return held, OrderedDict if isinstance(held, OrderedDict) else dict
