@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from ..errors import UnsupportedOperation
 from ..ir.block import Region
 from ..ir.closing import Body
 from ..ir.guard import check
 from ..ir.node import Node, Value, every, values_in
-from ..ops.control import own_inputs
+from ..ir.pairs import pairs_of
+from ..ops.control import own_inputs, own_operands
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply
 from .raised_derivatives import RaisedDerivative
@@ -34,7 +36,7 @@ class RaisedRegions:
         if node.op == "custom_derivative":
             return RaisedDerivative(self.raiser, node).run()
         first = 1 if node.op == "branch" else 0
-        own = first + own_inputs(node.op, node.params)
+        own = first + own_operands(node.op, node.params)
         operands = [raiser.read(item) for item in node.inputs]
         draws = self._draws(node)
         write = self._numbered if draws else self._body
@@ -60,15 +62,19 @@ class RaisedRegions:
             raiser.follow(region.block.nodes)
             b.origin = node.origin
             outputs = [raiser.mapped(item) for item in region.block.outputs]
-            carried = 0 if region.name == "condition" else node.params.get("carried", 0)
-            for new, old in zip(outputs[:carried], inputs):
+            for new, old in zip(outputs, inputs[: _kept(node, region)]):
                 self.keep_sizes(new, old)
             self.keep_checks(guards, inputs, nodes)
         b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
-        """Inputs of the canonical region: as the operands are, sequences without their first axis."""
+        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of them have a length of their own."""
+        own = region.block.inputs[: own_inputs(node.op, node.params)]
+        if node.op == "associative_scan":
+            axis = node.params["axis"]
+            sequences = [("", ArraySpec(operand.shape, operand.dtype)) for operand in operands]
+            return pairs_of(sequences, axis, own[0].spec.hints[axis])
         carried = node.params.get("carried", 0)
         shapes = [operand.shape if place < carried else operand.shape[1:] for place, operand in enumerate(operands)]
         return [Value(old.name, ArraySpec(shape, new.dtype)) for old, new, shape in zip(region.block.inputs, operands, shapes)]
@@ -83,7 +89,12 @@ class RaisedRegions:
     def _draws(self, node: Node) -> bool:
         """Whether each step of a loop draws random numbers. A branch is run once, and needs no key of its own."""
         inside = (inner for region in node.regions for inner in every(region.block.nodes))
-        return node.op in ("scan", "while_loop") and any(inner.is_random for inner in inside)
+        drawn = next((inner for inner in inside if inner.is_random), None)
+        if node.op == "associative_scan" and drawn is not None:
+            raise UnsupportedOperation(
+                f"{drawn.op} draws random numbers where pairs are combined, each time the same ones\n    {drawn.origin}"
+            )
+        return node.op in ("scan", "while_loop") and drawn is not None
 
     def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
         """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its own."""
@@ -121,3 +132,10 @@ class RaisedRegions:
             self.raiser.b.origin = guard.origin
             condition = guard.condition if isinstance(guard.condition, Value) else number_of(self.raiser.b, guard.condition)
             nodes.append(check(replace(guard, condition=condition)))
+
+
+def _kept(node: Node, region: Region) -> int:
+    """How many outputs of a region keep the sizes of its first inputs."""
+    if node.op == "associative_scan":
+        return int(node.params["sequences"])
+    return 0 if region.name == "condition" else int(node.params.get("carried", 0))

@@ -32,7 +32,6 @@ from .test_samples import SAMPLES
 
 # Operations that no call of a source framework is raised to. Strict: one that a sample raises fails.
 UNRAISED = {
-    "call": "of blocks that are written once and run in several places, which no frontend finds yet",
     "copy": "of the pass that gives results memory of their own: a raised graph is pure, and needs none",
     "refuse_gradient": "of rules for gradients, which tests/test_gradient_rules.py has",
     "threefry": "of jax.random, which tests/jax_source has",
@@ -82,7 +81,12 @@ def test_the_page_is_current(checkout: Path) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- operation by sample
-NESTED = {"branch, scan and while_loop": PROGRAMS["deep"]}  # one of the corpus of loops and branches that has all of these
+# of the corpus of loops and branches
+NESTED = {
+    "branch, scan and while_loop": PROGRAMS["deep"],
+    "associative_scan": PROGRAMS["products of matrices"],
+    "call": PROGRAMS["checkpoint of functions"],
+}
 
 Call = tuple[str, Callable[..., Any], Any, dict[str, Any]]  # framework, function, arguments
 

@@ -152,7 +152,7 @@ def test_names_are_found_in_functions_of_functions() -> None:
 SCALE = 2.0
 
 
-def _wrapped_by_torch() -> dict[str, Any]:
+def _wrapped() -> dict[str, Any]:
     torch = pytest.importorskip("torch")
 
     def scaled(x: Any) -> Any:
@@ -165,12 +165,20 @@ def _wrapped_by_torch() -> dict[str, Any]:
         "jacrev": torch.func.jacrev(scaled),
         "in another function": lambda x: inside(x) + 1,
         "two decorators": torch.no_grad()(torch.enable_grad()(scaled)),
+        "a library's": _decorator_of_a_library()(scaled),
     }
 
 
-@pytest.mark.parametrize("wrapper", ["no_grad", "vmap", "jacrev", "in another function", "two decorators"])
-def test_globals_of_functions_that_torch_has_wrapped_are_guarded(wrapper: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    torch, function = pytest.importorskip("torch"), _wrapped_by_torch()[wrapper]
+def _decorator_of_a_library() -> Any:
+    held: dict[str, Any] = {"functools": functools, "__name__": "decorators"}
+    text = "def decorator(function):\n    return functools.wraps(function)(lambda *args: function(*args))"
+    exec(compile(text, "/env/site-packages/decorators.py", "exec"), held)
+    return held["decorator"]
+
+
+@pytest.mark.parametrize("wrapper", ["no_grad", "vmap", "jacrev", "in another function", "two decorators", "a library's"])
+def test_globals_of_functions_that_others_have_wrapped_are_guarded(wrapper: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch, function = pytest.importorskip("torch"), _wrapped()[wrapper]
     x = torch.ones(2)
     graph = graph_compiler.compile(function, args=(x,))
     monkeypatch.setitem(globals(), "SCALE", 3.0)
@@ -197,3 +205,14 @@ def test_globals_of_derivative_rules_are_guarded(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setitem(globals(), "SCALE", 3.0)
     (expected,), (found,) = (torch.autograd.grad(each(x).sum(), x) for each in (function, graph))
     assert_same(found, expected)
+
+
+def test_attributes_that_a_decorated_method_of_a_library_reads_are_guarded() -> None:
+    torch, transformers = pytest.importorskip("torch"), pytest.importorskip("transformers")
+    sizes = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2}
+    model = transformers.LlamaModel(transformers.LlamaConfig(vocab_size=16, **sizes)).eval()
+    tokens = torch.tensor([[3, 1, 2]])
+    with torch.no_grad():
+        graph = graph_compiler.compile(model, args=(tokens,), kwargs={"use_cache": False})
+        model.rotary_emb.attention_scaling = 0.5
+        assert_same(graph(tokens, use_cache=False)[0], model(tokens, use_cache=False)[0])

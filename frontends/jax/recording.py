@@ -227,6 +227,10 @@ class _Attempt:
         """Whether all of a size comes from the inputs of this recording."""
         return all(symbol.source in self.recorder.graph.inputs for symbol in size.symbols())
 
+    def leaves_open(self, size: Any) -> bool:
+        """Never: sizes of inputs have the numbers of the call."""
+        return False
+
     def more_assumed(self, problem: Exception) -> Assumed:
         """What to assume besides, given what JAX said: first that sizes are equal, then those of the call that failed, then all."""
         sizes = [size for leaf in self.leaves for size in leaf.shape if size > 1]

@@ -22,6 +22,7 @@ count_dispatch_modes: Callable[[], int] = torch._C._len_torch_dispatch_stack
 function_mode_at: Callable[[int], Any] = torch._C._get_function_stack_at
 dispatch_mode_at: Callable[[int], Any] = torch._C._get_dispatch_stack_at
 pop_function_mode: Callable[[], Any] = overrides._pop_mode
+without_function_mode: Callable[[], Any] = overrides._pop_mode_temporarily  # a context: the innermost mode sees no calls
 push_function_mode: Callable[[Any], None] = overrides._push_mode
 pop_dispatch_mode: Callable[[], Any] = _python_dispatch._pop_mode
 push_dispatch_mode: Callable[[Any], None] = _python_dispatch._push_mode

@@ -18,8 +18,6 @@ LIMITS = {
         "while in scan", "scan in while", "deep", "newton", "bisection", "vmap of while", "vmap of steps", "jvp of while", "conjugate gradient",
     )},
     ("beam", "tape with unknown sizes"): "the guard that a size is an index of 32 bits is not to be told in 32 bits",
-    ("associative scan", "tape in XLA"): "XLA takes the gradient of an empty slice for that of a row",
-    ("linear recurrence", "tape in XLA"): "XLA takes the gradient of an empty slice for that of a row",
     ("scan in cond", "tape in XLA"): "XLA has no gradient of a loop with outputs in a branch",
 }  # fmt: skip
 

@@ -10,7 +10,9 @@ import pytest
 
 from graph_compiler.errors import InvalidGraph, UnknownOperation
 from graph_compiler.ir import Builder, Effect, Graph, Guard, Node, Origin, Value, verify
+from graph_compiler.ir.closing import close
 from graph_compiler.ir.guard import check
+from graph_compiler.ir.pairs import pairs_of
 from graph_compiler.ops import ArraySpec
 from graph_compiler.passes.carried_checks import carry_out
 
@@ -192,3 +194,54 @@ def test_a_key_that_is_the_same_in_every_step(key: Callable[..., Value]) -> None
     """A key that is derived by a number only is one of them."""
     with pytest.raises(InvalidGraph, match="random_uniform in body draws the same numbers in every step"):
         verify(carry_out(loop(key)))
+
+
+# ---------------------------------------------------------------------------------------------- what combines pairs
+ROWS = ArraySpec((4, 3), "float32")
+
+
+def scanned(combine: Callable[..., Any], specs: list[tuple[str, ArraySpec]] | None = None, **changes: Any) -> Graph:
+    """An associative scan of an input along axis 0, whose region is ``combine(build, left, right)``."""
+    graph = Graph("f", "canonical")
+    build = Builder(graph)
+    x = build.input("x", ROWS)
+    pairs = pairs_of([("x", x.spec)], 0) if specs is None else [Value(name, spec) for name, spec in specs]
+    (region,), captured = close(build.body("combine", pairs, lambda left, right: (combine(build, left, right),)))
+    params = {"sequences": 1, "axis": 0, "reverse": False, **changes}
+    made = Value("prefixes", x.spec)
+    graph.nodes.append(Node("associative_scan", (x, *captured), params, Origin(), (made,), regions=(region,)))
+    graph.outputs = [made]
+    return graph
+
+
+def whole(build: Builder, left: Value, right: Value) -> Value:
+    """All elements, whatever their number."""
+    return build.broadcast_to(build.sum(left, axis=0, keepdims=True), shape=(4, left.shape[1]))
+
+
+PAIRS: dict[str, tuple[Callable[[], Graph], str]] = {
+    "a length that the outside knows": (
+        lambda: scanned(lambda b, left, right: b.add(left, right), [("left", ROWS), ("right", ROWS)]),
+        "has a length that the outside knows",
+    ),
+    "a result of another length": (lambda: scanned(whole), "axis 0 of %broadcast_to of combine is 4 long"),
+    "a result of another shape": (
+        lambda: scanned(lambda b, left, right: b.sum(b.add(left, right), axis=1, keepdims=True)),
+        "combine gives",
+    ),
+    "a result of another type": (lambda: scanned(lambda b, left, right: b.greater(left, right)), "combine gives"),
+    "an axis that is not there": (lambda: scanned(lambda b, left, right: b.add(left, right), axis=2), "and its operand %x is"),
+    "a sequence too many": (lambda: scanned(lambda b, left, right: b.add(left, right), sequences=2), "takes arrays of one length along it"),
+}
+
+
+def test_pairs_without_a_fault() -> None:
+    graph = scanned(lambda b, left, right: b.add(left, right))
+    assert verify(graph) is graph
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_faults_of_what_combines_pairs(name: str) -> None:
+    make, message = PAIRS[name]
+    with pytest.raises(InvalidGraph, match=message):
+        verify(make())

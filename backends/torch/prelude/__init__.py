@@ -3,8 +3,13 @@
 They are ordinary functions over tensors: no import of this package, only ``torch``, ``F`` and ``math``.
 """
 
+from ...prefixes import prefixes as prefixes
+from ...prefixes import section as section
 from .activations import leaky_relu as leaky_relu
 from .attention import attention_weights as attention_weights
+from .control import associative_scan as associative_scan
+from .control import interleaved as interleaved
+from .control import run_again as run_again
 from .convolution import col2im as col2im
 from .convolution import im2col as im2col
 from .data_types import converted as converted

@@ -100,8 +100,10 @@ def _view(kernel: Kernel) -> tuple[Any, ...]:
 
 
 def _expand(kernel: Kernel) -> tuple[Any, ...]:
-    """What vmap gives back has its axis, whether the result depends on it or not."""
+    """What vmap gives back has its axis, whether the result depends on it or not. An array that has all sizes already (of a product) keeps them."""
     own, wanted, level = kernel.own, kernel.wanted, kernel.batch[0]
+    if hints(own) == hints(wanted) and kernel.given.isdisjoint(size for size in wanted if not _is_one(size)):
+        return kernel.making(own)
     _only_if(kernel.call is None and (hint_of(level) != 1 or _is_one(level)))
     pairs = list(zip([1] * (len(wanted) - len(own)) + own, wanted))
     _only_if(all(hint_of(size) == hint_of(there) if not _is_one(there) else hint_of(size) in (1, hint_of(level)) for there, size in pairs))

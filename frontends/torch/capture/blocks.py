@@ -31,12 +31,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given:
-    """What the function of a block is given for an input: a copy of ``tensor`` that stands for an array of ``shape``; a number where it ``is_number``."""
+    """What the function of a block is given for an input: a copy of ``tensor`` that stands for an array of ``shape``; a number where it ``is_number``.
+
+    ``value`` is the input, where sizes of ``shape`` are read from it.
+    """
 
     name: str
     tensor: torch.Tensor
     shape: tuple[Any, ...]
     is_number: bool = False
+    value: Value | None = None
 
 
 @dataclass(frozen=True)
@@ -81,14 +85,16 @@ class Blocks:
         return value, Given(f"{value.name}_row", first, shape_of(self.capture, value)[1:])
 
     # ------------------------------------------------------------------------------ one block
-    def block(self, name: str, function: Callable[..., Any], given: Sequence[Given] = (), may_write: bool = False) -> Recorded:
-        """The block that ``function(*given)`` makes."""
+    def block(
+        self, name: str, function: Callable[..., Any], given: Sequence[Given] = (), may_write: bool = False, of_pairs: bool = False
+    ) -> Recorded:
+        """The block that ``function(*given)`` makes; ``of_pairs`` where it does so for any number of them."""
         capture, recorder = self.capture, self.capture.recorder
-        inputs = [Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype)) for item in given]
+        inputs = [item.value or Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype)) for item in given]
         copies = [capture._quietly(item.tensor.clone) for item in given]
         decided, capture.count_decided = capture.count_decided, 0
         try:
-            with capture.generators.undone(), capture.outer_writes.undone(may_write) as written, recorder.block(inputs) as nodes:
+            with capture.generators.undone(), capture.outer_writes.undone(may_write) as written, recorder.block(inputs, of_pairs) as nodes:
                 for copy, value in zip(copies, inputs):
                     self._enter(copy, value)
                 with capture:

@@ -121,7 +121,7 @@ class Capture(TorchFunctionMode):
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         try:
             with torch.jit.optimized_execution(False), self.host_draws.seen(), self.generators.following(), self.rules.seen():
-                with settings_kept(self.recorder.graph.name), in_eager(), self.threads, self.unseen, self, unwound():
+                with settings_kept(self.recorder.graph.name), in_eager(self), self.threads, self.unseen, self, unwound():
                     yield
                 self.generators.finish()
             self.refusals.check(self.here)
@@ -248,6 +248,7 @@ class Capture(TorchFunctionMode):
         """Sizes went into code that cannot be seen: from here on they are what they are."""
         if self.rules.is_following:  # a gradient that nobody may take is not worth the sizes of the whole recording
             raise TracingError("it runs kernels of torch outside of public calls")
+        self.recorder.refuse_any_length()
         nodes = self.recorder.graph.nodes
         depending_on_data = (value for node in self.recorder.all_nodes() if node.key in kinds.DATA_SIZED for value in node.outputs)
         for value in (*self.recorder.graph.inputs, *depending_on_data):

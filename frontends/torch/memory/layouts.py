@@ -111,8 +111,8 @@ def joins_axes(node: Node) -> bool:
     source, result = node.uses[0].spec, node.outputs[0].spec
     if source.dtype != result.dtype:
         return True
-    wanted = list(result.shape)
-    for size in source.shape:
+    wanted = list(result.hints)
+    for size in source.hints:
         found = wanted.pop(0) if wanted else 0
         while found < size and wanted and found:
             found *= wanted.pop(0)

@@ -23,7 +23,7 @@ from ..namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_
 from ..originals import module_of, original_of
 from .containers import slots_of
 from .origin import INTERNAL, is_internal, is_users, owner_of
-from .refers import enclosed
+from .refers import enclosed, layers
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
@@ -139,7 +139,7 @@ class Reached:
     def _function(self, function: types.FunctionType) -> None:
         """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in ``forward``, and what they wrap."""
         owner = owner_of(function)
-        if owner in INTERNAL:  # those of libraries have no end, and read by text whatever there is
+        if owner in INTERNAL:
             self._wait([vars(function).get("__wrapped__")])
         if owner in INTERNAL and function.__name__ != "forward":
             return None
@@ -148,6 +148,10 @@ class Reached:
         if owner in INTERNAL:
             return None
         if owner == "library":
+            for inner in layers(vars(function).get("__wrapped__")):
+                if is_users(inner):
+                    self._wait([inner])
+                self.names |= names_read(inner.__code__)  # and no fragments: a library's decorators read by text whatever there is
             used = (function.__globals__.get(name) for name in names_read(function.__code__))
             return self._wait(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
         self.functions.append(function)
