@@ -96,7 +96,8 @@ def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
     """Whether an axis of this size (None: there is none) was spread to the other one; where that depends on symbols, what is now is a guard."""
     is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
     if is_open or isinstance(size, Size) and size.hint == 1:
-        return bool(reader.recorder.decide_size(apply("eq", size, 1), reader.origin(operation)))
+        condition = apply("eq", size, 1)
+        return bool(reader.recorder.decide_size(condition, reader.origin(operation)) if isinstance(condition, Size) else condition)
     return size is None or hint_of(size) == 1
 
 

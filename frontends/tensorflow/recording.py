@@ -28,7 +28,7 @@ from ..signatures import input_names
 from . import bookkeeping, branches, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
-from .folders import PACKAGES, is_users
+from .folders import is_users
 from .outside import outside_of, reach_of
 from .reader import Reader
 from .sizes import expression_of, is_symbolic
@@ -94,7 +94,7 @@ class _Attempt:
         self.before = Surroundings([*all_of(reached.functions), *outside_of(reached, self._referred())])
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
         self.recorder = Recorder(request.name, "tensorflow")
-        locator = Locator(tuple(package.rstrip(".") for package in PACKAGES))
+        locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
         trace = Trace(self.recorder, self.reader, locator)
         with self.globals, self.settings:
