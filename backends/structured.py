@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from ..ir.block import Region
+from ..ir.block import Block, Region
 from ..ir.node import Node, Value
 
 
@@ -96,6 +96,66 @@ def packed(texts: Sequence[str]) -> str:
     ('None', 'x', '(x, y)')
     """
     return "None" if not texts else texts[0] if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def tuple_text(texts: Sequence[str]) -> str:
+    """A tuple, also of one.
+
+    >>> tuple_text(["x"]), tuple_text(["x", "y"])
+    ('(x,)', '(x, y)')
+    """
+    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+
+
+def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside, result: str) -> str:
+    """The name of a nested function that gives ``result``."""
+    name = scope.new(wanted)
+    scope.blank()
+    with scope.indented(f"def {name}({', '.join(arguments)}):"):
+        scope.take(inside)
+        scope.line(f"return {result}")
+    scope.blank()
+    return name
+
+
+def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
+    """A function of all operands of a node, and these: what computes it again for a gradient takes none from elsewhere."""
+    region = node.regions[0]
+    names = [scope.new(value.name) for value in region.block.inputs]
+    inside = scope.apart(region, names)
+    name = function(scope, region.name, names, inside, results(inside.outputs))
+    inside.free()
+    scope.free(names)
+    return name, [repr(scope.literal(item)) for item in node.inputs]
+
+
+def step_called(node: Node) -> Node:
+    """A ``scan`` whose step is a ``call`` that is computed again for a gradient, in the place of one that is so itself."""
+    (step,) = node.regions
+    inputs, outputs = (tuple(Value(item.name, item.spec) for item in side) for side in (step.block.inputs, step.block.outputs))
+    call = Node("call", inputs, {"checkpoint": True}, node.origin, outputs, regions=(step,))
+    region = Region(step.name, Block(inputs, (call,), outputs), step.sizes)
+    return replace(node, params={**node.params, "checkpoint": False}, regions=(region,))
+
+
+def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
+    """Writes a function that combines pairs, for a helper ``helper(combine, sequences, axis)``; all inputs and outputs of the function are flat."""
+
+    def associative_scan(scope: Scope, node: Node) -> None:
+        (combine,), count, params = node.regions, node.params["sequences"], node.params
+        pairs = names_of(scope, combine, 2 * count)
+        inside = scope.inside(combine, pairs, node.inputs[count:])
+        name = function(scope, combine.name, pairs, inside, tuple_text(inside.outputs))
+        inside.free()
+        scope.free(pairs)
+        sequences = tuple_text([repr(scope.literal(item)) for item in node.inputs[:count]])
+        reverse = ", reverse=True" if params["reverse"] else ""
+        made = scope.name(node)
+        targets = ", ".join(made) if count > 1 else tuple_text(made)
+        scope.line(f"{targets} = {helper}({name}, {sequences}, {params['axis']}{reverse})")
+        scope.free([name])
+
+    return associative_scan
 
 
 def assigned(scope: Scope, targets: Sequence[str], values: Sequence[str]) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from types import FrameType
 
-# Code that asks for its own ends: what it computes is the same.
-_LIBRARIES = frozenset({
-    "torch", "numpy", "jax", "jaxlib", "flax", "equinox", "haiku", "keras", "optax", __name__.partition(".")[0], "logging", "warnings", "linecache", "inspect", "importlib",
-    "tempfile",
-})  # fmt: skip
+from ..tracing.reach.origin import owner_of, package_of
+
+# Of Python, what asks for its own ends: what it computes is the same.
+_ASKING = frozenset({"logging", "warnings", "linecache", "inspect", "importlib", "tempfile"})
 
 
 def user_of(frame: FrameType | None) -> FrameType | None:
     """The frame of the user's code that asks, itself or through functions of Python's; None where a library asks for its own ends."""
     while frame is not None:
-        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package in _LIBRARIES:
+        owner = owner_of(frame)
+        if owner in ("framework", "own") or package_of(frame.f_globals.get("__name__")) in _ASKING:
             return None
-        if package not in sys.stdlib_module_names:
+        if owner != "python":
             return frame
         frame = frame.f_back
     return None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -36,6 +39,7 @@ class RaisingBuilder(Builder):
         self.reads_numbers = False  # whether the function reads numbers from arrays
         self.fixed: set[Size] = set()  # those that are what they were while recording
         self.last_key = -1  # number of the last key that was derived from that of the graph
+        self.steps: list[Value] = []  # numbers of the steps of the loops that are being written, outermost first
         self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -113,6 +117,15 @@ class RaisingBuilder(Builder):
     def left(self, index: Any, size: Any) -> None:
         """What becomes of a single index that is known to lie outside of its axis: targets refuse it, unless the framework knows better."""
 
+    @contextmanager
+    def step(self, number: Value) -> Iterator[None]:
+        """Inside of the block nodes are those of a step of a loop, which draws by keys of its own: ``number`` tells which step it is."""
+        self.steps.append(number)
+        try:
+            yield
+        finally:
+            self.steps.pop()
+
     def next_key(self) -> Any:
         """A new key for random numbers: of the generator that the call names, by default of the one input ``key`` of the graph."""
         key, index = self.stream(self.generator)
@@ -120,7 +133,7 @@ class RaisingBuilder(Builder):
             self.last_key = index
         else:
             self.streams[self.generator] = (key, index + 1)
-        return self.random_fold_in(key, index=index)
+        return functools.reduce(self.random_fold_in, (key, index, *self.steps))
 
     def _input_key(self) -> Value:
         key = self.graph.randomness.key
@@ -135,7 +148,7 @@ class RaisingBuilder(Builder):
         return self.streams.get(generator) or (self._input_key(), self.last_key + 1)
 
     def seed(self, generator: Any, seed: int) -> None:
-        """From here on a generator (None: the default one) draws what ``seed`` leads to, of which a log line tells: other numbers than the source's."""
+        """Seeds a generator (None: the default one), and logs that the numbers differ from those of the source framework."""
         if not self.streams:
             log.warning(
                 "%s seeds a generator of random numbers: each framework draws others from a seed, of the same distribution and the same at every call",

@@ -18,7 +18,7 @@ _stat = os.stat  # which has a stand-in while something is recorded
 
 
 def _of_file(*args: Any, **kwargs: Any) -> Any:
-    """What stands in a file, of a large one when it was written last; None where there is none, and for what is no name of a file."""
+    """The contents of a file, of a large one its time of writing. None for a missing file, and for objects that name no file."""
     file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
     try:
         told = _stat(file)

@@ -89,7 +89,7 @@ def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
 
 
 def _new_axis(b: RaisingBuilder, result: Selection, place: int, item: bool | None, several: bool) -> None:
-    """A new axis: True holds one index of it and False none, which matters beside other index arrays."""
+    """``x[True]`` adds an axis of length 1, ``x[False]`` one of length 0; both count as index arrays beside others."""
     if item is not None and several:
         result.arrays.append((place, b.asarray(data=(0,) if item else (), dtype="int64")))
     elif item is False:
@@ -285,7 +285,7 @@ def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, 
 
 
 def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
-    """The value broadcast over the axes of the mask, or None where it holds one element for each true one."""
+    """The value broadcast over the axes of the mask; None if it has one element for each True of the mask."""
     if not isinstance(value, Value) or value.ndim <= behind:
         return value
     place = value.ndim - behind - 1

@@ -8,11 +8,11 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..tracing.absent import names_of_whole
 from ..tracing.code_names import names_read
 from ..tracing.conjunction import Fact
 from ..tracing.listening import Listener
 from ..tracing.namespaces import names_in, reaches_own_globals, values_in
+from ..tracing.reach.absent import names_of_whole
 
 _ANY = compile("name", "<globals>", "eval")
 
@@ -85,7 +85,7 @@ def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
 
 
 class _Noted(dict[str, Any]):
-    """The globals of a module for code that asks for them: what it looks up is noted, what it writes is written there."""
+    """The dict that ``globals()`` gives to recorded code: notes each lookup, and passes writes on to the module."""
 
     def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
         super().__init__(space)

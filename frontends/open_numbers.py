@@ -11,7 +11,7 @@ DTYPES: dict[type, str] = {int: "int64", float: "float64"}
 
 
 def holds_numbers(held: Any, is_whole: bool) -> bool:
-    """Whether the numbers in what a place holds vary with what the function makes of them: not those beside other items of a list.
+    """Whether the numbers in a place are inputs of the graph: not where they are items of a list among others.
 
     >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True), holds_numbers(("adam", 2), False), holds_numbers(3, False)
     (True, False, True, True)

@@ -1,4 +1,4 @@
-"""Python's arithmetic on symbolic numbers, where what it gives, or whether it gives anything, depends on the numbers."""
+"""Python's arithmetic on symbolic numbers whose result type or error depends on the values."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import GraphCompilerError, UnsupportedOperation
 from ..ir.block import Region
 from ..ir.closing import Body
-from ..ir.node import Node, Value, values_in
+from ..ir.guard import guard_of
+from ..ir.node import Node, Value, every, values_in
 from ..ops.control import has_derivative
 
 if TYPE_CHECKING:
@@ -91,7 +92,11 @@ class RaisedDerivative:
             raiser.follow(region.block.nodes)
             b.origin = self.node.origin
             outputs = [raiser.mapped(item) for item in region.block.outputs]
-        raiser.regions.refuse_inner(raiser.result.guards[guards:], inputs, nodes)
+            raiser.regions.keep_checks(guards, inputs, nodes)
+        if check := next(filter(guard_of, every(nodes)), None):
+            raise UnsupportedOperation(
+                f"elements are looked at in {region.name}, which only a function without a rule can be: {check.origin}"
+            )
         made = {value for inner in nodes for value in inner.outputs}
         if any(value in made for output in outputs for value in values_in(output.shape)):
             raise UnsupportedOperation(f"a result of {region.name} has a size that depends on elements")

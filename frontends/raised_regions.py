@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import UnsupportedOperation
 from ..ir.block import Region
 from ..ir.closing import Body
-from ..ir.graph import Guard
+from ..ir.guard import check
 from ..ir.node import Node, Value, every, values_in
-from ..ops.control import own_inputs
+from ..ir.pairs import pairs_of
+from ..ops.control import own_inputs, own_operands
 from ..ops.registry import ArraySpec
-from ..sizes import apply
+from ..sizes import Size, apply
 from .raised_derivatives import RaisedDerivative
+from .read_numbers import number_of
 
 if TYPE_CHECKING:
     from .raiser import Raiser
+
+_NUMBER = ArraySpec((), "int32")
 
 
 class RaisedRegions:
@@ -30,10 +36,11 @@ class RaisedRegions:
         if node.op == "custom_derivative":
             return RaisedDerivative(self.raiser, node).run()
         first = 1 if node.op == "branch" else 0
-        own = first + own_inputs(node.op, node.params)
+        own = first + own_operands(node.op, node.params)
         operands = [raiser.read(item) for item in node.inputs]
-        self._refuse_draws(node)
-        bodies = [self._body(node, region, operands[first:own], operands[own:]) for region in node.regions]
+        draws = self._draws(node)
+        write = self._numbered if draws else self._body
+        bodies = [write(node, region, operands[first:own], operands[own:]) for region in node.regions]
         if node.op == "branch":
             self._keep_branches(bodies)
         if len(raiser.problems) > problems:
@@ -41,6 +48,8 @@ class RaisedRegions:
                 raiser.held[value] = Value(value.name, value.spec)
             return None
         raiser.b.origin = node.origin
+        if draws:
+            return self._run_numbered(node, operands[:own], bodies)
         made: tuple[Value, ...] = raiser.b.run(node.op, operands[:own], bodies, **raiser.mapped(node.params))
         return made
 
@@ -48,19 +57,24 @@ class RaisedRegions:
         raiser, b = self.raiser, self.raiser.b
         inputs = self._inputs(node, region, operands)
         raiser.held.update(zip(region.block.inputs, (*inputs, *captured)))
-        guards = len(raiser.result.guards)
+        guards, fixed = len(raiser.result.guards), set(b.fixed)
         with b.block() as nodes:
             raiser.follow(region.block.nodes)
             b.origin = node.origin
             outputs = [raiser.mapped(item) for item in region.block.outputs]
-            carried = 0 if region.name == "condition" else node.params.get("carried", 0)
-            for new, old in zip(outputs[:carried], inputs):
+            for new, old in zip(outputs, inputs[: _kept(node, region)]):
                 self.keep_sizes(new, old)
-        self.refuse_inner(raiser.result.guards[guards:], inputs, nodes)
+            self.keep_checks(guards, inputs, nodes)
+        b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
-        """Inputs of the canonical region: as the operands are, sequences without their first axis."""
+        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of them have a length of their own."""
+        own = region.block.inputs[: own_inputs(node.op, node.params)]
+        if node.op == "associative_scan":
+            axis = node.params["axis"]
+            sequences = [("", ArraySpec(operand.shape, operand.dtype)) for operand in operands]
+            return pairs_of(sequences, axis, own[0].spec.hints[axis])
         carried = node.params.get("carried", 0)
         shapes = [operand.shape if place < carried else operand.shape[1:] for place, operand in enumerate(operands)]
         return [Value(old.name, ArraySpec(shape, new.dtype)) for old, new, shape in zip(region.block.inputs, operands, shapes)]
@@ -72,15 +86,33 @@ class RaisedRegions:
             for new, old in zip(other, first):
                 self.keep_sizes(new, old)
 
-    def _refuse_draws(self, node: Node) -> None:
-        """``UnsupportedOperation`` for random numbers in a loop: every step would draw from the same key. A branch is run once."""
+    def _draws(self, node: Node) -> bool:
+        """Whether each step of a loop draws random numbers. A branch is run once, and needs no key of its own."""
         inside = (inner for region in node.regions for inner in every(region.block.nodes))
         drawn = next((inner for inner in inside if inner.is_random), None)
-        if node.op in ("scan", "while_loop") and drawn is not None:
+        if node.op == "associative_scan" and drawn is not None:
             raise UnsupportedOperation(
-                f"{drawn.op} draws random numbers in each step of a loop, which only {self.raiser.framework} does as it is recorded; draw them before "
-                f"the loop, and pass them in\n    {drawn.origin}"
+                f"{drawn.op} draws random numbers where pairs are combined, each time the same ones\n    {drawn.origin}"
             )
+        return node.op in ("scan", "while_loop") and drawn is not None
+
+    def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its own."""
+        b, number, carried = self.raiser.b, Value("step", _NUMBER), node.params["carried"]
+        with b.step(number):
+            body = self._body(node, region, operands, captured)
+        with b.block() as nodes:
+            following = () if region.name == "condition" else (b.add(number, 1),)
+        inputs = (*body.inputs[:carried], number, *body.inputs[carried:])
+        return Body(body.name, inputs, (*body.nodes, *nodes), (*body.outputs[:carried], *following, *body.outputs[carried:]))
+
+    def _run_numbered(self, node: Node, operands: list[Value], bodies: list[Body]) -> tuple[Value, ...]:
+        """The results of a loop whose bodies are :meth:`_numbered`."""
+        b, carried = self.raiser.b, node.params["carried"]
+        first = b.full(shape=(), fill_value=0, dtype=_NUMBER.dtype)
+        params = {**self.raiser.mapped(node.params), "carried": carried + 1}
+        made: tuple[Value, ...] = b.run(node.op, [*operands[:carried], first, *operands[carried:]], bodies, **params)
+        return (*made[:carried], *made[carried + 1 :])
 
     def keep_sizes(self, new: Value, old: Value) -> None:
         """What is carried keeps its sizes: where they are known in other words after a step, that these are the same is a guard."""
@@ -88,11 +120,22 @@ class RaisedRegions:
             if size != wanted:
                 self.raiser.b.guard(apply("eq", size, wanted))
 
-    def refuse_inner(self, guards: list[Guard], inputs: list[Value], nodes: list[Node]) -> None:
-        """``UnsupportedOperation`` for what the recording assumed of an array inside: only the outside can be checked."""
+    def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node]) -> None:
+        """Guards that rows have made inside of a block, those after the first ``since``, as checks at the end of ``nodes``; on sizes of the outside they stay."""
+        guards = self.raiser.result.guards
+        found, guards[since:] = guards[since:], []
         made = {*inputs, *(value for node in nodes for value in node.outputs)}
-        for guard in guards:
-            if any(value in made for value in values_in((guard.condition,))):
-                raise UnsupportedOperation(
-                    f"inside of a loop or branch, elements cannot be looked at: {guard.condition!r}\n    {guard.origin}"
-                )
+        for guard in found:
+            if isinstance(guard.condition, Size) and not any(value in made for value in values_in((guard.condition,))):
+                guards.append(guard)
+                continue
+            self.raiser.b.origin = guard.origin
+            condition = guard.condition if isinstance(guard.condition, Value) else number_of(self.raiser.b, guard.condition)
+            nodes.append(check(replace(guard, condition=condition)))
+
+
+def _kept(node: Node, region: Region) -> int:
+    """How many outputs of a region keep the sizes of its first inputs."""
+    if node.op == "associative_scan":
+        return int(node.params["sequences"])
+    return 0 if region.name == "condition" else int(node.params.get("carried", 0))

@@ -20,6 +20,7 @@ from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, every
 from ..ops.dtypes import DTYPES
 from ..ops.registry import ArraySpec
+from ..passes.carried_checks import carry_out
 from ..sizes import Size, Symbol, hint_of, product, substitute
 from ..trees import Branch, count_leaves, iterate_structure, map_structure
 from .building import RaisingBuilder
@@ -87,7 +88,7 @@ class Raiser:
             problems = list(dict.fromkeys(self.problems))
             raise UnsupportedOperation(_report(graph.name, problems), (problem.replace("\n    ", "; ") for problem in problems))
         self._finish()
-        return self.result
+        return carry_out(self.result)
 
     def follow(self, nodes: Iterable[Node]) -> None:
         """One call after the other."""

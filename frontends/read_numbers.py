@@ -98,7 +98,7 @@ def _expect_small(b: Any, estimate: Value, hint: int) -> None:
 
 
 def _as_recorded(b: Any, atom: Apply) -> Any:
-    """What no operation computes: it is what it was where all that it is computed from is."""
+    """A number that no operation computes, as a constant: guards on its operands keep it right."""
     for symbol in Size.of(atom).symbols():
         if symbol.kind == "number":
             b.graph.guards.append(Guard(symbol.source, symbol.hint, b.origin, rounding_of(b, symbol.source)))

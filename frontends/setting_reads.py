@@ -1,4 +1,4 @@
-"""Which settings of the process the recorded code asks for: a graph holds while they are what they were."""
+"""Guards on process settings that the recorded code reads."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _open: list[SettingReads] = []
 class SettingReads(Listener):
     """Inside of the block, notes which settings the user's code asks for, under the names of libraries and those in these globals.
 
-    Libraries decide by them how they compute and what they report, not what.
+    Settings that only libraries read are not noted: they change how a library computes, not the result.
 
     >>> with SettingReads() as reads:
     ...     _ = eval("os.getcwd()", {"os": os, "__name__": "users"})
@@ -94,7 +94,7 @@ class SettingReads(Listener):
         self._asked[key] = name, ask
 
     def facts(self) -> list[Fact]:
-        """The settings are what they are now: what the function changes of them it has put back."""
+        """A guard for each setting that was read: it has its value of now."""
         return [Fact("{}() == {}", (ask, ask()), f"what {name} gives") for name, ask in self._asked.values()]
 
 

@@ -61,7 +61,7 @@ def _negative(b: RaisingBuilder, bound: Any) -> bool:
 
 
 def _short(bound: Any, given: Any, size: Any) -> Any:
-    """``-1`` for what lies one before the end, where the user wrote it so or the size is no plain number."""
+    """``-1`` for a bound one before the end, if the user wrote it so or the size is symbolic."""
     before_end = size - bound
     if isinstance(before_end, int) and before_end > 0 and (isinstance(bound, Size) or (isinstance(given, int) and given < 0)):
         return -before_end

@@ -1,4 +1,4 @@
-"""Names under which code finds something else while it is recorded, in the user's modules and in those of libraries."""
+"""Shims: names in modules that are replaced while recording."""
 
 from __future__ import annotations
 

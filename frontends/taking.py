@@ -19,8 +19,8 @@ class Taking(NamedTuple):
 
 
 def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]) -> Taking | None:
-    """How elements at these ``steps`` from each other, ``offset`` after the first one of an array in row-major order, are taken of it; None where
-    that is no index of it. All counts are in elements.
+    """The index, axis order and shape that give a view with these ``steps`` (strides) and ``offset`` from a contiguous array; None if there
+    is none. All counts are in elements.
 
     >>> taking((3,), (6,), 8, (4, 6))
     Taking(key=(slice(1, 4, 1), 2), order=None, shape=None)
@@ -48,8 +48,8 @@ def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Seque
 
 
 def views_among(arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]) -> dict[int, tuple[Any, Any]]:
-    """By identity the arrays that are views of another one, and that one: it has all elements of those that it has one in common with. Of equal
-    ones the owner is that of the highest ``rank``."""
+    """Maps the identity of each array that is a view to its owner, which contains all arrays that it overlaps. Of equal arrays the one of
+    the highest ``rank`` is the owner."""
     found: dict[int, tuple[Any, Any]] = {}
     for owner in sorted(arrays, key=rank, reverse=True):
         if id(owner) not in found:

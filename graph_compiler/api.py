@@ -23,10 +23,10 @@ from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
 from .runtime.unsettled import UnsettledPipeline
 from .tracing.definitions import place_of
-from .tracing.framework import framework_of
 from .tracing.given import give_arguments
-from .tracing.holders import COMPILED
 from .tracing.host_random import host_state_kept
+from .tracing.reach.containers import COMPILED
+from .tracing.reach.framework import framework_of
 from .tracing.stateful import Stateful, stateful_paths
 
 FRONTENDS = ("torch", "jax", "numpy", "tensorflow")
@@ -60,19 +60,19 @@ def compile(
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
-    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now: a :class:`Graph`; without, at the first call: a :class:`LazyGraph`. Several
-    objects give a tuple. Also a decorator. Raises ``InvalidOption``, and ``UnsupportedOperation`` with all calls that have no translation.
+    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now: a :class:`Graph`; else at its first call: a :class:`LazyGraph`.
+    Several objects give a tuple. Also a decorator. Raises ``InvalidOption``, and ``UnsupportedOperation`` with all calls that have no row.
 
     Args:
-        objs: functions, methods, modules and other callables; of a class or a Python module, a copy whose functions are compiled at their first call.
-        to, source: framework to write for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``), and that of the callable where it cannot be told.
+        objs: functions, methods, modules, other callables; a class or Python module gives a copy whose functions are compiled when called.
+        to, source: framework to write for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``); that of the callable if not clear.
         args, kwargs: example arguments. Only their structure, dtypes, ranks and Python values matter later; sizes stay symbolic.
-        return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function`` (numpy has none), with ``compile_options``.
-        stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes, and paths to such in the arguments (``[[0], [1, 0]]``).
+        return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function``, with ``compile_options``.
+        stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes; paths to such arguments (``[[0], [1, 0]]``).
         array_caching, include_generators: compute once what is the same at every call; draw anew at each what depends on no array.
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
-        on_miss, max_variants, on_limit: a call that fits nothing is recorded (``"retrace"``) or an ``"error"``; beyond so many, the ``"original"`` runs.
-        parameters: arguments of a JAX function, by name or position, that are parameters of the graph instead: pytrees, left out of its calls.
+        on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
+        parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
         passes: your own (:class:`graph_compiler.passes.Pass`), over the program that is written; what each gives is verified.
 

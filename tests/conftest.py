@@ -10,6 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.support.compiled import keep_programs
 from tests.support.contexts import share_contexts
 from tests.support.environment import set_variables
 
@@ -39,6 +40,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         share_contexts()
+        keep_programs()
         gc.collect()
         gc.freeze()
         gc.set_threshold(20_000, 20, 20)

@@ -7,6 +7,7 @@ violation of each rule and asserts that it is found.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,9 +42,12 @@ RANKS = {
     "__main__": 10,
 }
 
-# The rooms of a framework's folder have ranks of their own, with the same meaning; "" are the files that stand beside them.
+# The rooms of a framework's folder have ranks of their own; "" are the files that stand beside them. Imports for type checkers count
+# as well: a part of a recording knows the protocol in ``trace``, not the class that holds all parts.
 INNER_RANKS = {
     "frontends/torch": {
+        "compat": -2,
+        "trace": -1,
         "numbers": 0,
         "basics": 1,
         "memory": 2,
@@ -63,6 +67,9 @@ FRAMEWORKS = {
     "tensorflow": {"tensorflow", "keras"},
 }
 ML_PACKAGES = set().union(*FRAMEWORKS.values())
+
+# What everybody uses, private as it is called.
+PRIVATE_BY_NAME_ONLY = {"torch.utils._pytree"}
 
 MOST_LINES_OF_A_FUNCTION = 60
 MOST_LINES_OF_A_FILE = 400
@@ -116,12 +123,12 @@ def room_of(module: str, is_package: bool = False) -> str:
     return ".".join(parts[:2]) if parts[0] in ("frontends", "backends") and in_framework else parts[0]
 
 
-def imports_of(source: Source, modules: set[str]) -> Iterator[Import]:
-    """Every import of a file, within functions too and by ``import_module("name")`` too; not those for type checkers."""
+def imports_of(source: Source, modules: set[str], types: bool = False) -> Iterator[Import]:
+    """Every import of a file, within functions too and by ``import_module("name")`` too; those for type checkers only with ``types``."""
     package = source.module.split(".") if source.is_package else source.module.split(".")[:-1]
 
     def visit(node: ast.AST, in_function: bool) -> Iterator[Import]:
-        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+        if not types and isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
             for child in node.orelse:
                 yield from visit(child, in_function)
             return
@@ -187,18 +194,35 @@ def wrong_inner_imports(sources: list[Source]) -> Iterator[str]:
         if room not in ranks and folder:
             yield f"{source.path}: the room {room!r} of {folder} has no rank"
             continue
-        for found in imports_of(source, set(places)) if folder else ():
+        for found in imports_of(source, set(places), types=True) if folder else ():
             other_folder, other = places.get(found.module, ("", ""))
             if other_folder == folder and other != room and other in ranks and ranks[other] >= ranks[room]:
                 yield f"{source.path}:{found.line}: {room or folder} (rank {ranks[room]}) imports {other or folder} (rank {ranks[other]})"
 
 
+def circles(sources: list[Source]) -> Iterator[str]:
+    """Files of a folder with inner ranks that import each other in a circle, where imports for type checkers count."""
+    places = {source.module: place for source in sources if (place := inner_place(source.path))}
+    paths = {source.module: source.path for source in sources}
+    for folder in INNER_RANKS:
+        inner = {module for module, (held, _) in places.items() if held == folder}
+        edges = {(source.module, found.module) for source in sources if source.module in inner for found in imports_of(source, inner, True)}
+        left = {(one, other) for one, other in edges if one != other and other in inner}
+        before: set[tuple[str, str]] = set()
+        while left != before:  # what imports nothing of the rest, or is imported by nothing of it, is in no circle
+            before, both = left, {one for one, _ in left} & {other for _, other in left}
+            left = {edge for edge in left if both.issuperset(edge)}
+        if left:
+            yield f"{', '.join(sorted({paths[one] for one, _ in left}))}: import each other in a circle"
+
+
 def inner_place(path: str) -> tuple[str, str] | None:
     """The framework's folder that a file is in, if its rooms have ranks, and the room: ``frontends/torch/memory/pasts.py`` -> ``memory``."""
-    for folder in INNER_RANKS:
+    for folder, ranks in INNER_RANKS.items():
         if path.startswith(f"{folder}/"):
             room, slash, _ = path.removeprefix(f"{folder}/").partition("/")
-            return folder, room if slash else ""
+            name = room.removesuffix(".py")
+            return folder, name if slash or name in ranks else ""
     return None
 
 
@@ -210,6 +234,22 @@ def wrong_frameworks(sources: list[Source]) -> Iterator[str]:
             package = found.module.split(".")[0]
             if package in ML_PACKAGES - own:
                 yield f"{source.path}:{found.line}: {source.room} imports {package}"
+
+
+def private_names(sources: list[Source]) -> Iterator[str]:
+    """Private names in modules of a framework, outside of the file ``compat.py`` of a folder that has one; not those of classes."""
+    for source in sources:
+        folder = next((folder for folder, ranks in INNER_RANKS.items() if source.path.startswith(f"{folder}/") and "compat" in ranks), None)
+        if folder is None or source.path == f"{folder}/compat.py":
+            continue
+        private = re.compile(rf"{Path(folder).name}(\.[a-z]\w*)*\._\w+(\.\w+)*")
+        for node in ast.walk(source.tree):
+            texts = [ast.unparse(node)] if isinstance(node, ast.Attribute) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                texts = [f"{node.module}.{alias.name}" for alias in node.names]
+            for text in texts:
+                if private.fullmatch(text) and text not in PRIVATE_BY_NAME_ONLY:
+                    yield f"{source.path}:{getattr(node, 'lineno', 0)}: {text} is private, and no name of compat.py"
 
 
 def functions_of(source: Source) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -257,7 +297,9 @@ def wrong_lengths(sources: list[Source], exceptions: dict[str, str]) -> Iterator
 RULES: dict[str, Callable[[list[Source]], Iterator[str]]] = {
     "imports follow the ranks": wrong_imports,
     "imports inside of a framework's folder follow its ranks": wrong_inner_imports,
+    "files inside of a framework's folder import each other in no circle": circles,
     "frameworks stay in their folders": wrong_frameworks,
+    "private names of a framework stand in one file": private_names,
     "every file says what it is": missing_docstrings,
     "every function is annotated": missing_annotations,
     "functions fit a screen": long_functions,
@@ -327,7 +369,8 @@ LEGAL_INSIDE = {
     "frontends/torch/__init__": "from .recording import record\nfrom .state import keeping\n",
     "frontends__torch__recording": "from .memory.pasts import past\n",
     "frontends__torch__basics__kinds": "",
-    "frontends__torch__memory__pasts": "from ..basics import kinds\nfrom . import views\nif TYPE_CHECKING:\n    from ..state.keeping import Kept\n",
+    "frontends__torch__memory__pasts": "from ..basics import kinds\nfrom . import views\nif TYPE_CHECKING:\n    from ..trace import Trace\n",
+    "frontends/torch/trace/__init__": "",
     "frontends__torch__memory__views": "from ....ir.graph import Graph\n",
     "frontends__torch__state__keeping": "from ..memory.views import view\n",
     "frontends__jax__recording": "",
@@ -337,6 +380,7 @@ PLANTED_INSIDE = {
     "upward": ("frontends__torch__memory__bad", "from ..state.keeping import leave\n"),
     "upward, by module": ("frontends__torch__memory__bad", "from ..state import keeping\n"),
     "upward, within a function": ("frontends__torch__memory__bad", "def f():\n    from ..state.keeping import leave\n"),
+    "upward, for type checkers": ("frontends__torch__memory__bad", "if TYPE_CHECKING:\n    from ..state.keeping import Kept\n"),
     "same rank": ("frontends__torch__process__bad", "from ..state.keeping import leave\n"),
     "a file beside the rooms": ("frontends__torch__capture__bad", "from .. import recording\n"),
     "the frontend's own names": ("frontends__torch__capture__bad", "from .. import record\n"),
@@ -378,12 +422,34 @@ def test_planted_inner_import_is_found(case: str, tmp_path: Path) -> None:
     assert found[0].startswith(name.replace("__", "/"))
 
 
+def test_planted_circle_is_found(tmp_path: Path) -> None:
+    assert not list(circles(plant(tmp_path, **LEGAL_INSIDE)))
+    views = "if TYPE_CHECKING:\n    from .pasts import Past\n"
+    found = list(circles(plant(tmp_path, **{**LEGAL_INSIDE, "frontends__torch__memory__views": views})))
+    assert found == ["frontends/torch/memory/pasts.py, frontends/torch/memory/views.py: import each other in a circle"]
+
+
 @pytest.mark.parametrize("case", PLANTED_FRAMEWORKS)
 def test_planted_framework_is_found(case: str, tmp_path: Path) -> None:
     name, text = PLANTED_FRAMEWORKS[case]
     found = list(wrong_frameworks(plant(tmp_path, **{**LEGAL, name: text})))
     assert len(found) == 1, found
     assert found[0].startswith(name.replace("__", "/"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import torch\nstate = torch._C._get_tracing_state()\n",
+        "from torch._ops import OpOverload\n",
+        "from torch.overrides import _pop_mode\n",
+    ],
+)
+def test_planted_private_name_is_found(text: str, tmp_path: Path) -> None:
+    legal = {"frontends__torch__compat": text, "frontends__torch__state__legal": "import torch\nprint(torch.nn.Module._call_impl)\n"}
+    assert not list(private_names(plant(tmp_path, **legal)))
+    found = list(private_names(plant(tmp_path, **legal, frontends__torch__state__bad=text)))
+    assert found and all(one.startswith("frontends/torch/state/bad.py") for one in found)
 
 
 def test_planted_missing_docstring_is_found(tmp_path: Path) -> None:

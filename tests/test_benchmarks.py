@@ -45,7 +45,7 @@ def test_overhead_leaves_out_interrupted_calls(monkeypatch: pytest.MonkeyPatch) 
         return call
 
     monkeypatch.setattr(measure.time, "perf_counter", lambda: clock[0])
-    assert measure.overhead(taking(3.0), taking(2.0), pairs=100) == pytest.approx(1.0)
+    assert measure.overhead(taking(3.0), taking(2.0), pairs=100, batches=1) == pytest.approx(1.0)
 
 
 def test_floors_judge_the_right_side() -> None:

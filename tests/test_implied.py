@@ -66,3 +66,22 @@ def test_a_guard_that_others_need_stays_before_them() -> None:
     assert [repr(guard.condition) for guard in graph.variants[0].graph.guards] == ["x.shape[0] >= 2", "(12 // x.shape[0]) == 3"]
     for size in (0, 4, 2):
         assert_same(graph(torch.ones(size)), function(torch.ones(size)))
+
+
+def test_guards_on_windows_are_one_guard_on_the_image() -> None:
+    function = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3, stride=2, padding=1), torch.nn.MaxPool2d(2), torch.nn.Conv2d(2, 2, 3))
+    graph = through_canonical(function, "numpy", (torch.ones(1, 1, 24, 24),))
+    on_sizes = [repr(guard.condition) for guard in graph.variants[0].graph.guards]
+    assert on_sizes == ["input.shape[1] == 1", "input.shape[2] >= 11", "input.shape[3] >= 11"]
+    for size in (11, 30):
+        assert_same(graph(torch.ones(1, 1, size, size)), function(torch.ones(1, 1, size, size)))
+    assert len(graph.variants) == 1
+
+
+def test_a_fixed_size_settles_the_guards_about_it() -> None:
+    def function(x: Any) -> Any:
+        return torch.stack([x[start : start + 4].sum(0) for start in range(0, x.shape[0], 4)])
+
+    graph = through_canonical(function, "numpy", (torch.ones(10, 3),))
+    assert [repr(guard.condition) for guard in graph.variants[0].graph.guards] == ["x.shape[0] == 10"]
+    assert_same(graph(torch.ones(7, 3)), function(torch.ones(7, 3)))

@@ -221,8 +221,10 @@ def test_a_class_that_grows_while_it_is_read() -> None:
     """As it does where another thread adds to it."""
 
     class Grows:
+        def __call__(self) -> None: ...
+
         @property
-        def __func__(self) -> Any:
+        def __wrapped__(self) -> Any:  # as a decorator has it, which is asked what it wraps
             setattr(Model, f"other_{len(vars(Model))}", 1)
 
     class Model(torch.nn.Module):

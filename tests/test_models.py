@@ -23,6 +23,7 @@ import graph_compiler as gc  # noqa: E402
 
 from .models import minilm, small  # noqa: E402
 from .support.compare import arrays, assert_no_further, assert_same, to_numpy  # noqa: E402
+from .support.turns import is_jitted  # noqa: E402
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 NAMES = tuple(small.BY_NAME)
@@ -39,10 +40,9 @@ def tiny(name: str) -> small.Case:
     return small.BY_NAME[name].load()
 
 
-def convert(case: small.Case, to: str) -> Any:
+def convert(case: small.Case, to: str, **options: Any) -> Any:
     """A graph of the model, recorded at shape A."""
-    kwargs = {**case.inputs, **case.options}
-    return gc.compile(case.model, kwargs=kwargs) if to == "torch" else gc.transpile(case.model, to=to, kwargs=kwargs)
+    return gc.compile(case.model, to=to, kwargs={**case.inputs, **case.options}, **options)
 
 
 @functools.cache
@@ -89,7 +89,8 @@ def test_outputs_at_the_recorded_shape(name: str, to: str) -> None:
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("name", NAMES)
 def test_outputs_at_another_shape_without_another_trace(name: str, to: str) -> None:
-    graph, case = convert(tiny(name), to), tiny(name)
+    case = tiny(name)
+    graph = convert(case, to, return_backend_compiled_fn=is_jitted(name, to))
     check(graph, case, case.other_inputs)
     check(graph, case, case.inputs)
     if not small.BY_NAME[name].retraces:

@@ -1,8 +1,13 @@
-"""Every sample call of numpy, written for each target, gives what numpy gives: at the recorded arguments, and at others with the same graph."""
+"""Every sample call of numpy, written for each target, gives what numpy gives: at the recorded arguments, and at others with the same graph.
+
+How canonical operations are written for each target the samples of torch test. So a run takes a sample in numpy, as it is and through the
+canonical operations, and in one other target in turn; three weeks, or ``scripts/test --all-targets``, are all of them.
+"""
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +18,8 @@ import graph_compiler
 from .numpy_source import algebra, arguments, elementwise, opened, reductions, shapes
 from .numpy_source.arrays import Sample, made
 from .support.compare import assert_same
-from .support.together import ALONE, Call, Together, results_of
+from .support.together import ALONE, IN_ONE_PROGRAM, Call, Together, results_of
+from .support.turns import WEEK, marks
 
 TARGETS = ("numpy", "canonical", "torch", "jax", "tensorflow")  # canonical: from numpy to numpy through the vocabulary
 MODULES = (elementwise, reductions, shapes, algebra, opened, arguments)
@@ -58,8 +64,20 @@ def test_names_are_unique() -> None:
 PLACES = {name: place for place, name in enumerate(SAMPLES)}
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", SAMPLES)
+def cases() -> Iterator[Any]:
+    """(name, target); what JAX takes in one program has its turn together."""
+    for name, place in PLACES.items():
+        for target in TARGETS:
+            is_taken = target in TARGETS[:2] or (name, target) in UNSUPPORTED
+            yield pytest.param(
+                name, target, marks=[] if is_taken else marks(f"numpy samples {place // IN_ONE_PROGRAM}", target, TARGETS[2:])
+            )
+
+
+CASES = list(cases())
+
+
+@pytest.mark.parametrize(("name", "target"), CASES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's own, of NaN and of division by zero
 def test_sample(name: str, target: str) -> None:
     if (name, target) in UNSUPPORTED:
@@ -71,6 +89,18 @@ def test_sample(name: str, target: str) -> None:
         check(SAMPLES[name], target)
     else:
         assert_same(found, [SAMPLES[name].function(*args) for args in calls_of(SAMPLES[name])])
+
+
+def in_turn_in(week: int, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
+    """What a run of a week takes."""
+    monkeypatch.setenv(WEEK, str(week))
+    return {case.values for case in cases() if not case.marks}
+
+
+def test_three_weeks_are_every_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    weeks = [in_turn_in(week, monkeypatch) for week in range(2000, 2003)]
+    assert set.union(*weeks) == {case.values for case in CASES} == {(name, target) for name in SAMPLES for target in TARGETS}
+    assert all(len(week) == 3 * len(SAMPLES) and not UNSUPPORTED.keys() - week for week in weeks)
 
 
 def test_checker_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

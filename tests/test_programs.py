@@ -138,8 +138,8 @@ RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0
 
 
 def is_before_in_turn(table: str, program: Program, to: str) -> bool:
-    """JAX, which has to compile the calls, takes half of the programs each week."""
-    return to != "jax" or turn(f"{table}-{program.name} before", 2) == 0
+    """JAX, which has to compile the calls, takes a quarter of the programs each week."""
+    return to != "jax" or turn(f"{table}-{program.name} before", 4) == 0
 
 
 EAGER = [

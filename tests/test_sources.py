@@ -12,7 +12,7 @@ import torch
 
 import graph_compiler
 from graph_compiler.errors import NotTraced, SourceNotFound
-from graph_compiler.tracing.framework import framework_of
+from graph_compiler.tracing.reach.framework import framework_of
 
 KNOWN = ("torch", "jax", "numpy")
 _WEIGHT = jnp.ones(3)

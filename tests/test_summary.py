@@ -67,6 +67,16 @@ def test_multiply_adds_of_recurrent_layers(layer: Any, shape: tuple[int, ...], e
     assert graph_compiler.compile(layer, args=(ones(*shape),)).summary().total.multiply_adds == expected
 
 
+def test_multiply_adds_of_an_associative_scan() -> None:
+    """Of eight matrices eleven pairs are combined: four neighbours, the prefixes of these four, and three at even places."""
+    from torch._higher_order_ops.associative_scan import associative_scan
+
+    def products(x: Any) -> Any:
+        return associative_scan(torch.matmul, x, 0, combine_mode="generic")
+
+    assert graph_compiler.compile(products, to="numpy", args=(ones(8, 2, 2),)).summary().total.multiply_adds == 11 * 2 * 2 * 2
+
+
 def test_multiply_adds_of_the_source_frameworks() -> None:
     jax = pytest.importorskip("jax")
     numpy = pytest.importorskip("numpy")

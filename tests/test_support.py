@@ -5,6 +5,9 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import os
+import time
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +18,9 @@ torch = pytest.importorskip("torch")
 from .models import small, zoo  # noqa: E402
 from .models.weights import isolated  # noqa: E402
 from .support.compare import assert_no_further, assert_same, leaves  # noqa: E402
+from .support.compiled import drop_old, keep_programs  # noqa: E402
 from .support.tolerance import TOLERANCE, tolerance  # noqa: E402
+from .support.turns import WEEK, a_share, in_turn  # noqa: E402
 
 
 class Pair(NamedTuple):
@@ -194,3 +199,34 @@ def test_zoo_gives_the_recorded_outputs(name: str) -> None:
     for (path, shape, *numbers), (wanted_path, wanted_shape, *wanted) in zip(found, ZOO[name]["digest"], strict=True):
         assert (path, shape) == (wanted_path, wanted_shape)
         assert numbers == pytest.approx(wanted, rel=1e-3, abs=1e-5)
+
+
+def test_some_weeks_are_all_tests_that_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, targets, weeks, shares = [*map(str, range(40))], ["jax", "torch", "tensorflow"], [], []
+    for week in range(2000, 2003):
+        monkeypatch.setenv(WEEK, str(week))
+        weeks.append({case.values for case in in_turn("rules", names, targets, ["numpy"]) if not case.marks})
+        shares.append({case.values[0] for case in a_share("models", names, 3) if not case.marks})
+    assert set.union(*weeks) == {(name, target) for name in names for target in ("numpy", *targets)}
+    assert all(len(week) == 2 * len(names) for week in weeks)
+    assert set.union(*shares) == set(names) and sum(map(len, shares)) == len(names)
+
+
+def test_programs_of_jax_are_kept(tmp_path: Path) -> None:
+    jax = pytest.importorskip("jax")
+    before = jax.config.jax_compilation_cache_dir
+    keep_programs(tmp_path)
+    try:
+        jax.jit(lambda x: x * 1.6180339)(VALUES)
+        kept = [path.name for path in tmp_path.iterdir()]
+        assert kept and all(name.endswith("-cache") for name in kept)
+    finally:
+        keep_programs(*([Path(before)] if before else []))
+
+
+def test_old_programs_of_jax_are_dropped(tmp_path: Path) -> None:
+    for name in ("old-cache", "new-cache"):
+        (tmp_path / name).write_bytes(b"program")
+    os.utime(tmp_path / "old-cache", times=(0, time.time() - 40 * 86400))
+    drop_old(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["new-cache"]

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler.frontends.torch.memory import words  # noqa: E402
 from graph_compiler.frontends.torch.state.versions import versions_of  # noqa: E402
-from graph_compiler.tracing import Reach  # noqa: E402
+from graph_compiler.tracing import Reached  # noqa: E402
 from graph_compiler.tracing.conjunction import Fact, conjunction  # noqa: E402
 from graph_compiler.tracing.versions import VersionsOf, counted, gathered, is_readable, tell, tells, told  # noqa: E402
 
@@ -298,7 +298,7 @@ def test_what_lies_deeper_than_python_calls_go_is_reached() -> None:
     count, first, nested = 100_000, _linked(100_000), [1.0]
     for _ in range(count):
         nested = [nested]  # type: ignore[list-item]
-    reach = Reach([lambda x: x * first.after.scale + len(nested)])
+    reach = Reached([lambda x: x * first.after.scale + len(nested)])
     assert len(reach.owners) == count + 1 and len(reach.containers) == count + 1
 
 

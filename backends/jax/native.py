@@ -253,11 +253,12 @@ def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
         held = np.iinfo(dtype)
         if array.min() < held.min or array.max() > held.max:
             raise GuardFailed(f"an array of {array.dtype} has elements from {array.min()} to {array.max()}, and {_WIDER}")
-    made = jnp.array(array, dtype=dtype)
+    copied = np.array(array, dtype=jnp.dtype(dtype))  # by numpy: jnp.array would compile a conversion for every new shape
+    made = jax.device_put(copied)
     if not isinstance(made, jax.core.Tracer):
         return made
     with jax.ensure_compile_time_eval():  # an array that may be kept is never one of a trace
-        return jnp.array(array, dtype=dtype)
+        return jax.device_put(copied)
 
 
 def _register(cls: type) -> None:

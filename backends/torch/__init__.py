@@ -12,6 +12,7 @@ imports = {
     "Callable": "from collections.abc import Callable",
     "GradientRefused": "from graph_compiler.errors import GradientRefused",
     "F": "import torch.nn.functional as F",
+    "checkpoint": "from torch.utils.checkpoint import checkpoint",
     "torch": "import torch",
 }
 

@@ -22,8 +22,17 @@ _AS_THEY_ARE = frozenset({
 _LACKING: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     ({"bool": "int64"}, ("matmul", "tensordot", "vecdot", "einsum", "inner", "multi_dot")),
     (_HALF, ("solve_triangular",)),
+    ({"uint64": "int64"}, ("add", "bitwise_invert", "bitwise_left_shift", "negative", "subtract", "sum")),  # the same bits
 )
 _STAND_INS: dict[str, dict[str, str]] = {name: types for types, names in _LACKING for name in names}
+
+
+# Operations that are others on the same bits: helpers for unsigned integers of 64 bits.
+_OF_64_BITS = {
+    "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "divided({0}, {1})[1]", "remainder": "divided({0}, {1})[1]", "floor_divide": "divided({0}, {1})[0]",
+    "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})", "less_equal": "~is_less({1}, {0})", "greater_equal": "~is_less({0}, {1})",
+    "minimum": "torch.where(is_less({0}, {1}), {0}, {1})", "maximum": "torch.where(is_less({0}, {1}), {1}, {0})",
+}  # fmt: skip
 
 
 class TorchRows(Rows):
@@ -31,6 +40,8 @@ class TorchRows(Rows):
 
     def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
         """The expression that computes operation ``name``."""
+        if name in _OF_64_BITS and any(getattr(item, "dtype", None) == "uint64" for item in operands):
+            return _OF_64_BITS[name].format(*operands)
         types = stand_ins(name)
         specs = [item.spec for item in operands if isinstance(item, Operand) and item.spec is not None]
         if not any(spec.dtype in types for spec in (*specs, *out)):

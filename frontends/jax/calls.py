@@ -26,6 +26,7 @@ from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
 from ..standing_in import Place, standing_in, under_any_name
+from .associative_scans import scanned_in_parallel
 from .counted_loops import counted, scanned
 from .dtypes import dtype_name, is_key
 from .names import CUSTOM, METHOD, holder_of
@@ -174,6 +175,8 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
                 replacements[id(original)] = original, _named(name, original)
         for loop, of_any_length in ((jax.lax.fori_loop, counted), (jax.lax.scan, scanned)):
             replacements[id(loop)] = loop, of_any_length(loop)
+        in_parallel = jax.lax.associative_scan
+        replacements[id(in_parallel)] = in_parallel, scanned_in_parallel(in_parallel, _traces)
         modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in _HOLDERS and module is not None]
         undo.enter_context(standing_in([*_held.places(modules, replacements), *under_any_name(scopes, replacements.values())]))
         yield lambda function: replacements.get(id(function), (function, _with_rule(function)))[1]

@@ -86,7 +86,7 @@ def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
 
 
 def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """All windows at once, one place in them after the other; None where there are too many places."""
+    """Reduces all windows at once, position by position in the window. None if a window has too many positions."""
     window, dilation = params["window_dimensions"], params["window_dilation"]
     equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
     if operation(params["jaxpr"]) is not None or equations > MOST_EQUATIONS:

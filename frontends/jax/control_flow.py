@@ -19,6 +19,7 @@ from ...ir.node import Node, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec, get
 from ...sizes import Size, apply
+from .checkpoints import CHECKPOINTS, is_checkpoint, opened
 from .dtypes import words_type
 from .names import PRIMITIVE
 from .sizes import expression_of
@@ -32,18 +33,19 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     params = equation.params
     constants, carried = params["num_consts"], params["num_carry"]
     program, first = params["jaxpr"], params["num_consts"] + params["num_carry"]
+    program, is_kept = opened(program)
     unread = [place for place in range(first, len(operands)) if not _is_read(program, place)]
     program = _without_inputs(program, unread)
     rows = [item for place, item in enumerate(operands) if place >= first and place not in unread]
     step = _Step(reader, equation, program.in_avals[constants:])
     body = step.body("body", program, operands[:constants])
     given = [*step.arrays(operands[constants:first]), *rows]
-    length = expression_of(params["length"])
-    return step.node("scan", given, [body], carried=carried, sequences=len(rows), length=length, reverse=bool(params["reverse"]))
+    options = {"length": expression_of(params["length"]), "reverse": bool(params["reverse"]), "checkpoint": is_kept}
+    return step.node("scan", given, [body], carried=carried, sequences=len(rows), **options)
 
 
 def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``lax.while_loop``; under ``vmap`` it goes on as long as one of many does, and the others keep what they have."""
+    """``lax.while_loop``. Under ``vmap`` it runs while any member of the batch does; finished members keep their state."""
     params = equation.params
     first, second = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
     asked, stepped, state = operands[:first], operands[first:second], operands[second:]
@@ -71,30 +73,57 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     return step.node("branch", [index if truth is None else truth], bodies)
 
 
-_RESULTS = {"branch": "chosen", "scan": "outputs"}
-READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {"scan": scan, "while": while_loop, "cond": cond}
+def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+    """``lax.associative_scan``: the body combines any number of pairs."""
+    combine, sequences = equation.params["combine"], equation.params["sequences"]
+    held, given = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
+    step = _Step(reader, equation, combine.program.in_avals[len(held) :], combine.pairs)
+    arrays = [step.array(item, var.aval) for item, var in zip(given, equation.outvars)]
+    axis, reverse = equation.params["axis"], equation.params["reverse"]
+    body = step.body("combine", combine.program, held)
+    return step.node("associative_scan", arrays, [body], sequences=sequences, axis=axis, reverse=reverse)
+
+
+def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+    """``jax.checkpoint`` of a function that is no step of a ``lax.scan``: what it is given is kept for the backward pass, and nothing else."""
+    program = ClosedJaxpr(equation.params["jaxpr"], ())
+    if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
+        return reader.inlined(equation, program, operands)
+    step = _Step(reader, equation, [])
+    return step.node("call", [], [step.body(_name_of(program), program, operands)], checkpoint=True)
+
+
+_RESULTS = {"associative_scan": "prefixes", "branch": "chosen", "call": "made", "scan": "outputs"}
+READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
+    "associative_scan": associative_scan,
+    **dict.fromkeys(CHECKPOINTS, checkpoint),
+    "cond": cond,
+    "scan": scan,
+    "while": while_loop,
+}
 
 
 class _Step:
-    """The bodies of one equation: ``avals`` are the types of the inputs that each of them has beside what it captures."""
+    """The bodies of one equation: ``avals`` are the types of the inputs that each of them has beside what it captures, ``inputs`` those inputs
+    where their sizes are read from them."""
 
-    def __init__(self, reader: Reader, equation: Any, avals: Sequence[Any]) -> None:
+    def __init__(self, reader: Reader, equation: Any, avals: Sequence[Any], inputs: Sequence[Value] | None = None) -> None:
         self.reader, self.equation = reader, equation
-        self.avals = avals
+        self.avals, self._inputs = avals, inputs
         self.origin = reader.origin(equation, f"lax.{equation.primitive.name}")
 
     def body(self, name: str, program: ClosedJaxpr, captured: Sequence[Any], after: Sequence[Callable[..., list[Any]]] = ()) -> Body:
         """The block of a program; its operands are what it captures, then its own inputs. ``after`` changes its results."""
         reader = self.reader
         names = names_of_arguments(program, len(self.avals))
-        inputs = [Value(name, self._spec(aval)) for name, aval in zip(names, self.avals)]
+        inputs = self._inputs or [Value(name, self._spec(aval)) for name, aval in zip(names, self.avals)]
         (outside, reader.nodes), around = (reader.nodes, []), reader.around
         reader.around = self.origin
         try:
             found = reader.read(program, [*captured, *inputs])
             for change in after:
                 found = change(self, inputs, found)
-            outputs = [self._array(item, aval) for item, aval in zip(found, program.out_avals)]
+            outputs = [self.array(item, aval) for item, aval in zip(found, program.out_avals)]
             nodes = reader.nodes
         finally:
             reader.nodes, reader.around = outside, around
@@ -102,7 +131,7 @@ class _Step:
 
     def arrays(self, operands: Sequence[Any]) -> list[Value]:
         """Operands as arrays: numbers have no type that a step could keep."""
-        return [self._array(item, aval) for item, aval in zip(operands, self.avals)]
+        return [self.array(item, aval) for item, aval in zip(operands, self.avals)]
 
     def small(self, function: Callable[..., Any], avals: Sequence[Any], *operands: Any) -> Any:
         """The result of a few operations."""
@@ -129,11 +158,18 @@ class _Step:
 
         return spec_of(words_type(aval) if self.reader.as_words else aval)
 
-    def _array(self, item: Any, aval: Any) -> Value:
+    def array(self, item: Any, aval: Any) -> Value:
+        """An operand as an array of this type."""
         if isinstance(item, Value):
             return item
         number = item if isinstance(item, Size) else np.asarray(item).astype(aval.dtype)[()]
         return self.reader.made("jax.numpy.asarray", (number,), {}, self.origin, aval)
+
+
+def _name_of(program: ClosedJaxpr) -> str:
+    """What the function that was traced is called, or ``body``."""
+    name = (program.jaxpr.debug_info.func_src_info or "").partition(" at ")[0]
+    return name if name.isidentifier() else "body"
 
 
 def names_of_arguments(program: ClosedJaxpr, count: int) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,23 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jaxlib
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 
-from ... import errors
 from ...errors import UnsupportedOperation
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
+from ...tracing.reach.origin import owner_of_file
 from ...tracing.stored_names import stored_names
 from ...trees import Tree, map_structure, unflatten
 from .calls import Leaves
 from .combining import COMBINED
 from .control_flow import READ
 from .dtypes import dtype_name, is_key, words_type
-from .folders import JAX, folders_of
 from .names import CUSTOM, PRIMITIVE, row_key
 from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, called, solving
 from .programs import OnWords, Program, Whole
@@ -308,13 +305,10 @@ def spec_of(aval: Any) -> ArraySpec:
 
 
 # ------------------------------------------------------------------------------------- where equations come from
-_INTERNAL = (*JAX, *folders_of(jaxlib.__file__, str(Path(__file__).parent), errors.__file__))  # the second folder is that of all frontends
-_LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("flax", "optax", "equinox", "haiku", "keras"))
-
-
 def is_users(file: str) -> bool:
-    """Whether a file is the user's: none of JAX, of libraries upon it, or of this package."""
-    return not (file.startswith((*_INTERNAL, "<frozen")) or any(library in file for library in _LIBRARIES) or Path(file).name in _PYTHONS)
+    """Whether a file is the user's, or a library's upon JAX and the like: none of a framework, or of this package."""
+    is_internal = file.startswith("<frozen") or Path(file).name in _PYTHONS or owner_of_file(file) in ("framework", "own")
+    return not is_internal
 
 
 _PYTHONS = ("contextlib.py", "functools.py")

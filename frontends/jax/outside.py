@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import FunctionType
 from typing import Any
 
 import jax
 import numpy as np
 
-from ...tracing import Reach, facts_outside
+from ...tracing import Reached, facts_outside
 from ...tracing.conjunction import Fact
+from ...tracing.reach.walk import Policy
 from .models import is_model, settings_of
 from .models.nnx import is_nnx
 
 _PLAIN = (bool, int, float, str, type(None))
-_INTERNAL = ("jax", "jaxlib", "numpy", "flax", "keras", "equinox", "haiku", "graph_compiler")
 
 
-def outside_of(objects: Iterable[Any]) -> list[Fact]:
-    """What these callables refer to; of models what they consist of, for their arrays are parameters."""
-    reach = reach_of(objects)
+def outside_of(reached: Reached) -> list[Fact]:
+    """What callables refer to; of models what they consist of, for their arrays are parameters."""
     wide = Fact("{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64")
-    return [wide, *facts_outside(reach, _of_model, _contents)]
+    return [wide, *facts_outside(reached, _of_model, _contents)]
 
 
-def reach_of(objects: Iterable[Any]) -> Reach:
+def reach_of(objects: Iterable[Any]) -> Reached:
     """All that these callables refer to, behind wrappers such as that of ``jax.vmap``."""
-    roots = list(objects)
-    while True:
-        reach = Reach(roots, _INTERNAL, _is_leaf, lambda item: _called(item) if is_model(item) else ())
-        met = {id(item) for item in (*roots, *reach.found())}
-        behind = [item.__wrapped__ for item in (*roots, *reach.found()) if _wraps(item) and id(item.__wrapped__) not in met]
-        if not behind:
-            return reach
-        roots += behind
-
-
-def _wraps(item: Any) -> bool:
-    """Whether this is a function that a library has made of one of the user's, or of a model."""
-    if isinstance(item, type) or not callable(item) or (wrapped := getattr(item, "__dict__", {}).get("__wrapped__")) is None:
-        return False
-    package = str(getattr(wrapped, "__module__", "")).partition(".")[0]
-    return package not in _INTERNAL or not isinstance(wrapped, FunctionType)
+    return Reached(objects, Policy(_is_leaf, lambda item: _called(item) if is_model(item) else ()))
 
 
 def _called(model: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from ...tracing import Reach
+from ...tracing import Reached
 from .keeping import own
 from .models import Model, model_of
 from .models.nnx import is_nnx_module, nodes_of
@@ -23,7 +23,7 @@ class Weights:
     ``named`` are objects among the arguments by their names, ``reach`` is what the function refers to.
     """
 
-    def __init__(self, function: Any, reach: Reach, named: Mapping[int, str]) -> None:
+    def __init__(self, function: Any, reach: Reached, named: Mapping[int, str]) -> None:
         self.function, self._places = function, places_of(reach)
         names = {**{id(item): name for name, item, _ in self._places}, **named}
         self._models = dict(_named_models(_model_called(function), reach.found(), names))
@@ -147,7 +147,7 @@ def _called(function: Any, stand_ins: Mapping[int, Any]) -> Any:
 
 
 def _named_models(called: Any, others: Iterable[Any], names: Mapping[int, str]) -> Iterator[tuple[str, Model]]:
-    """Models and what stands in front of the names of their arrays; those that are parts of another one last, for what is left of them."""
+    """Models with the prefixes of the names of their arrays; parts of other models come last, for arrays that are not named yet."""
     found = {id(item): model for item in (called, *others) if (model := model_of(item)) is not None}
     inside = {id(part) for model in found.values() for part in model.parts() if part is not model.item}
     known: set[int] = set()

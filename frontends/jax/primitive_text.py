@@ -55,7 +55,7 @@ def _operator(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
 
 
 def _plain(number: Any, dtype: str) -> Any:
-    """A number as Python writes it, where an array of this type takes it for just the same; else None."""
+    """A number as a Python literal, if arrays of this dtype treat it in the same way; else None."""
     if not isinstance(number, np.generic) or str(number.dtype) != dtype or number.dtype.kind not in "if" or not np.isfinite(number):
         return None
     plain = int(number) if number.dtype.kind == "i" else float(str(number))

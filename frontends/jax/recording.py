@@ -23,7 +23,6 @@ from ...sizes import Size, Symbol, apply
 from ...tracing import Locator, Recorder, Recording, Request, Surroundings
 from ...tracing.alone import alone
 from ...tracing.code_names import names_read
-from ...tracing.conjunction import Fact
 from ...tracing.escapes import refuse_escapes
 from ...tracing.given import GivenArguments
 from ...tracing.host_random import DRAWS
@@ -47,7 +46,6 @@ from .tracers import Shown
 
 _MOST_ATTEMPTS = 8
 _traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None  # new with JAX 0.8
-_INTERNAL = ("jax", "jaxlib", "flax", "optax", "equinox", "haiku", "keras", "numpy", "functools", "contextlib")
 
 
 def is_array(item: Any) -> bool:
@@ -107,8 +105,8 @@ class _Attempt:
         self.tree = plain_classes(tree)
         self.names = input_names(self.function, request.args, self.tree)
         self.recorder = Recorder(request.name, "jax")
-        self.locator = Locator(_INTERNAL)
-        reached = reach_of(self._referred())
+        self.locator = Locator()
+        self.reached = reached = reach_of(self._referred())
         self.weights = Weights(self.function, reached, named_arguments(self.function, request.args, request.kwargs))
         refuse_outside(reached.found())
         functions = reached.functions
@@ -117,7 +115,7 @@ class _Attempt:
         self.globals = GlobalReads((function.__globals__, name) for function in functions for name in names_read(function.__code__))
         self.settings = _Settings(self.spaces)
         self.shown = Shown()
-        self.before = self._surroundings([], all_of(functions))
+        self.before = Surroundings([*all_of(functions), *outside_of(reached)])
         self.types: list[Any] = []
         self.result: tuple[list[Any], Tree] | None = None
 
@@ -229,6 +227,10 @@ class _Attempt:
         """Whether all of a size comes from the inputs of this recording."""
         return all(symbol.source in self.recorder.graph.inputs for symbol in size.symbols())
 
+    def leaves_open(self, size: Any) -> bool:
+        """Never: sizes of inputs have the numbers of the call."""
+        return False
+
     def more_assumed(self, problem: Exception) -> Assumed:
         """What to assume besides, given what JAX said: first that sizes are equal, then those of the call that failed, then all."""
         sizes = [size for leaf in self.leaves for size in leaf.shape if size > 1]
@@ -263,22 +265,20 @@ class _Attempt:
         self.recorder.forget_arrays()
         return Recording(graph, self.weights, self._unchanged())
 
-    def _surroundings(self, read: list[Any], facts: list[Fact]) -> Surroundings:
-        return Surroundings([*facts, *outside_of((*self._referred(), *read))])
-
     def _referred(self) -> tuple[Any, ...]:
         function = self.function
         given = (function.function, *function.given.values()) if isinstance(function, GivenArguments) else (function,)
         return (*given, *referred(self.tree))
 
     def _unchanged(self) -> Surroundings:
-        """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
+        """The environment guards of the recording. ``TracingError`` if the function changed its environment."""
         if not self.before.holds():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps no state. "
                 "Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
             )
-        return self._surroundings(self.globals.functions(), [*self.globals.facts(), *self.settings.facts()])
+        self.reached.extend(self.globals.functions())
+        return Surroundings([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached)])
 
     def _output(self, value: Any) -> Value:
         if isinstance(value, Value):

@@ -35,6 +35,9 @@ class Recording(Protocol):
     def knows(self, size: Size) -> bool:
         """Whether a size is one of this recording, not of an earlier one that some table of JAX has kept."""
 
+    def leaves_open(self, size: Size) -> bool:
+        """Whether a size may be any number: it is not known to be equal to another one."""
+
 
 @contextmanager
 def deciding(recording: Recording) -> Iterator[None]:
@@ -74,7 +77,7 @@ def symbolic(size: Any) -> Any:
 
 
 def expression_of(item: Any) -> Any:
-    """The expression behind a symbolic number; anything else as it is."""
+    """The expression behind a symbolic number; other objects are returned unchanged."""
     return item.expression if type(item) in (Dimension, SymbolicFloat) else item
 
 
@@ -90,8 +93,7 @@ _TAKE_SYMBOLS = frozenset(
 
 
 def _asked_by_jax() -> bool:
-    """Whether the code that asks is JAX's own."""
-    return is_jax(sys._getframe(2))
+    return is_jax(sys._getframe(2))  # whether the code that asks is JAX's own
 
 
 def _operand(other: Any) -> Any:
@@ -187,7 +189,7 @@ def _leaves_open(condition: Any, frame: FrameType) -> bool:
         return True
     asking = asker(frame)
     if is_jax(asking):
-        return not compares(asking) or _is_broadcast(condition, frame)
+        return not compares(asking) or _is_broadcast(condition, frame) or recording.leaves_open(condition)
     return not wants_answer(asking)
 
 

@@ -68,7 +68,7 @@ class Shown(Listener):
         return self.is_own(item) or bool(_is_concrete(item))
 
     def class_of(self, item: Any) -> type:
-        """The class of the array that a tracer of the recording would be; of anything else what it says itself."""
+        """The class of the array that a tracer stands for; the own class of other objects."""
         if not self.is_own(item):
             return item.__class__
         if is_key(item):

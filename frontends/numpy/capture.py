@@ -40,7 +40,7 @@ class Capture:
 
     def __init__(self, recorder: Recorder, reading: Reading) -> None:
         self.recorder, self.reading = recorder, reading
-        self.locator = Locator(("numpy", "scipy"))
+        self.locator = Locator()
         self.call = ""
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False
@@ -168,9 +168,9 @@ class Capture:
         gives_number: Callable[[], bool] = lambda: False,
         reads: bool = False,
     ) -> Any:
-        """Makes the call on real arrays, and a node of it; ``gives_number`` tells afterwards whether the scalar is a number of Python in the user's code.
+        """Makes the call on real arrays, and a node of it.
 
-        ``reads`` says that it is one that Python reads from an array, as all numbers are that are computed from it.
+        ``gives_number`` tells from a scalar result whether the user's code gets a Python number; ``reads``: it is read from an array.
         """
         self.call, key = name, row_key(name)
         self._check_state()
@@ -205,7 +205,7 @@ class Capture:
             raise TracingError(f"{self.here()}: code inside of a call of numpy uses arrays of the recording, which cannot be followed")
 
     def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
-        """The real call. Should it fail and the user's code go on (``try``), that holds for calls of these sizes, and where elements matter, these elements."""
+        """The real call. A failure that the user's code handles is guarded: by the sizes, and by elements where these cause it."""
         self.inside = True
         try:
             result = function(*map_structure(_real, args), **map_structure(_real, kwargs))
@@ -335,7 +335,7 @@ class Capture:
         return self.recorder.decide_size(expression, self.here()) if isinstance(expression, Size) else expression
 
     def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """One element as Python's code has it, as a guard on no more than this: on a truth value for ``if``, on the whole number for ``int``."""
+        """One element as a Python value, under a guard on what ``convert`` keeps of it: the truth value for ``if``, the integer for ``int``."""
         array = self.snapshot_of(array)
         if convert is bool and array.dtype != bool:
             array = self.operator("__ne__", operator.ne, array, 0)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...tracing.growing import StandIns
-from ...tracing.holders import MISSING
 from ...tracing.namespaces import Names
 from ...tracing.places import Place, Replaced, State
+from ...tracing.reach.containers import MISSING
+from ...tracing.reach.world import Held
 from ...tracing.updates import Containers
-from ...tracing.world import Held
 from ...trees import Branch, Fixed, Growing, Tree, flatten, unflatten
 from ..open_numbers import DTYPES, holds_numbers
 from .arguments import Inputs, is_array, typed

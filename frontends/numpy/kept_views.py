@@ -1,4 +1,4 @@
-"""Arrays that a function keeps and that lie in the memory of another one, which it writes to: they are recorded as views of it."""
+"""Stored arrays that share memory with another array which the function writes to are recorded as views of it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class KeptViews:
         return [place for _, place, _ in self._taken]
 
     def ask(self, arrays: Sequence[Any]) -> None:
-        """These may share memory. Where one of them has all elements of those that it shares memory with, the next attempt takes these for its views."""
+        """Tells that these arrays may share memory. If one of them contains others, the next attempt records these as views of it."""
         self._asked = {**views_among(arrays, _is_view, lambda item: item.size), **self._asked}
 
     def next_attempt(self) -> bool:

@@ -1,4 +1,4 @@
-"""What is known of numpy's functions by their names: which write, which only look, which arguments are numbers and no arrays."""
+"""Kinds of numpy's functions by name: which write, which only read metadata, which arguments are numbers."""
 
 from __future__ import annotations
 

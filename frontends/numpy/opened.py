@@ -15,7 +15,7 @@ Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy ->
 
 
 def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
-    """np.piecewise: functions of the elements for which conditions hold; one more than these is for the others."""
+    """np.piecewise: one function for each condition, and optionally one more for elements where none holds."""
     x = recorded("asarray")(x)
     single = np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0)
     conditions = [recorded("asarray")(condition, dtype=bool) for condition in ([condlist] if single else condlist)]

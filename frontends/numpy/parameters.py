@@ -13,12 +13,11 @@ import numpy as np
 from ...errors import GuardFailed, TracingError
 from ...tracing.conjunction import Fact, conjunction
 from ...tracing.growing import StandIns
-from ...tracing.holders import MISSING, Kind, is_whole
 from ...tracing.namespaces import Names
 from ...tracing.places import Place as StatePlace
-from ...tracing.roots import reach
+from ...tracing.reach.containers import MISSING, Kind, is_whole
+from ...tracing.reach.world import ORDER, Change, Held, World
 from ...tracing.updates import Containers
-from ...tracing.world import ORDER, Change, Held, World
 from .arguments import Inputs, is_array
 from .draws import GENERATORS
 from .keeping import Watch, own, write
@@ -96,12 +95,7 @@ def _put_default(function: types.FunctionType, name: str, value: Any) -> None:
         function.__defaults__ = tuple(value if own == name else old for own, old in zip(names, function.__defaults__ or ()))
 
 
-def _refill_defaults(function: types.FunctionType, before: dict[str, Any]) -> None:
-    for name, value in before.items():
-        _put_default(function, name, value)
-
-
-_DEFAULTS = Kind(_defaults, _put_default, _refill_defaults)
+_DEFAULTS = Kind(_defaults, _put_default)
 
 
 class LiveArrays:
@@ -112,7 +106,7 @@ class LiveArrays:
         self._held = self._read()
 
     def _read(self) -> tuple[dict[str, Any], Callable[[], bool]]:
-        """The arrays, and what tells whether they are there still."""
+        """The arrays, and the guards that they are still in their places."""
         found = {name: place.read() for name, place in self._places.items()}
         if any(map(is_traced, found.values())):
             raise GuardFailed("another thread records a function that keeps the same arrays")
@@ -130,7 +124,7 @@ class LiveArrays:
 
 
 def _is_in(containers: Containers, item: Any) -> bool:
-    """Whether an object is one of these; of empty tuples Python has only one, which is in everything."""
+    """Whether an object is one of these, by identity. The empty tuple does not count: Python has only one."""
     return item is not _EMPTY and containers.holds(item)
 
 
@@ -145,7 +139,7 @@ class Weights:
     ) -> None:
         owner = getattr(function, "__self__", None)
         objects = [("", owner)] if owner is not None else [("", function)] if not hasattr(function, "__code__") else []
-        self.world = World((*objects, *((type(item).__name__, item) for item in stateful), *reach([function])), own=stateful)
+        self.world = World((*objects, *((type(item).__name__, item) for item in stateful)), own=stateful, called=[function])
         own_defaults = [one for one in functions if _defaults(one)]
         self.world.held += [Held(one.__name__, one, _DEFAULTS, _defaults(one)) for one in own_defaults]
         self._tuples = [(one, one.__defaults__, one.__kwdefaults__) for one in own_defaults]

@@ -18,15 +18,16 @@ from ...ir.aliases import Aliases
 from ...ir.debug_info import DebugInfo
 from ...ir.graph import Effect, Graph
 from ...ir.state import GraphState
-from ...tracing import Reach, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
+from ...tracing import Reached, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
 from ...tracing.alone import alone
 from ...tracing.code_names import names_read
 from ...tracing.conjunction import Fact
 from ...tracing.growing import StandIns
-from ...tracing.holders import slotted
 from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.places import Place, together
+from ...tracing.reach.containers import slotted
+from ...tracing.reach.walk import Policy
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, referred, statics
@@ -45,8 +46,6 @@ from .patches import replaced, replacement_of
 from .reading import Reading
 from .sizes import expression_of, is_symbolic
 from .traced import TracedScalar, is_traced
-
-_INTERNAL = ("numpy", "scipy", "torch", "jax", "jaxlib", "tensorflow", "graph_compiler")
 
 
 def record(request: Request) -> Recording:
@@ -118,7 +117,7 @@ def _attempt(
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = given(args, kwargs, numbers)
     with alone, reserved() as locks:
-        code = Reach((function, *referred(tree)), _INTERNAL, lambda item: isinstance(item, np.ndarray))
+        code = Reached((function, *referred(tree)), Policy(lambda item: isinstance(item, np.ndarray)))
         refuse_outside(code.found())
         capture, weights = (
             Capture(Recorder(request.name, "numpy"), reading),
@@ -144,11 +143,12 @@ def _attempt(
             raise TracingError(
                 f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead"
             )
-    surroundings = _surroundings((function, *referred(tree)), asked, graph, weights, containers)
+    code.extend(asked.globals.functions())
+    surroundings = _surroundings(code, asked, graph, weights, containers)
     return Recording(graph, weights, surroundings, kept.places, bool(numbers) or reading.any), found
 
 
-def _before(code: Reach) -> Surroundings:
+def _before(code: Reached) -> Surroundings:
     """Everything that the function can reach and change, as it is before the recording."""
     return Surroundings([*all_of(code.functions), *facts_outside(code, contents=_elements)])
 
@@ -162,7 +162,7 @@ class _Settings(SettingReads):
 class _Asked:
     """What code asks for while it runs: globals by text, and settings of the process."""
 
-    def __init__(self, code: Reach) -> None:
+    def __init__(self, code: Reached) -> None:
         self.globals = GlobalReads((function.__globals__, name) for function in code.functions for name in names_read(function.__code__))
         self.settings = _Settings(function.__globals__ for function in code.functions)
 
@@ -171,7 +171,7 @@ def _elements(item: Any) -> Any:
     return item.tobytes() if isinstance(item, np.ndarray) else None
 
 
-def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, given: list[Any], code: Reach) -> Any:
+def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, given: list[Any], code: Reached) -> Any:
     generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, GENERATORS)]
     generators += [item for item in given if isinstance(item, GENERATORS)]
     before, states = host_state(), [state_of(item) for item in generators]
@@ -221,7 +221,7 @@ def _output(capture: Capture, leaf: Any) -> Any:
 
 
 def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int, views: KeptViews) -> None:
-    """Which inputs, the first ``count`` of them arguments, are one object, and which are written to: these may share memory with no other array."""
+    """Assumes which inputs are one object, and that written ones share memory with no other array. The first ``count`` are arguments."""
     given = [id(item) for item in inputs]
     same = SameArray(tuple(NO_ARRAY if item is None else given.index(id(item)) for item in inputs))
     graph.assume(same)
@@ -249,7 +249,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
         assume_fact(graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs])
 
 
-def _surroundings(objects: Sequence[Any], asked: _Asked, graph: Graph, weights: Weights, containers: Containers) -> Surroundings:
+def _surroundings(code: Reached, asked: _Asked, graph: Graph, weights: Weights, containers: Containers) -> Surroundings:
     """What a recording relies on: everything the function refers to but its arrays, and the types of these."""
     parts = weights.parts() | weights.kept.parts()
     read_anew = set(map(id, weights.buffers()))
@@ -260,7 +260,6 @@ def _surroundings(objects: Sequence[Any], asked: _Asked, graph: Graph, weights: 
     def contents(item: Any) -> Any:
         return None if id(item) in read_anew else _elements(item)
 
-    reach = Reach((*objects, *asked.globals.functions()), _INTERNAL, lambda item: isinstance(item, np.ndarray))
-    facts = [*asked.globals.facts(), *asked.settings.facts(), *facts_outside(reach, contents=contents, free=is_free)]
+    facts = [*asked.globals.facts(), *asked.settings.facts(), *facts_outside(code, contents=contents, free=is_free)]
     held = Fact("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
     return Surroundings([held, *weights.views.facts(), *facts] if graph.parameters else facts)

@@ -101,7 +101,7 @@ def is_symbolic(item: Any) -> bool:
 
 
 def expression_of(item: Any) -> Any:
-    """The size expression behind a symbolic number; anything else as it is."""
+    """The size expression behind a symbolic number; other objects are returned unchanged."""
     return item.expression if is_symbolic(item) else item
 
 

@@ -74,7 +74,7 @@ class Traced:
         return self._python(operator.index)
 
     def _python(self, convert: Callable[[Any], Any]) -> Any:
-        """One element as Python has it; numpy says where there is none."""
+        """The one element as a Python value; numpy raises if there is not exactly one."""
         answer = convert(self._seen)
         return self._capture.element(self, convert, answer)
 
@@ -203,5 +203,5 @@ def is_traced(item: Any) -> bool:
 
 
 def seen_of(item: Any) -> Any:
-    """What a traced array was while recording; anything else as it is."""
+    """The real array behind a traced one; other objects are returned unchanged."""
     return item._seen if is_traced(item) else item

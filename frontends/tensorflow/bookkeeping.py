@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from ...errors import UnsupportedOperation
+from ...sizes import Size, apply, hint_of
 from .dtypes import dtype_name
 from .evaluation import ASSIGNS, constant_of, handle_number
 from .held import Held, sizes_of
@@ -75,6 +76,31 @@ def _variable_shape(reader: Reader, operation: Any, operands: Sequence[Held]) ->
     return [Held(known(tuple(seen.numpy().tolist())), seen)]
 
 
+def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``BroadcastGradientArgs``: over which axes the gradients of two arrays are summed that were broadcast to each other."""
+    if not all(isinstance(operand.item, np.ndarray) for operand in operands):
+        raise UnsupportedOperation(f"{operation.type}: the shapes are not known\n    {reader.origin(operation)}")
+    shapes = [list(operand.item) for operand in operands]
+    rank = max(map(len, shapes))
+    first, second = ([None] * (rank - len(shape)) + shape for shape in shapes)
+    pairs = list(enumerate(zip(first, second)))
+    seen = reader.seen(operation, operands)
+    axes = [
+        [axis for axis, (one, other) in pairs if _is_spread(reader, operation, one, other)],
+        [axis for axis, (one, other) in pairs if _is_spread(reader, operation, other, one)],
+    ]
+    return [Held(known(tuple(found)).reshape(len(found)), tf.constant(found, array.dtype)) for found, array in zip(axes, seen)]
+
+
+def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
+    """Whether an axis of this size (None: there is none) was spread to the other one; where that depends on symbols, what is now is a guard."""
+    is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
+    if is_open or isinstance(size, Size) and size.hint == 1:
+        condition = apply("eq", size, 1)
+        return bool(reader.recorder.decide_size(condition, reader.origin(operation)) if isinstance(condition, Size) else condition)
+    return size is None or hint_of(size) == 1
+
+
 def _nothing(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """Of what tells of arrays (``Print``) and gives none, and of checks."""
     return []
@@ -98,6 +124,7 @@ READ: dict[str, Handler] = {
     "ShapeN": _shape,
     "Size": _size,
     "Rank": _rank,
+    "BroadcastGradientArgs": _broadcast_axes,
     "ReadVariableOp": _read_variable,
     "ResourceGather": _gather_variable,
     "VariableShape": _variable_shape,

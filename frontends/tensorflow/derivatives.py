@@ -19,7 +19,7 @@ from ...ops.control import has_derivative
 from .blocks import Block, BlockNode
 from .held import Held
 from .names import REFUSE_GRADIENT
-from .reader import Handler, Reader
+from .reader import ORDERS, Handler, Reader
 
 _KIND = "_gradient_op_type"
 
@@ -31,10 +31,12 @@ def identity(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequen
     except ValueError:  # it has no rule
         return operands
     arrays = [reader.value(operand) for operand in operands]
+    if reader.orders == 0:
+        return _refused(reader, operation, operands, arrays, f"the derivative of order {ORDERS + 1} is asked for")
     try:
         rule, cotangents, gradients = _traced(operation, name)
     except Exception as problem:  # the rule is the user's code, or that of a loaded function which did not keep it
-        return [*_refused(reader, operation, operands, arrays, problem)]
+        return _refused(reader, operation, operands, arrays, f"it cannot be traced: {problem}")
     count = next((place for place, gradient in enumerate(gradients) if gradient is not None), len(gradients))
     sources = [place for place, gradient in enumerate(gradients) if gradient is not None and has_derivative(arrays[place].spec)]
     return _Ruled(reader, operation, operands, arrays).node(rule, cotangents, gradients, count, sources) if sources else operands
@@ -51,12 +53,10 @@ def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
     return rule, cotangents, gradients
 
 
-def _refused(reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value], problem: Exception) -> list[Held]:
+def _refused(reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value], why: str) -> list[Held]:
     """The operands, of which no gradient may be taken."""
     origin = reader.origin(operation)
-    message = (
-        f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, which cannot be traced ({problem})"
-    )
+    message = f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, which the graph does not follow ({why})"
     params = {"message": " ".join(message.split())}
     return [
         reader.call(REFUSE_GRADIENT, (value,), params, [held.seen], origin)[0] if has_derivative(value.spec) else held
@@ -92,7 +92,11 @@ class _Ruled:
     def _read(self, rule: Any, held: dict[int, Held], wanted: Sequence[Any]) -> list[Held]:
         reader = self.reader
         outside = {id(inner): reader.held[id(outer)] for outer, inner in rule.captures if id(outer) in reader.held}
-        return reader.values_of(rule, {**outside, **held}, wanted)
+        reader.orders -= 1
+        try:
+            return reader.values_of(rule, {**outside, **held}, wanted)
+        finally:
+            reader.orders += 1
 
     def _inputs(self, name: str, like: Sequence[Value]) -> list[Value]:
         return [Value(name, value.spec) for value in like]

@@ -9,23 +9,21 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from ...tracing import Reach, facts_outside
+from ...tracing import Reached, facts_outside
 from ...tracing.conjunction import Fact
-
-_INTERNAL = ("tensorflow", "keras", "numpy", "graph_compiler", "wrapt")
-
-
-def outside_of(objects: Iterable[Any]) -> list[Fact]:
-    """What these callables refer to is as it was; of layers of Keras, whether they are trained and in which type they compute."""
-    reach = reach_of(objects)
-    layers = dict.fromkeys(layer for item in (*objects, *reach.found()) if isinstance(item, keras.Layer) for layer in _layers_of(item))
-    return [*facts_outside(reach, contents=_contents), *(fact for layer in layers for fact in _of_layer(layer))]
+from ...tracing.reach.walk import Policy
 
 
-def reach_of(objects: Iterable[Any]) -> Reach:
+def outside_of(reached: Reached, roots: Iterable[Any]) -> list[Fact]:
+    """What these callables refer to is as it was; of layers of Keras, whether they are trained."""
+    layers = dict.fromkeys(layer for item in (*roots, *reached.found()) if isinstance(item, keras.Layer) for layer in _layers_of(item))
+    return [*facts_outside(reached, contents=_contents), *(fact for layer in layers for fact in _of_layer(layer))]
+
+
+def reach_of(objects: Iterable[Any]) -> Reached:
     """All that these callables refer to; of a ``tf.function``, what its Python function refers to."""
     roots = [root for item in objects for root in (item, *_behind(item))]
-    return Reach(roots, _INTERNAL, _is_leaf, _called)
+    return Reached(roots, Policy(_is_leaf, _called))
 
 
 def _behind(item: Any) -> Iterator[Any]:

@@ -24,6 +24,7 @@ from .names import CONVERT, RAW
 from .operations import attributes_of, in_order, origin_of
 from .variables import Weights
 
+ORDERS = 2  # of derivatives that are followed: a rule may use the function that it is the rule of
 Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
 
 
@@ -33,6 +34,7 @@ class Reader:
     def __init__(self, recorder: Recorder, weights: Weights, handlers: Mapping[str, Handler]) -> None:
         self.recorder, self.weights, self.handlers = recorder, weights, handlers
         self.around = Origin()  # of the call that is read at the moment
+        self.orders = ORDERS  # of derivatives that rules are followed for
         self.held: dict[int, Held] = {}  # by the identity of the tensor
         self.variables: dict[int, Held] = {}  # what the variables hold, by the number of their handle
         self.assigned: dict[int, str] = {}  # number of the handle -> name, of variables that were assigned

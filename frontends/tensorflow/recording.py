@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..signatures import input_names
 from . import bookkeeping, branches, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
-from .folders import PACKAGES, is_users
+from .folders import is_users
 from .outside import outside_of, reach_of
 from .reader import Reader
 from .sizes import expression_of, is_symbolic
@@ -87,14 +87,14 @@ class _Attempt:
         request = self.request
         leaves, tree = flatten((request.args, request.kwargs), is_array, opens)
         self.tree: Tree = plain_classes(tree)
-        reached = reach_of(self._referred())
+        self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
         self.globals = GlobalReads((function.__globals__, name) for function in reached.functions for name in names_read(function.__code__))
         self.settings = SettingReads(list({id(function.__globals__): function.__globals__ for function in reached.functions}.values()))
-        self.before = self._surroundings(all_of(reached.functions))
+        self.before = Surroundings([*all_of(reached.functions), *outside_of(reached, self._referred())])
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
         self.recorder = Recorder(request.name, "tensorflow")
-        locator = Locator(tuple(package.rstrip(".") for package in PACKAGES))
+        locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
         trace = Trace(self.recorder, self.reader, locator)
         with self.globals, self.settings:
@@ -142,9 +142,6 @@ class _Attempt:
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))
 
-    def _surroundings(self, read: Iterable[Any], facts: Iterable[Any] = ()) -> Surroundings:
-        return Surroundings([*facts, *outside_of((*self._referred(), *read))])
-
     def _unchanged(self) -> Surroundings:
         """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
         if not self.before.holds():
@@ -152,4 +149,5 @@ class _Attempt:
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: what a function of TensorFlow keeps "
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
-        return self._surroundings(self.globals.functions(), [*self.globals.facts(), *self.settings.facts()])
+        self.reached.extend(self.globals.functions())
+        return Surroundings([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached, self._referred())])

@@ -10,13 +10,15 @@ from typing import Any
 import torch
 
 from ...ir.debug_info import DebugInfo
+from ...passes.carried_checks import carry_out
 from ...tracing import Recorder, Recording, Request, Surroundings, active
 from ...tracing.alone import alone
 from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
 from ...tracing.growing import StandIns
-from ...tracing.holders import slotted
 from ...tracing.places import Place
+from ...tracing.reach.containers import slotted
+from ...tracing.reach.spaces import Entry, Space, entry_of, spaces_of
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics
@@ -27,6 +29,7 @@ from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
 from .capture.capture import Capture
 from .capture.large_calls import LargeCalls, TakingOver
+from .checks import recorded
 from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .memory.kept_views import KeptViews
@@ -34,7 +37,6 @@ from .numbers.conversions import conversions_seen
 from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
-from .numbers.spaces import Space, spaces_of
 from .numbers.type_calls import asks_for_types_unseen, type_calls_seen
 from .numbers.typed import typed
 from .process.clocks import clocks_seen
@@ -57,7 +59,7 @@ _PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}  # of 
 
 @dataclass
 class Attempt:
-    """A recording, and what it has shown that was not known before.
+    """The result of one attempt: the recording, and new facts for the next attempt.
 
     ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the function does something else when
     it is not told that it is being compiled.
@@ -166,7 +168,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
     function, args = request.function, request.args
     tree, arrays, tensors = _given(request, learned.numbers)
     weights = Weights(function, given_objects(function, args, tree))
-    spaces = spaces_of(weights)
+    spaces = spaces_of(_entries(weights))
     keys, reading = learned.keys, learned.reading
     asks_unseen = asks_for_types_unseen(spaces, (function, *weights.modules())) if request.numbers or learned.grown else False
     if asks_unseen:
@@ -194,7 +196,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
             refuse_attributed(result)
             hold_to_parameters(capture, spaces)
             found = state.finish(capture, containers)
-            graph = capture.finish(result, tree, containers, state)
+            graph = carry_out(capture.finish(result, tree, containers, state), recorded)
             graph.demand(matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()])
             graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES})
             left = {place: place.saved() for place in found}
@@ -216,6 +218,12 @@ def attempt(request: Request, learned: Learned) -> Attempt:
     facts += outside_of((function, *referred(tree), *heard.globals.functions()), state.free(containers), weights, containers.holds)
     has_numbers = reading.any or bool(learned.numbers)
     return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, has_numbers), left, is_other_code)
+
+
+def _entries(weights: Weights) -> list[Entry]:
+    """What a call of the function runs: its own code, and ``forward`` of its modules."""
+    own = [] if isinstance(weights.function, torch.nn.Module) else [entry_of(weights.function)]
+    return [*own, *((getattr(cls, "forward", None), cls) for cls in {type(module) for module in weights.modules()})]
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:

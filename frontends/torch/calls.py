@@ -35,7 +35,11 @@ _METHOD = "torch.Tensor."
 class TorchCalls:
     """The dialect of recorded torch graphs."""
 
-    imports: Mapping[str, str] = {"torch": "import torch", "F": "import torch.nn.functional as F"}
+    imports: Mapping[str, str] = {
+        "F": "import torch.nn.functional as F",
+        "generic_associative_scan": "from torch._higher_order_ops.associative_scan import generic_associative_scan",
+        "torch": "import torch",
+    }
     prelude = None
     structured: Mapping[str, Any] = {}  # the target of the framework knows
 

@@ -16,6 +16,7 @@ from ...ir.graph import Graph
 from ...trees import iterate_structure
 from .capture.large_calls import LargeCalls, TakingOver
 from .checking import undone
+from .compat import compiling_flag, set_compiling_flag
 from .process.modes import unwound
 from .state.state import State
 
@@ -52,14 +53,14 @@ def compiling(claim: bool = True) -> Iterator[Compiling]:
     Models ask it before they look at elements (is the mask all ones?) to choose a shortcut. A graph for another framework is better
     off without: it then holds for every mask, and need not wait for elements at each call.
     """
-    outside: Any = torch.compiler._is_compiling_flag
+    outside = compiling_flag()
     flag = Compiling(1, outside)
     if claim:
-        torch.compiler._is_compiling_flag = flag
+        set_compiling_flag(flag)
     try:
         yield flag
     finally:
-        torch.compiler._is_compiling_flag = outside
+        set_compiling_flag(outside)
 
 
 def kept(result: Any) -> list[torch.Tensor]:
@@ -78,7 +79,7 @@ class Seen:
 def differs_outside(
     graph: Graph, state: State, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seen: Seen
 ) -> bool:
-    """Whether the function gives something else than what was ``seen`` when it is not told that it is being compiled.
+    """Runs the function once more with ``is_compiling()`` False, and tells whether the result differs from ``seen``.
 
     ``state`` is what the function can reach; it is put back. Functions that draw random numbers, write to what they are given or keep state are not asked.
     """

@@ -18,6 +18,7 @@ from ...sizes import Size
 from .basics import reads
 from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls
+from .compat import OpOverload
 from .gradients.ruled import REFUSE_GRADIENT
 from .raising.table import rows
 
@@ -105,7 +106,7 @@ def _allowed(op: str) -> bool:
     overridable = torch.overrides.get_testing_overrides()
     has_row = not key.startswith("__") and rows.get(key) is not None
     if op.startswith("torch.ops."):
-        return isinstance(function, torch._ops.OpOverload) and (has_row or key in {getattr(known, "__name__", "") for known in overridable})
+        return isinstance(function, OpOverload) and (has_row or key in {getattr(known, "__name__", "") for known in overridable})
     if function in overridable or (has_row and callable(function)):
         return True  # torch knows it for a call that modes see, or there is a row of what it computes
     return key in _CREATES and not op.startswith("torch.Tensor.") and name_of(function) == op

@@ -1,11 +1,12 @@
 """What a recording relies on of the arguments of a call: one class and one file for each kind, and the table of all kinds.
 
-A new kind is a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption` in a file of its own, a row in ``KINDS``, and a row of samples in
+A new kind is a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption` in a file of its own, a row in ``_ORDER``, and a row of samples in
 ``tests/assumptions``. A frontend makes one with ``graph.assume(...)`` while it records.
 """
 
 from __future__ import annotations
 
+from ..errors import InvalidGraph
 from ..ir.assumption import Assumption
 from ..ir.graph import Graph
 from ..ir.guard import Guard
@@ -23,4 +24,14 @@ KINDS: dict[str, type[Assumption]] = {kind.kind: kind for kind in _ORDER}
 
 def in_order(graph: Graph) -> list[Assumption]:
     """All that a graph assumes, in the order in which it is checked."""
-    return sorted(graph.all_assumptions(), key=lambda assumption: _ORDER.index(type(assumption)))
+    return sorted(graph.all_assumptions(), key=_place)
+
+
+def _place(assumption: Assumption) -> int:
+    kind = type(assumption)
+    if kind not in _ORDER:
+        raise InvalidGraph(
+            f"{kind.__name__} is not in the table of assumptions: add it to _ORDER in graph_compiler/assumptions/__init__.py, in the place where it "
+            "should be checked"
+        )
+    return _ORDER.index(kind)

@@ -30,6 +30,8 @@ app = typer.Typer(
 
 _SOURCES = "A saved graph, MODULE:OBJECT (net.py:model, package.module:function), or a model of Hugging Face: a folder, or its name."
 Source = Annotated[str, typer.Argument(help=_SOURCES, show_default=False)]
+_INPUT_FILES = "Inputs: .npz by name, .npy by position, .json by name or position."
+_RESULT_FILE = "A .npz, .npy or .json file for the result; without it, JSON on stdout."
 To = Annotated[
     str | None, typer.Option("--to", help="torch, jax, tensorflow or numpy; without it what it is written in.", show_default=False)
 ]
@@ -167,9 +169,9 @@ def show(
 @ending
 def run(
     graph: Annotated[Path, typer.Argument(help="A saved graph.", show_default=False)],
-    files: Annotated[list[Path], typer.Argument(metavar="[INPUTS]...", help="Inputs: .npz by name, .npy by position, .json by name or position.", show_default=False)] = [],  # noqa: B006
+    files: Annotated[list[Path], typer.Argument(metavar="[INPUTS]...", help=_INPUT_FILES, show_default=False)] = [],  # noqa: B006
     given: Inputs = [],  # noqa: B006
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A .npz, .npy or .json file for the result; without it, JSON on stdout.", show_default=False)] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help=_RESULT_FILE, show_default=False)] = None,
     to: To = None,
     force: Force = False,
     json_output: Json = False,

@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import os
 import sys
 import traceback
 from collections.abc import Callable
 from enum import IntEnum
-from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
 
-from .. import backends, errors, frontends
+from .. import errors
+from ..tracing.reach.origin import owner_of_file
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -32,8 +31,9 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-CODES = """Exit codes: 0 done; 1 the program that was given raised an exception; 2 wrong input; 3 cannot be converted, or fits no recorded variant;
-4 the graph gives other numbers than the original; 5 a package is missing or does not work; 130 interrupted."""
+CODES = """Exit codes: 0 done; 1 the program that was given raised an exception; 2 wrong input;
+3 cannot be converted, or fits no recorded variant; 4 the graph gives other numbers than the original;
+5 a package is missing or does not work; 130 interrupted."""
 
 # The first class that fits decides.
 _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
@@ -75,9 +75,8 @@ def line_of(problem: BaseException) -> str:
 
 def _place_of(problem: BaseException) -> str:
     """The innermost line of a file that is neither of this package nor installed."""
-    not_users = (str(Path(os.__file__).parent), *(str(Path(room.__file__ or "").parent) for room in (errors, backends, frontends)), "<")
-    frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if not frame.filename.startswith(not_users)]
-    frames = [frame for frame in frames if "site-packages" not in frame.filename]
+    frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if owner_of_file(frame.filename) == "user"]
+    frames = [frame for frame in frames if not frame.filename.startswith("<")]
     return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
 
 

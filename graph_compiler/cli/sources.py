@@ -14,7 +14,7 @@ from .. import api
 from ..errors import nearest
 from ..runtime import Graph
 from ..runtime.progress import working
-from ..tracing.framework import framework_of
+from ..tracing.reach.framework import framework_of
 from .exits import WrongInput
 
 _ON_THE_HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")

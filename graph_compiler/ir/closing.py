@@ -79,12 +79,14 @@ class _Closing:
         return made
 
     def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
-        """One size outside is one size inside, read from the first input that has it."""
+        """One size outside is one size inside, read from the first input that has it. A size that is read from an input is the body's own."""
         if not isinstance(dim, Size):
             return dim
         if dim not in self.inner:
             symbol = Symbol(made, axis, dim.hint)
-            self.inner[dim], self.sizes[symbol] = Size.of(symbol), dim
+            self.inner[dim] = Size.of(symbol)
+            if not any(source.source in self.body.inputs for source in dim.symbols()):
+                self.sizes[symbol] = dim
         return self.inner[dim]
 
     def _node(self, node: Node) -> Node:

@@ -11,9 +11,10 @@ from ..sizes import Size, Symbol, substitute
 from ..trees import iterate_structure
 from .assumption import Call, Names, Reader, Replaced, Writer, row
 from .elements import same_elements
-from .node import Origin, Value
+from .node import Node, Origin, Value
+from .record import CallRecord
 
-GUARD = "guard"  # a node of a recorded block without outputs, whose one input is a condition on sizes that are known in the block
+GUARD = "guard"  # the operation of a node that stands for a guard in a block: see :func:`check`
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,4 +96,24 @@ class Guard:
         return cls(condition, expected, read.origin(origin), float(rounding))
 
 
-__all__ = ["GUARD", "Guard"]
+def check(guard: Guard, is_recorded: bool = False) -> Node:
+    """A guard as a node of a block, without outputs. One on sizes is checked where it stands; one on elements inside of a region is carried out
+    (:mod:`graph_compiler.passes.carried_checks`)."""
+    details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
+    return Node(GUARD, (guard.condition, *details), {}, guard.origin, (), CallRecord(GUARD) if is_recorded else None)
+
+
+def guard_of(node: Node) -> Guard | None:
+    """The guard that a node stands for; None for other nodes."""
+    if node.op != GUARD:
+        return None
+    condition, *details = node.inputs
+    return Guard(condition, True, node.origin) if not details else Guard(condition, details[0], node.origin, details[1])
+
+
+def reads_elements(guard: Guard) -> bool:
+    """Whether a guard looks at elements, which only a call that has run can tell."""
+    return isinstance(guard.condition, Value) or guard.condition.reads_elements()
+
+
+__all__ = ["GUARD", "Guard", "check", "guard_of", "reads_elements"]

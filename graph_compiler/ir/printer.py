@@ -1,11 +1,16 @@
-"""Graphs as text, for reading and for messages: one line a node."""
+"""Graphs as text, for reading and for messages: one line a node.
+
+Values wish for names, and several may wish for one: in a block each value is printed with a name of its own. A region reads nothing but its inputs,
+so that its names are apart from those outside.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..sizes import Size
+from ..sizes import Size, Symbol
 from ..trees import map_structure
 from .graph import Graph
 from .node import Node, Value
@@ -13,30 +18,68 @@ from .node import Node, Value
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
     """The graph a line a node; with ``around`` only that node, marked, and ``lines`` neighbours on each side. Regions are set in below their node."""
-    head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(repr, graph.inputs))}"
-    body = [("->" if around is not None and node is around else "  ", depth, text) for node, depth, text in _lines(graph.nodes, 0)]
+    names = _Names()
+    head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
+    body = [("->" if around is not None and node is around else "  ", depth, text) for node, depth, text in _lines(names, graph.nodes, 0)]
     if around is not None:
         middle = next((place for place, line in enumerate(body) if line[0] == "->"), 0)
         body = body[max(0, middle - lines) : middle + lines + 1]
     written = [f"{mark} {'    ' * depth}{text}" for mark, depth, text in body]
-    return "\n".join([head, *written, f"   return {_text(tuple(graph.outputs))}"])
+    return "\n".join([head, *written, f"   return {names.text(tuple(graph.outputs))}"])
 
 
-def _lines(nodes: Iterable[Node], depth: int) -> Iterator[tuple[Node | None, int, str]]:
+def _lines(names: _Names, nodes: Iterable[Node], depth: int) -> Iterator[tuple[Node | None, int, str]]:
     for node in nodes:
         line = f"  # {node.origin.file.replace(chr(92), '/').rpartition('/')[2]}:{node.origin.line}" if node.origin.file else ""
-        yield node, depth, f"{node_text(node)}{line}"
+        yield node, depth, f"{names.node(node)}{line}"
         for region in node.regions:
-            yield None, depth + 1, f"{region.name}({', '.join(map(repr, region.block.inputs))}):"
-            yield from _lines(region.block.nodes, depth + 2)
-            yield None, depth + 2, f"return {_text(tuple(region.block.outputs))}"
+            inner = _Names()
+            yield None, depth + 1, f"{region.name}({', '.join(map(inner.declared, region.block.inputs))}):"
+            yield from _lines(inner, region.block.nodes, depth + 2)
+            yield None, depth + 2, f"return {inner.text(tuple(region.block.outputs))}"
 
 
-def node_text(node: Node) -> str:
-    """One node as a line: outputs with their specs, operation, inputs, params."""
-    arguments = [_text(item) for item in node.inputs] + [f"{key}={_text(item)}" for key, item in node.params.items()]
-    outputs = ", ".join(map(repr, node.outputs)) or "-"
-    return f"{outputs} = {node.op}({', '.join(arguments)})"
+@dataclass(slots=True)
+class _Names:
+    """The names of one block, in which no two values have one."""
+
+    of: dict[Value, str] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+
+    def name(self, value: Value) -> str:
+        """The name of a value: the one that it wishes for, or that with a number."""
+        if value not in self.of:
+            name = value.name
+            while name in self.taken:
+                self.taken[value.name] += 1
+                name = f"{value.name}_{self.taken[value.name]}"
+            self.of[value] = name
+            self.taken[name] = 0
+        return self.of[value]
+
+    def declared(self, value: Value) -> str:
+        """Name, data type and sizes."""
+        name = self.name(value)  # before its sizes, which may be its own
+        return f"%{name}: {value.dtype}[{', '.join(str(self._part(dim)) for dim in value.shape)}]"
+
+    def node(self, node: Node) -> str:
+        """Outputs with their specs, operation, inputs, params."""
+        arguments = [self.text(item) for item in node.inputs] + [f"{key}={self.text(item)}" for key, item in node.params.items()]
+        outputs = ", ".join(map(self.declared, node.outputs)) or "-"
+        return f"{outputs} = {node.op}({', '.join(arguments)})"
+
+    def text(self, item: Any) -> str:
+        """Nested arguments."""
+        return repr(map_structure(self._part, item))
+
+    def _part(self, part: Any) -> Any:
+        if isinstance(part, Value):
+            return _Bare(f"%{self.name(part)}")
+        return _Bare(part.text(self._symbol)) if isinstance(part, Size) else part
+
+    def _symbol(self, symbol: Symbol) -> str:
+        source = self.name(symbol.source) if isinstance(symbol.source, Value) else symbol.source
+        return repr(Symbol(source, symbol.axis, symbol.hint, symbol.kind))
 
 
 class _Bare(str):
@@ -44,10 +87,3 @@ class _Bare(str):
 
     def __repr__(self) -> str:
         return str(self)
-
-
-def _text(item: Any) -> str:
-    def name(part: Any) -> Any:
-        return _Bare(f"%{part.name}") if isinstance(part, Value) else _Bare(part) if isinstance(part, Size) else part
-
-    return repr(map_structure(name, item))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..ops.control import has_derivative, own_inputs
+from ..ops.control import has_derivative, own_inputs, own_operands, without_axis
 from ..ops.registry import find
-from ..sizes import Size, hint_of
+from ..sizes import Size, Symbol, hint_of
 from ..trees import iterate_structure
 from .block import DEEPEST, Region
+from .guard import guard_of, reads_elements
 from .node import Node, Value, values_in
 
 
@@ -17,7 +18,8 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
     """What is wrong with the regions of a node, in words; their nodes are checked one by one by the verifier.
 
     The rules: a region is isolated; it has an input for each operand; what is carried keeps its type; branches give the same types; conditions are
-    truth values; sizes that leave a region are known outside; what each step draws depends on what changes from step to step.
+    truth values; sizes that leave a region are known outside; what each step draws depends on what changes from step to step; checks of
+    elements have left it.
     """
     if not node.regions:
         return
@@ -29,9 +31,12 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
     for region in node.regions:
         yield from _foreign(region)
         yield from _misfits(node, region, operands)
+        yield from _unseen_checks(region)
         if node.op in ("scan", "while_loop"):
             yield from _repeated_draws(region, own_inputs(node.op, node.params))
     yield from _changed(node, operands)
+    if node.op == "associative_scan":
+        yield from _lengths_of_pairs(node)
 
 
 def _foreign(region: Region) -> Iterator[str]:
@@ -57,15 +62,36 @@ def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[
     inputs, carried = region.block.inputs, node.params.get("carried", 0)
     if node.op == "custom_derivative" and region is node.regions[-1]:  # a rule takes more before them
         inputs = inputs[rule_inputs(node) :]
+    if node.op == "associative_scan":  # pairs of elements, whose number is the region's own
+        operands = (*operands[: own_operands(node.op, node.params)], *operands)
     if len(inputs) != len(operands):
         yield f"{region.name} takes {len(inputs)} inputs and there are {len(operands)} operands"
         return
-    rows = range(carried, carried + node.params.get("sequences", 0))
+    rows = range(carried, carried + node.params.get("sequences", 0)) if node.op == "scan" else range(0)
+    pairs = range(own_inputs(node.op, node.params)) if node.op == "associative_scan" else range(0)
     for place, (value, operand) in enumerate(zip(inputs, operands)):
         if isinstance(operand, Value):
-            shape = operand.spec.hints[1:] if place in rows else operand.spec.hints
-            if (value.dtype, value.spec.hints) != (operand.dtype, shape):
+            given, wanted = value.spec, without_axis(operand.spec, 0) if place in rows else operand.spec
+            if place in pairs:
+                given, wanted = (without_axis(spec, node.params["axis"]) for spec in (given, wanted))
+            if (given.dtype, given.hints) != (wanted.dtype, wanted.hints):
                 yield f"%{value.name} of {region.name} is {value.spec} and its operand %{operand.name} is {operand.spec}"
+
+
+def _lengths_of_pairs(node: Node) -> Iterator[str]:
+    """Inputs and outputs of what combines pairs that have not as many elements as there are pairs, which is a size of the region's own."""
+    (region,), axis = node.regions, node.params["axis"]
+    pairs = region.block.inputs[: own_inputs(node.op, node.params)]
+    if any(axis >= value.ndim for value in (*pairs, *values_in(region.block.outputs))):
+        return  # the rule of the operation says so
+    length = Size.of(own := Symbol(pairs[0], axis, 0))
+    if own in region.sizes or pairs[0].shape[axis] != length:
+        yield f"axis {axis} of %{pairs[0].name} of {region.name} has a length that the outside knows, and pairs are combined by any number"
+        return
+    hint = None if node.record is None else pairs[0].spec.hints[axis]  # arrays of a recorded call have the sizes that were seen
+    for value in (*pairs[1:], *values_in(region.block.outputs)):
+        if value.shape[axis] not in (length, hint):
+            yield f"axis {axis} of %{value.name} of {region.name} is {value.shape[axis]} long, and not as long as there are pairs"
 
 
 def rule_inputs(node: Node) -> int:
@@ -102,6 +128,14 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
             yield f"{inner.op} in {region.name} draws the same numbers in every step: its key depends on nothing that changes"
 
 
+def _unseen_checks(region: Region) -> Iterator[str]:
+    """Checks of elements that only the region knows of."""
+    for inner in region.block.nodes:
+        if (guard := guard_of(inner)) is not None and reads_elements(guard):
+            yield f"{region.name} checks that {guard}, which is to be told outside"
+
+
 def _draws(node: Node) -> bool:
+    """Whether it draws by a key; a key that is derived may be the same in every step, as long as nothing is drawn by it."""
     declared = find(node.op)
-    return declared is not None and declared.section == "random"
+    return declared is not None and declared.section == "random" and node.op != "random_fold_in"

@@ -28,8 +28,11 @@ class RegionSpec(Protocol):
 
 
 @declare(_SECTION, regions=("body",))
-def call(*operands: ArraySpec, body: RegionSpec) -> _Specs:
-    """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function (jaxpr ``closed_call``)."""
+def call(*operands: ArraySpec, body: RegionSpec, checkpoint: bool = False) -> _Specs:
+    """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function (jaxpr ``closed_call``).
+
+    ``checkpoint`` keeps the operands alone, and computes the body again in the backward pass (``jax.checkpoint``).
+    """
     return body.specs_outside()
 
 
@@ -75,6 +78,23 @@ def scan(
     return (*operands[:carried], *(ArraySpec((length, *spec.shape), spec.dtype) for spec in made[carried:]))
 
 
+@declare(_SECTION, regions=("combine",))
+def associative_scan(*operands: ArraySpec, combine: RegionSpec, sequences: int, axis: int, reverse: bool = False) -> _Specs:
+    """All prefixes: for ``[a, b, c, ...]`` along ``axis``, ``[a, combine(a, b), combine(combine(a, b), c), ...]`` (``jax.lax.associative_scan``).
+
+    Operands are ``sequences`` arrays with one length along ``axis``, counted from the first axis, then what is captured.
+    ``combine(*left, *right, *captured)`` combines many pairs at once: its inputs have ``axis``, with a length of its own that is known to nobody
+    outside, and each of its outputs has this length. What it gives for one pair depends on no other pair, and is associative: in which order
+    pairs are combined is a matter of the target. Of no elements and of one element the result is the sequences. ``reverse`` begins at the last
+    element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
+    """
+    own = operands[:sequences]
+    if not own or len(own) < sequences or any(not 0 <= axis < spec.ndim for spec in own) or len({spec.hints[axis] for spec in own}) != 1:
+        raise InvalidGraph(f"an associative scan along axis {axis} takes arrays of one length along it; got {[*own]}")
+    _same("combine", [without_axis(spec, axis) for spec in combine.specs_outside()], [without_axis(spec, axis) for spec in own])
+    return own
+
+
 @declare(_SECTION, regions=("*regions",))
 def custom_derivative(
     *operands: ArraySpec, regions: Sequence[RegionSpec], kind: str, differentiated: tuple[int, ...], residuals: int = 0
@@ -116,6 +136,15 @@ def has_derivative(spec: ArraySpec) -> bool:
     return is_inexact(spec.dtype)
 
 
+def without_axis(spec: ArraySpec, axis: int) -> ArraySpec:
+    """The spec of one element along an axis.
+
+    >>> without_axis(ArraySpec((2, 3), "float32"), 1)
+    float32[2]
+    """
+    return ArraySpec((*spec.shape[:axis], *spec.shape[axis + 1 :]), spec.dtype)
+
+
 def _same(what: str, given: Sequence[ArraySpec], wanted: Sequence[ArraySpec]) -> None:
     """Data types and shapes as they are now: whether sizes are the same in all calls is a guard, or known, where the region was made."""
     if [(spec.dtype, spec.hints) for spec in given] != [(spec.dtype, spec.hints) for spec in wanted]:
@@ -131,13 +160,22 @@ def runs_blocks(op: str) -> bool:
     return op in _NAMES
 
 
-_NAMES = frozenset({"branch", "call", "custom_derivative", "scan", "while_loop"})
+_NAMES = frozenset({"associative_scan", "branch", "call", "custom_derivative", "scan", "while_loop"})
 
 
-def own_inputs(op: str, params: dict[str, Any]) -> int:
-    """How many inputs a region of such a node has before those that it captures; each of them has an operand in the same place.
+def own_operands(op: str, params: dict[str, Any]) -> int:
+    """How many operands of such a node are its own, in front of those that its regions capture; the index of a ``branch`` is not counted.
 
-    >>> own_inputs("scan", {"carried": 2, "sequences": 1})
+    >>> own_operands("scan", {"carried": 2, "sequences": 1})
     3
     """
     return int(params.get("carried", 0)) + int(params.get("sequences", 0))
+
+
+def own_inputs(op: str, params: dict[str, Any]) -> int:
+    """How many inputs a region of such a node has in front of those that it captures: one for each operand, two where it combines pairs.
+
+    >>> own_inputs("scan", {"carried": 2, "sequences": 1}), own_inputs("associative_scan", {"sequences": 1})
+    (3, 2)
+    """
+    return own_operands(op, params) * (2 if op == "associative_scan" else 1)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..errors import InvalidGraph
 from ..sizes import Dim
 from .registry import ArraySpec, declare
 from .rules import Input, broadcast, shape_of
@@ -16,8 +17,10 @@ _Shape = tuple[Dim, ...]
 
 
 @declare(_SECTION)
-def random_fold_in(key: ArraySpec, /, *, index: int) -> ArraySpec:
-    """The ``index``-th key derived from ``key``."""
+def random_fold_in(key: ArraySpec, index: Input, /) -> ArraySpec:
+    """The ``index``-th key derived from ``key``; the index is a number, or an integer array without axes."""
+    if shape_of(index):
+        raise InvalidGraph(f"a key is derived by one integer, not {index}")
     return key
 
 

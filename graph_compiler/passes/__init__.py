@@ -20,5 +20,6 @@ from .own_effects import own_effects as own_effects
 from .own_results import own_results as own_results
 from .pointwise import pointwise as pointwise
 from .prune import prune as prune
+from .segment_scans import segment_scans as segment_scans
 from .share import share as share
 from .snapshots import drop_snapshots as drop_snapshots

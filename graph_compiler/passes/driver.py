@@ -46,6 +46,8 @@ class _Inside:
     done: dict[int, Region] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
+        if not any(node.regions for node in block.nodes):
+            return block
         nodes = tuple(self._node(node) for node in block.nodes)
         return block if nodes == block.nodes else Block(block.inputs, nodes, block.outputs)
 

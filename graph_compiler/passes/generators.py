@@ -30,9 +30,11 @@ def bake_generators(graph: Graph, copy: str) -> tuple[Graph, bool]:
             node = _baked(node)
             baked.update(aliases.base_of(value) for value in (*node.outputs, *node.writes))
         nodes.append(node)
+    if not baked:
+        return graph, False
     copies = {leaf: _copy(graph, leaf, copy) for leaf in graph.outputs if isinstance(leaf, Value) and aliases.base_of(leaf) in baked}
     outputs = [copies[leaf].outputs[0] if isinstance(leaf, Value) and leaf in copies else leaf for leaf in graph.outputs]
-    return graph.derive(nodes=[*nodes, *copies.values()], guards=guards, outputs=outputs), bool(baked)
+    return graph.derive(nodes=[*nodes, *copies.values()], guards=guards, outputs=outputs), True
 
 
 def repeat_draws(graph: Graph, state: Any, calls: tuple[str, str]) -> tuple[Graph, bool]:

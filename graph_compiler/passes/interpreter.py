@@ -17,7 +17,7 @@ class Interpreter:
 
     ``operation(node, operands, params)`` gets the operands in the place of the node's values, and the parameters with numbers in the place of
     sizes; it gives what stands for the output, or a tuple for several. What stands for an array has to answer ``size`` (by default: its
-    ``shape``), and, where the program has loops and branches, ``truth``, ``row`` and ``stack``.
+    ``shape``), and, where the program has loops and branches, ``truth``, ``row`` and ``stack``; for an ``associative_scan``, ``section`` and ``joined``.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ops import ArraySpec, get
@@ -64,6 +64,14 @@ class Interpreter:
     def stack(self, items: list[Any], output: Value, shape: tuple[Any, ...]) -> Any:
         """The outputs of all steps of a loop as one array of this shape."""
         raise NotImplementedError(f"{type(self).__name__} does not say how {output.name} is stacked")
+
+    def section(self, item: Any, axis: int, place: int) -> Any:
+        """One element along an axis, which stays with length 1."""
+        return item[(slice(None),) * axis + (slice(place, place + 1),)]
+
+    def joined(self, items: list[Any], output: Value, axis: int, shape: tuple[Any, ...]) -> Any:
+        """All prefixes of a sequence, each with ``axis`` of length 1, as one array of this shape."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how {output.name} is joined")
 
     # ------------------------------------------------------------------------------ the walk
     def block(self, block: Block, inputs: Sequence[Any]) -> list[Any]:
@@ -115,7 +123,27 @@ class Interpreter:
         shapes = [(length, *value.spec.hints[1:]) for value in outputs]
         return [*state, *(self.stack([row[k] for row in rows], value, shapes[k]) for k, value in enumerate(outputs))]
 
+    def _associative_scan(self, node: Node, operands: tuple[Any, ...], params: dict[str, Any]) -> list[Any]:
+        """One after the other: in which order pairs are combined is left open."""
+        count, axis = params["sequences"], params["axis"]
+        sequences, captured = operands[:count], operands[count:]
+        first = Symbol(node.inputs[0], axis, 0)
+        length = int(self.size(sequences[0], first))
+        places = list(range(length))[:: -1 if params["reverse"] else 1]
+        made: list[list[Any]] = [[]] * length
+        for before, place in zip((None, *places), places):
+            given = [self.section(item, axis, place) for item in sequences]
+            made[place] = given if before is None else self.region(node.regions[0], [*made[before], *given, *captured])
+        shapes = [(*value.spec.hints[:axis], length, *value.spec.hints[axis + 1 :]) for value in node.outputs]
+        return [self.joined([row[k] for row in made], value, axis, shapes[k]) for k, value in enumerate(node.outputs)]
 
-_RUN = {"call": Interpreter._call, "branch": Interpreter._branch, "while_loop": Interpreter._while, "scan": Interpreter._scan}
+
+_RUN = {
+    "associative_scan": Interpreter._associative_scan,
+    "branch": Interpreter._branch,
+    "call": Interpreter._call,
+    "scan": Interpreter._scan,
+    "while_loop": Interpreter._while,
+}
 
 __all__ = ["Interpreter"]

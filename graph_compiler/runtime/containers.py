@@ -10,8 +10,8 @@ from typing import Any
 
 from ..errors import NotCompilable
 from ..tracing import active
-from ..tracing.framework import is_of_framework
-from ..tracing.holders import COMPILED
+from ..tracing.reach.containers import COMPILED
+from ..tracing.reach.framework import is_of_framework
 
 Compile = Callable[[Any], Any]
 

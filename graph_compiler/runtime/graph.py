@@ -301,7 +301,8 @@ class Graph(Retraced, Inspected, Viewed):
         if (tracer := tracer_of(self)) is not None:
             tracer.hide([type(self).__call__, Graph.__call__, Graph.step])
 
-    hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]  # run while torch.compile follows a call, and not followed itself
+    # torch.compile runs it while it follows a call, and does not follow it itself.
+    hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def seed(self, number: int) -> None:
         """Restarts the random numbers of all graphs of this framework; in torch this is ``torch.manual_seed``."""

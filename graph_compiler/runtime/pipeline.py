@@ -39,15 +39,14 @@ from ..tracing import recording as open_recording
 from ..tracing.attributes import refuse_attributed
 from ..tracing.changing import Changing
 from ..tracing.definitions import telling_place
-from ..tracing.framework import telling_framework
 from ..tracing.iterators import refuse_iterators
 from ..tracing.places import Place
-from ..tracing.roots import reach
+from ..tracing.reach.framework import telling_framework
+from ..tracing.reach.world import World
 from ..tracing.stage import stage
 from ..tracing.state_locks import reserved
 from ..tracing.stateful import Stateful
 from ..tracing.variable_names import name_by_variables
-from ..tracing.world import World
 from ..trees import Branch, Tree, iterate_structure, unfixed
 from .awaited import require_loaded
 from .border import Border
@@ -190,7 +189,7 @@ class Pipeline:
         """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what that recording does not look after."""
         owner = getattr(self.function, "__self__", self.function)
         with reserved() as locks:
-            world = World([(type(owner).__name__, owner), *reach([self.function])])
+            world = World([(type(owner).__name__, owner)], called=[self.function])
             owners = world.owners()
             locks.only(lambda owner: id(owner) in owners)
             return self._call_without_state(world, args, kwargs)

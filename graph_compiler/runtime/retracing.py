@@ -101,7 +101,7 @@ class Retraced:
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """``(result,)`` of a call that the target traces with sizes that are unknown, with guards as operations of the traced function; None of others."""
         target = self._variants[0].target if self._variants else None
-        if not (hasattr(target, "size_of") and any(map(target.is_traced, iterate_structure((args, kwargs))))):  # type: ignore[union-attr]
+        if target is None or not (hasattr(target, "size_of") and any(map(target.is_traced, iterate_structure((args, kwargs))))):
             return None
         try:
             result, state = purely(self._graph, self._graph.parameters, args, kwargs, None, None)
@@ -109,7 +109,8 @@ class Retraced:
             return None
         if state:
             raise CallMismatch(
-                f"{self.name}: {target.name} traces this call, which changes {', '.join(map(str, state))}: call functional, which gives what it is then"  # type: ignore[union-attr]
+                f"{self.name}: {target.name} traces this call, which changes {', '.join(map(str, state))}: call functional, which gives "
+                "what it is then"
             )
         return (result,)
 
@@ -173,7 +174,10 @@ class Retraced:
         if isinstance(result, Missed):
             if result.problem is not None:
                 raise_refused(variant, result.problem)
-            raise GuardFailed(f"{self.name}: a guard fails on the very call that was recorded: {result.reason}")
+            raise GuardFailed(
+                f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each step of a loop has other elements, they "
+                "cannot decide in Python: compute with the array instead (where, cond)"
+            )
         return result
 
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:

@@ -158,7 +158,7 @@ class Variant:
         return {place.name: natively(place.read()) for place in self.state.kept()} if self.state else {}
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
-        """What the flat function takes before the arrays; called without parameters once the surroundings hold, which keeps theirs up to date."""
+        """Gives what the flat function takes before the arrays: parameters, constants, both or neither."""
         wanted, constants = self.program.arguments, self.constants
         parameters: Any = self.parameters
         if "parameters" not in wanted:
@@ -173,7 +173,7 @@ class Variant:
         return lambda given=None: (parameters() if given is None else given, constants)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        """The result of a call; :class:`Missed` where the call or the surroundings do not fit, a guard inside does not hold, or it fails."""
+        """The result of a call, or :class:`Missed`: the arguments or the environment do not fit, a guard fails, or the function does."""
         if self._tracer is not None and self._tracer.is_following():
             return follow(self, args, kwargs)
         if self.turn is not None:
@@ -192,7 +192,7 @@ class Variant:
         return NO_FIT if leaves is None else self.run(leaves, args, kwargs)
 
     def run(self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
-        """The result for array leaves that matched; :class:`Missed` where a guard inside does not hold, or it fails: then nothing was written.
+        """The result for array leaves that matched, or :class:`Missed` where a guard or the function fails; then nothing was written.
 
         ``args`` and ``kwargs`` are those of the call, whose arrays and containers are changed as the original changes them.
         """
@@ -247,7 +247,7 @@ class Variant:
         return result
 
     def as_numbers(self, result: Any) -> Any:
-        """A result with Python's numbers where the original has some: they come as arrays out of a compiler, and where they are read from arrays."""
+        """The result, with arrays turned to Python's numbers where the original gives numbers."""
         if not self._numbers:
             return result
         leaves = list(leaves_at(self.graph.output_tree, result))
@@ -343,7 +343,7 @@ class Variant:
 
     def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
         """What the flat function gives. ``GuardFailed`` where Python has to know a size (``math.sqrt``) that is unknown while it is traced,
-        ``CallMismatch`` where a parameter is missing, ``TargetRefused`` where the target does not take what the original's framework takes."""
+        ``CallMismatch`` for a missing parameter, ``TargetRefused`` where only the original's framework takes such arguments."""
         try:
             return self.flat(*leading, *leaves)
         except Exception as problem:

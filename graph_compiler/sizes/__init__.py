@@ -26,4 +26,7 @@ from .algebra import negate as negate
 from .algebra import product as product
 from .functions import FUNCTIONS as FUNCTIONS
 from .functions import FUNCTIONS_OF_MATH as FUNCTIONS_OF_MATH
+from .isolating import Compared as Compared
+from .isolating import comparison as comparison
+from .isolating import isolate as isolate
 from .substitution import substitute as substitute

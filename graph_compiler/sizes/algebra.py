@@ -247,7 +247,8 @@ class Size:
         ((n.shape[0] + 1) * (m.shape[0] - 2), n.shape[0] * m.shape[0] + m.shape[0])
         """
         if (factors := two_sums(list(self.terms()))) is not None:
-            return " * ".join(f"({sum(_term(*term) for term in factor).text(symbol_text)})" for factor in factors)  # type: ignore[union-attr]
+            sums: list[Any] = [sum(_term(*term) for term in factor) for factor in factors]
+            return " * ".join(f"({size.text(symbol_text)})" for size in sums)
         parts: list[str] = []
         for monomial, coefficient in sorted(self._terms.values(), key=lambda term: term[1] < 0):
             text = _product_text(monomial, abs(coefficient), symbol_text, alone=len(self._terms) == 1 and coefficient > 0)

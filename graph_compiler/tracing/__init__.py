@@ -3,9 +3,9 @@
 from .active import active as active
 from .active import recording as recording
 from .escapes import refuse_escapes as refuse_escapes
-from .outside import facts_outside as facts_outside
 from .provenance import Locator as Locator
-from .reach import Reach as Reach
+from .reach.outside import facts_outside as facts_outside
+from .reach.walk import Reached as Reached
 from .recorder import Recorder as Recorder
 from .request import Recording as Recording
 from .request import Request as Request

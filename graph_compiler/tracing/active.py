@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .world import World
+from .reach.world import World
 
 
 class _Active:

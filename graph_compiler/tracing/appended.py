@@ -1,4 +1,4 @@
-"""What stands for a list to which a function only appends, while it is recorded."""
+"""The shim for an append-only list during a recording."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class ListRead(Exception):
 
 
 class Appended(list):  # type: ignore[type-arg]
-    """Stands for such a list in one recording: it takes items, and tells when anybody looks at what is in it.
+    """A list that accepts new items, and raises :class:`ListRead` when its contents are read.
 
-    Code in C that reads the memory of a list finds an object there that stands for nothing.
+    C code that reads the memory of the list directly finds one meaningless object.
 
     >>> losses = Appended()
     >>> losses.append(2.5)

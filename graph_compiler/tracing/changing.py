@@ -8,10 +8,10 @@ from typing import Any
 
 from ..trees import Path, Tree, static_paths
 from .growing import Lengths
-from .holders import is_whole
 from .namespaces import Names
 from .places import Place
-from .world import Held, World
+from .reach.containers import is_whole
+from .reach.world import Held, World
 
 _ENOUGH = 2  # changes from recording to recording
 
@@ -74,7 +74,7 @@ def _is_alone(path: Path) -> bool:
 
 
 def _mark(held: Held, item: Any, mark_of: Callable[[Held, Any], Any]) -> Any:
-    """What differs when another array or number stands there; None for anything else. Numbers in lists are part of the program."""
+    """A mark that changes when another array or number is put there. None for other objects, and for numbers in lists, which are static."""
     if type(item) in (int, float):
         return None if is_whole(held.item) else (type(item), repr(item))
     return mark_of(held, item)

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
+from .reach.origin import owner_of
 from .syntax import definition_of, nodes_around
 
-_OWN = __name__.partition(".")[0]
 _WAYS_OUT = (ast.Return, ast.Yield, ast.YieldFrom, ast.Break, ast.Continue)
 _HANDLES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 _BLOCKS = ("body", "orelse")
@@ -30,7 +30,7 @@ def only_raises(function: Any, call: ast.Call, argument: ast.AST | None) -> bool
 
 def is_handled(frame: FrameType | None) -> bool:
     """Whether code of the user's handles, around the running instruction, what may be raised there."""
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] != _OWN:
+    while frame is not None and owner_of(frame) != "own":
         if any(isinstance(node, _HANDLES) for node in nodes_around(frame.f_code, frame.f_lasti)):
             return True
         frame = frame.f_back

@@ -10,9 +10,9 @@ import sys
 from types import FrameType
 from typing import Any
 
+from .reach.origin import OWN
 from .syntax import nodes_around
 
-_OWN = __name__.partition(".")[0]
 _DISPATCHING = ("torch._tensor.", "torch.overrides.", "torch.utils._device.", "torch._compile.", "torch._dynamo.")
 
 
@@ -30,7 +30,7 @@ def in_check() -> bool:
 
 
 def _passes_on(module: str) -> bool:
-    return module.startswith((f"{_OWN}.", *_DISPATCHING))
+    return module.startswith((f"{OWN}.", *_DISPATCHING))
 
 
 def _only_raises(statement: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 _READS = ("LOAD", "IMPORT_FROM")
@@ -22,7 +22,7 @@ def names_read(code: types.CodeType) -> frozenset[str]:
     >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR', 'scale']
     """
-    read = (step.argval for step in dis.get_instructions(code) if step.opcode in dis.hasname and step.opname.startswith(_READS))
+    read = (step.argval for step in _steps(code) if step.opcode in dis.hasname and step.opname.startswith(_READS))
     return frozenset(read).union(*map(names_read, _inner(code)))
 
 
@@ -35,7 +35,7 @@ def imports_of(code: types.CodeType) -> frozenset[str]:
     >>> sorted(imports_of(function.__code__))
     ['os', 'os.path']
     """
-    wholes = [step.argval for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME"]
+    wholes = [step.argval for step in _steps(code) if step.opname == "IMPORT_NAME"] if _has(code, {"IMPORT_NAME"}) else []
     return frozenset(part for whole in wholes for part in (whole, whole.partition(".")[0])).union(*map(imports_of, _inner(code)))
 
 
@@ -46,7 +46,7 @@ def globals_read(code: types.CodeType) -> frozenset[str]:
     >>> sorted(globals_read((lambda x: x.scale * FACTOR).__code__))
     ['FACTOR']
     """
-    read = (step.argval for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    read = (step.argval for step in _steps(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
     return frozenset(read).union(*map(globals_read, _inner(code)))
 
 
@@ -94,9 +94,20 @@ def catches(code: types.CodeType) -> bool:
     >>> catches(within.__code__), catches(tries.__code__)
     (False, True)
     """
-    steps = [step.opname for step in dis.get_instructions(code)]
+    steps = [step.opname for step in _steps(code)] if _has(code, _HANDLERS) else []
     handles = any(step in _HANDLERS and after != "WITH_EXCEPT_START" for step, after in pairwise(steps))
     return handles or "suppress" in code.co_names or any(map(catches, _inner(code)))
+
+
+@functools.lru_cache(maxsize=16)  # several questions are asked about a code, one after the other
+def _steps(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+    return tuple(dis.get_instructions(code))
+
+
+def _has(code: types.CodeType, operations: Iterable[str]) -> bool:
+    """Whether one of these may be among the instructions: every second byte is the number of one, or belongs to one before it."""
+    numbers = {dis.opmap[name] for name in operations if name in dis.opmap}
+    return not numbers.isdisjoint(code.co_code[::2])
 
 
 def _inner(code: types.CodeType) -> Iterator[types.CodeType]:

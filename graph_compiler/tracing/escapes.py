@@ -9,9 +9,9 @@ from typing import Any
 
 from ..errors import TracingError
 from ..trees import Branch, Static, Tree
+from .reach.origin import OWN, package_of
 
 _CLOSED = (type, types.ModuleType, types.CodeType, str, bytes, int, float, complex, type(None))
-_OWN = f"{__name__.partition('.')[0]}."
 _ITEMS = "whose items would be computed after the recording; return a list or tuple of them"
 # what runs on after the function has returned -> what is wrong with it, and what to do
 _RUNNING: dict[type, str] = {
@@ -69,5 +69,5 @@ def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
 def _inside(item: Any) -> list[Any]:
     if isinstance(item, types.FunctionType):
         return [*(item.__closure__ or ()), *(item.__defaults__ or ()), *(item.__kwdefaults__ or {}).values()]
-    is_closed = isinstance(item, _CLOSED[:3]) or type(item).__module__.startswith(_OWN)  # a size leads to the whole recording
+    is_closed = isinstance(item, _CLOSED[:3]) or package_of(type(item).__module__) == OWN  # a size leads to the whole recording
     return [] if is_closed else gc.get_referents(item)

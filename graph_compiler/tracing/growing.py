@@ -11,7 +11,7 @@ from ..trees import containers
 from .appended import Appended, ListRead
 from .code_names import names_read
 from .places import Place
-from .world import World
+from .reach.world import World
 
 _ENOUGH = 2  # lengths that a list had at recordings
 
@@ -49,7 +49,7 @@ class StandIns:
         self._others |= set(map(id, containers(given))) | world.elsewhere if grown else set()
 
     def put(self, place: Place) -> Appended | None:
-        """What stands in the place of a list from now on; None where it has to be there itself, for it may be found in other ways."""
+        """Replaces the list in a place by a shim and returns it. None if the function could reach the list in another way."""
         item = place.held.item
         parents = [(held, key) for held in self._world.held for key, part in held.before.items() if part is item]
         if place.identity not in self._grown or id(item) in self._others or not parents:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from .reach.origin import package_of
 from .syntax import definition_of
 
 # Libraries whose decorators treat an argument alike however it is given, except those whose names (or how these begin) stand in their code.
@@ -38,9 +39,9 @@ def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Whether a function, without what it decorates, is written in one of these libraries."""
+    """Whether a decorator itself, not the decorated function, belongs to one of these libraries."""
     module = function.__globals__.get("__name__") if isinstance(function, FunctionType) else type(function).__module__
-    return str(module).partition(".")[0] in _LIBRARIES
+    return package_of(module) in _LIBRARIES
 
 
 def _texts(code: Any) -> Iterator[str]:

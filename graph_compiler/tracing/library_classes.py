@@ -1,8 +1,7 @@
-"""Which classes and files are a library's, and of which of Python's own classes the objects hold what the user puts there."""
+"""Of which of Python's own classes the objects hold what the user puts there."""
 
 from __future__ import annotations
 
-_INSTALLED = ("site-packages", "dist-packages")
 # Class -> whether its own methods read what an object holds, so that no name in the user's code tells which attributes count.
 _HOLDING: dict[tuple[str, str], bool] = {
     **dict.fromkeys((("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")), False),
@@ -17,7 +16,7 @@ _HOLDING: dict[tuple[str, str], bool] = {
 
 
 def is_holding(cls: type) -> bool:
-    """Whether objects of a class of Python's own, or of one below it, hold what the user puts there.
+    """Whether instances of a standard-library class (or a subclass) contain objects of the user.
 
     >>> import queue, types
     >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
@@ -34,8 +33,3 @@ def reads_itself(cls: type) -> bool:
     (True, False)
     """
     return any(_HOLDING.get((base.__module__, base.__name__), False) for base in cls.__mro__)
-
-
-def is_installed(file: str) -> bool:
-    """Whether a file belongs to an installed library."""
-    return any(folder in file for folder in _INSTALLED)

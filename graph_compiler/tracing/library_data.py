@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from .code_names import names_read, texts_of
 from .conjunction import Fact
 from .library_objects import answers_of, is_asked
-from .reach import cell_is_filled
+from .reach.origin import is_users
+from .reach.refers import enclosed
 from .same import ATOMS, same_fact, same_items
 
 _DEEPEST = 4
@@ -28,14 +29,14 @@ class _Reader(NamedTuple):
     texts: frozenset[str]
 
 
-def library_facts(functions: Iterable[types.FunctionType], follows: Callable[[types.ModuleType], bool]) -> Iterator[Fact]:
-    """That modules which these functions name, and which nobody ``follows``, hold under the names in the code what they hold now.
+def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[Fact]:
+    """That modules which these functions name, and which are not the user's, hold under the names in the code what they hold now.
 
     Functions, classes and what has no parts that the code names are taken for constant; of a large dict (``sys.modules``) the items count whose keys
     are texts in the code.
 
     >>> import types, warnings
-    >>> [fact.what for fact in library_facts([eval("lambda: warnings.filters", {"warnings": warnings})], lambda module: False)]
+    >>> [fact.what for fact in library_facts([eval("lambda: warnings.filters", {"warnings": warnings})])]
     ['warnings.filters']
     """
     known: set[tuple[int, str]] = set()
@@ -45,14 +46,14 @@ def library_facts(functions: Iterable[types.FunctionType], follows: Callable[[ty
         reader = _Reader(names_read(function.__code__), texts)
         held = list(_held(function, reader.names))
         for module in held:
-            if isinstance(module, types.ModuleType) and not follows(module):
+            if isinstance(module, types.ModuleType) and not is_users(module):
                 yield from _parts(module, vars(module), module.__name__, reader, known, _DEEPEST)
         yield from _steering(held, known)
 
 
 def _held(function: types.FunctionType, names: frozenset[str]) -> Iterator[Any]:
     yield from (function.__globals__[name] for name in names if name in function.__globals__)
-    yield from (cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))
+    yield from enclosed(function)
 
 
 def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[Fact]:
@@ -85,7 +86,7 @@ def _part(own: dict[str, Any], name: str, what: str, reader: _Reader, known: set
 
 
 def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
-    """What a container holds, of a large dict under these keys; nothing where it is none any more."""
+    """The contents of a container; of a large dict only under these keys. Empty if it is no container any more."""
     if isinstance(items, dict):
         return [items.get(text, _MISSING) for text in texts] if len(items) > _FEW else [*items, *items.values()]
     return [*items] if isinstance(items, _CONTAINERS) else []

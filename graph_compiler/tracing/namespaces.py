@@ -26,7 +26,9 @@ OF_IMPORTS = frozenset(
 def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
     """The modules that code imports when it runs; where it looks in ``sys.modules`` or imports by a text, those that its texts name, and its own.
 
-    >>> [module.__name__ for module in taken_by_name(lambda x: x * sys.modules["graph_compiler.errors"].SCALE) if module.__name__ != __name__]
+    >>> def scaled(x):
+    ...     return x * sys.modules["graph_compiler.errors"].SCALE
+    >>> [module.__name__ for module in taken_by_name(scaled) if module.__name__ != __name__]
     ['graph_compiler.errors']
     """
     names, own = sorted(imports_of(function.__code__)), function.__globals__

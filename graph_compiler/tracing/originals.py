@@ -20,7 +20,7 @@ def module_of(cls: type) -> str:
 
 
 def original_of(item: Any) -> Any:
-    """The callable behind one that was compiled; anything else, and a graph that was loaded from a file, is what it is.
+    """The original of a compiled callable. Other objects, and graphs from files, are returned unchanged.
 
     >>> original_of(len) is len
     True

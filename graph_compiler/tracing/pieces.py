@@ -1,4 +1,4 @@
-"""What memory holds, compared with what it held: for writes that nobody counts."""
+"""Detects writes that no version counter sees, by comparing copies of pieces of memory."""
 
 from __future__ import annotations
 

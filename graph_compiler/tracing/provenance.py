@@ -10,22 +10,21 @@ from typing import Any
 from ..ir.node import Origin
 from .code_names import names_read
 from .messages import is_message
+from .reach.origin import owner_of, package_of
 from .stored_names import stored_names
 from .syntax import function_called
 
-_OWN = __name__.rpartition(".")[0].partition(".")[0]
+# Of Python: what calls the user's code, or copies arrays, on behalf of who called it.
+_PASSING = frozenset({"copy", "copyreg", "pickle", "functools", "contextlib"})
 
 
 class Locator:
-    """Finds the innermost frame that is not inside of ``internal`` packages, and the module object that is being called.
+    """Finds the innermost frame that is not inside of a framework, and the module object that is being called.
 
     ``module_call`` is the code object whose frames stand for the call of a module (their ``self``), ``path_of`` its path in the model.
     """
 
-    def __init__(
-        self, internal: tuple[str, ...], module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None
-    ) -> None:
-        self._internal = (*(f"{name}." for name in (*internal, _OWN)),)
+    def __init__(self, module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None) -> None:
         self._module_call, self._path_of = module_call, path_of
         self._is_internal: dict[CodeType, bool] = {}
         self._names: dict[tuple[CodeType, int], tuple[str, ...]] = {}
@@ -58,7 +57,7 @@ class Locator:
     def function_called(self) -> Any:
         """What the user's code calls right now, where its source tells; None where the question comes from a library in between."""
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_globals.get("__name__", "").startswith(f"{_OWN}."):
+        while frame is not None and owner_of(frame) == "own":
             frame = frame.f_back
         return None if frame is None or self._internal_frame(frame) else function_called(frame)
 
@@ -86,6 +85,6 @@ class Locator:
         code = frame.f_code
         known = self._is_internal.get(code)
         if known is None:
-            module = frame.f_globals.get("__name__", "") + "."
-            known = self._is_internal[code] = module.startswith(self._internal)
+            is_passing = package_of(frame.f_globals.get("__name__")) in _PASSING
+            known = self._is_internal[code] = is_passing or owner_of(frame) in ("framework", "own")
         return known

@@ -17,7 +17,7 @@ from ..errors import TracingError
 from ..ir.assumption import Assumption
 from ..ir.block import Region
 from ..ir.graph import Graph, Guard
-from ..ir.guard import GUARD
+from ..ir.guard import check
 from ..ir.makers import Makers
 from ..ir.node import Node, Origin, Value, values_in
 from ..ir.record import CallRecord
@@ -36,6 +36,10 @@ class Assumed:
     assumptions: tuple[Assumption, ...]
 
 
+class LengthAsked(TracingError):
+    """The number of pairs would stand in a block that combines any number of them."""
+
+
 class Recorder:
     """One recording in progress."""
 
@@ -49,7 +53,9 @@ class Recorder:
         self._base: dict[Value, Value] = {}
         self._kept: dict[Value, Any] = {}
         self.arguments: set[Value] = set()  # of the blocks that are open
+        self._pairs: list[set[Value]] = []  # of each of them, the inputs that are any number of pairs
         self._around: list[tuple[list[Node], Makers]] = []  # the nodes outside of each open block, outermost first
+        self._checked: list[set[Any]] = []  # keys of the guards that are checks of each open block, which hold in it alone
 
     # ------------------------------------------------------------------------------ arrays
     def find(self, array: Any) -> Value | None:
@@ -71,6 +77,10 @@ class Recorder:
     def kept(self, value: Value) -> Any:
         """The array of an input, a parameter or a constant; None for what a call made."""
         return self._kept.get(value)
+
+    def array_of(self, value: Value) -> Any:
+        """The array object that a value stands for; None where it is gone."""
+        return next((entry[0]() for entry in self._values.values() if entry[1] is value), None)
 
     def forget_arrays(self) -> None:
         """Drops every reference to arrays."""
@@ -155,14 +165,17 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ blocks
     @contextmanager
-    def block(self, arguments: Iterable[Value]) -> Iterator[list[Node]]:
-        """Inside of the block calls go to the list that is given, for the body of an operation that runs blocks. ``arguments`` are its inputs.
+    def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
+        """Inside of the block calls go to the list that is given, for the body of an operation that runs blocks. ``arguments`` are its inputs;
+        ``of_pairs`` where the number of these is read from them and may be any, and the user's code cannot see it.
 
         Arrays that were made inside stand for nothing afterwards.
         """
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
         self._around.append((outside, Makers()))
+        self._pairs.append(arguments if of_pairs else set())
+        self._checked.append(set())
         self.arguments |= arguments
         self.varying |= arguments
         graph.nodes = nodes
@@ -171,6 +184,8 @@ class Recorder:
         finally:
             graph.nodes = outside
             self._around.pop()
+            self._pairs.pop()
+            self._guards -= self._checked.pop()
             self.arguments -= arguments
             inner = arguments.union(value for node in nodes for value in node.outputs)
             self._values = {key: entry for key, entry in self._values.items() if entry[1] not in inner}
@@ -197,11 +212,24 @@ class Recorder:
 
     # ------------------------------------------------------------------------------ assumptions
     def decide_size(self, size: Size, origin: Origin) -> Any:
-        """The number that a size has now; from here on the recording holds only where it has it."""
+        """The number that a size has now; from here on the recording holds only where it has it.
+
+        How many pairs there are, where these are combined one by one, may be asked by a framework's own code, to which all numbers are the same.
+        ``LengthAsked`` where it is the number that is asked for.
+        """
+        if any(symbol.source in pairs for pairs in self._pairs for symbol in size.symbols()):
+            if size.type is not bool:
+                raise LengthAsked(f"{origin}: the number of pairs is asked for")
+            return size.hint
         condition = (size if size.hint else negate(size)) if size.type is bool else apply("eq", size, size.hint)
         if isinstance(condition, Size):
             self._guard(Guard(condition, True, origin), condition)
         return size.hint
+
+    def refuse_any_length(self) -> None:
+        """``LengthAsked`` in a block that combines any number of pairs, where all sizes would be fixed."""
+        if any(self._pairs):
+            raise LengthAsked("the number of pairs has gone into code that cannot be seen")
 
     def decide_value(self, value: Value, seen: Any, origin: Origin) -> None:
         """From here on the recording holds only where ``value`` has the elements ``seen``."""
@@ -226,19 +254,10 @@ class Recorder:
             return
         self._guards.add(key)
         if any(map(self.is_inside, values_in((guard.condition,)))):
-            self._guard_inside(guard)
+            self._checked[-1].add(key)
+            self.graph.nodes.append(check(guard, is_recorded=True))  # sizes are known there, and elements may be others in each step
         else:
             self.graph.guards.append(guard)
-
-    def _guard_inside(self, guard: Guard) -> None:
-        """Sizes are checked where they are known; elements may be others in each step, and those of a branch are not computed in each call."""
-        symbols = guard.condition.symbols() if isinstance(guard.condition, Size) else ()
-        if not symbols or any(symbol.kind != "size" for symbol in symbols if self.is_inside(symbol.source)):
-            raise TracingError(
-                f"{guard.origin}: elements of an array decide in Python inside of a branch or the body of a loop, where each step or call may have "
-                "others. Compute with the array instead (where, another cond), or read it before"
-            )
-        self.graph.nodes.append(Node(GUARD, (guard.condition,), {}, guard.origin, (), CallRecord(GUARD)))
 
 
 def _reads_sizes(node: Node) -> bool:

@@ -1,4 +1,4 @@
-"""What a frontend is asked to record, and what it gives."""
+"""The request to a frontend, and its answer: a recording."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Surroundings:
 
     @functools.cached_property
     def condition(self) -> Condition:
-        """That everything is as it was; where it holds, what follows it is up to date."""
+        """The conjunction of all facts. If it holds, everything that is derived from them is up to date."""
         return condition(self._facts, self._versions_of, self.followers)
 
     @functools.cached_property

@@ -41,7 +41,7 @@ def function_called(frame: FrameType) -> Any:
 
 
 def definition_of(code: CodeType) -> ast.FunctionDef | None:
-    """The definition of a function in its file; None where there is none, or more than one begins in that line."""
+    """The definition of a function in its file; None if it is not found, or its line holds several."""
     tree = _parsed(code.co_filename)
     found = (
         []

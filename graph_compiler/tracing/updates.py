@@ -7,13 +7,13 @@ a new one, which the graph returns beside its result.
 from __future__ import annotations
 
 import dataclasses
-import types
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..trees import Path
 from .appended import Appended
+from .reach.containers import Field, Kind, given_kind
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Containers:
         opened: Iterable[Any] = (),
     ) -> None:
         self._is_array, self._is_known, self._opened = is_array, is_known, set(map(id, opened))
-        self._before: list[tuple[Path, Any, list[tuple[Any, Any]]]] = []
+        self._before: list[tuple[Path, Any, Kind, dict[Any, Any]]] = []
         self._paths: dict[int, Path] = {}
         self._alive: list[Any] = []  # so that no other object takes an id
         self.new: list[Any] = []
@@ -69,16 +69,17 @@ class Containers:
 
     def _note(self, item: Any, path: Path) -> None:
         is_array = self._is_array(item)
-        pairs = None if is_array else _pairs(item, id(item) in self._opened)
-        if id(item) in self._paths or (pairs is None and not is_array):
+        kind = None if is_array else given_kind(item, id(item) in self._opened)
+        if id(item) in self._paths or (kind is None and not is_array):
             return
         self._paths[id(item)] = path
         self._alive.append(item)
-        if pairs is None:
+        if kind is None:
             return
-        if _is_mutable(item):
-            self._before.append((path, item, pairs))
-        for key, child in pairs:
+        parts = kind.pairs(item)
+        if not isinstance(item, tuple):
+            self._before.append((path, item, kind, parts))
+        for key, child in parts.items():
             self._note(child, (*path, key))
 
     def holds(self, item: Any) -> bool:
@@ -92,11 +93,10 @@ class Containers:
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[Update]:
         """The containers that changed. Arrays with these identities count as new ones: they were written to, and cannot be where the graph runs."""
         found: list[Update] = []
-        for path, item, before in self._before:
-            now = _pairs(item, id(item) in self._opened)
-            assert now is not None
-            if not _same(before, now) or any(id(child) in rewritten for _, child in now):
-                items = tuple((key, self.place(child, rewritten)) for key, child in now)
+        for path, item, kind, before in self._before:
+            now = kind.pairs(item)
+            if not _same(before, now) or any(id(child) in rewritten for child in now.values()):
+                items = tuple((key, self.place(child, rewritten)) for key, child in now.items())
                 found.append(Update(path, items, type(item) is Appended))
         return found
 
@@ -120,13 +120,13 @@ def apply_updates(
     """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes into the container at a path."""
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     planned = [
-        (at(arguments, update.path), [(key, choose(update.path, item)) for key, item in update.items], update.beside) for update in updates
+        (at(arguments, update.path), {key: choose(update.path, item) for key, item in update.items}, update.beside) for update in updates
     ]
-    for container, pairs, is_beside in planned:
+    for container, parts, is_beside in planned:
         if is_beside:
-            container.extend(item for _, item in pairs)
+            container.extend(parts.values())
         else:
-            _refill(container, pairs)
+            _kind(container).refill(container, parts)
 
 
 def item_of(arguments: Any, item: Any, new: Sequence[Any]) -> Any:
@@ -141,7 +141,7 @@ def at(arguments: Any, path: Path) -> Any:
     for key in path:
         arguments = (
             arguments[key]
-            if isinstance(arguments, (tuple, list, deque, Mapping)) and not isinstance(key, _Field)
+            if isinstance(arguments, (tuple, list, deque, Mapping)) and not isinstance(key, Field)
             else getattr(arguments, key)
         )
     return arguments
@@ -157,57 +157,19 @@ def put(arguments: Any, path: Path, value: Any) -> bool:
     container = at(arguments, path[:-1])
     if len(path) < 3 or isinstance(container, tuple):
         return False
-    if isinstance(container, (list, deque, Mapping)):
-        container[path[-1]] = value  # type: ignore[index]
-    else:
-        object.__setattr__(container, path[-1], value)
+    _kind(container).put(container, path[-1], value)
     return True
 
 
-class _Field(str):
-    """The name of an attribute, as a key."""
-
-    __slots__ = ()
-
-
-def _pairs(item: Any, always: bool = False) -> list[tuple[Any, Any]] | None:
-    """Keys and items of a container; None for what is none."""
-    if type(item) is Appended:
-        return list(enumerate(item.added))
-    if isinstance(item, (tuple, list, deque)):
-        return list(enumerate(item))
-    if isinstance(item, Mapping):
-        return list(item.items())
-    if isinstance(item, (type, types.ModuleType)) or callable(item) and not always or not isinstance(getattr(item, "__dict__", None), dict):
-        return None
-    return [(_Field(name), child) for name, child in vars(item).items()]
+def _kind(container: Any) -> Kind:
+    kind = given_kind(container, True)
+    assert kind is not None
+    return kind
 
 
-def _is_mutable(item: Any) -> bool:
-    return not isinstance(item, tuple)
-
-
-def _same(before: list[tuple[Any, Any]], now: list[tuple[Any, Any]]) -> bool:
-    return len(before) == len(now) and all(a == b and _same_item(x, y) for (a, x), (b, y) in zip(before, now))
+def _same(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> bool:
+    return len(before) == len(now) and all(a == b and _same_item(before[a], now[b]) for a, b in zip(before, now))
 
 
 def _same_item(before: Any, now: Any) -> bool:
     return before is now or (type(before) in (int, float, str) and type(before) is type(now) and before == now)
-
-
-def _refill(container: Any, pairs: list[tuple[Any, Any]]) -> None:
-    if isinstance(container, (list, deque)):
-        container.clear()
-        container.extend(item for _, item in pairs)
-        return
-    if isinstance(container, Mapping):
-        for key in [key for key in container if key not in dict(pairs)]:
-            del container[key]  # type: ignore[attr-defined]
-        if isinstance(container, dict) and [key for key in dict(pairs) if key in container] != list(container):
-            container.clear()  # another order
-        container.update(pairs)  # type: ignore[attr-defined]
-        return
-    attributes = vars(container)
-    for name in [name for name in attributes if name not in dict(pairs)]:
-        del attributes[name]
-    attributes.update((str(name), item) for name, item in pairs)

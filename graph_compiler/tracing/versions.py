@@ -97,7 +97,7 @@ def counted(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
 
 
 def dict_of_class(cls: type) -> dict[str, Any] | None:
-    """The dict of a class, for what ``vars`` gives is a proxy of it; None where it cannot be had.
+    """The real dict of a class, behind the proxy that ``vars`` gives; None if it cannot be reached.
 
     >>> dict_of_class(Versions)["copy"] is Versions.copy
     True

@@ -123,9 +123,16 @@ _KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, 
 )
 
 
+def _found(cls: type) -> Any:
+    return next((kind for kind in _KINDS if kind[0](cls)), None)
+
+
+_PLAIN: dict[type, Any] = {cls: _found(cls) for cls in (tuple, list, dict)}  # which most are
+
+
 def kind_of(cls: type) -> Any:
     """The row of a class of containers; None for a class of other objects."""
-    return next((kind for kind in _KINDS if kind[0](cls)), None)
+    return _PLAIN.get(cls) or _found(cls)
 
 
 def is_container(cls: type) -> bool:

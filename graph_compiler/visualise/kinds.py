@@ -12,7 +12,8 @@ _WORDS = (
     ("activation", "relu|gelu|elu$|silu|mish|softmax|softplus|sigmoid|tanh|swish|glu|soft_sign|shrink|threshold"),
     ("random", "random|dropout|bernoulli|rand|multinomial|threefry"),
     ("reduction", "pool|^interpolate|upsample|sum$|mean$|^max|^min|^var|^std|^prod|^all$|^any$|arg(max|min)|logsumexp|cum"),
-    ("shape", "reshape|view|permute|transpose|flatten|squeeze|concat|^cat$|stack|split|chunk|expand|broadcast|pad$|flip|roll|tile|repeat|swapaxes|moveaxis"),
+    ("shape", "reshape|view|permute|transpose|flatten|squeeze|concat|^cat$|stack|split|chunk|expand|broadcast|pad$|flip|roll"
+     "|tile|repeat|swapaxes|moveaxis"),
     ("lookup", "embedding|getitem|setitem|take|gather|scatter|index|where|mask|slice|one_hot|nonzero"),
     ("creation", "zeros|ones|full|arange|eye$|empty|linspace|asarray|astype|copy|clone|^to$|^type"),
 )  # fmt: skip

@@ -10,6 +10,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from ..ir.node import Node, Value
@@ -144,7 +145,17 @@ def _of_blocks(node: Node) -> int | None:
         return each[0]  # the function; others take part in derivatives alone
     if None in each:
         return None
-    return max(count or 0 for count in each) * int(hint_of(node.params.get("length", 1)))
+    return int(max(count or 0 for count in each) * _times(node))
+
+
+def _times(node: Node) -> Fraction:
+    """How often the blocks are run; those that combine pairs, of as many pairs as they were recorded with."""
+    if node.op != "associative_scan":
+        return Fraction(hint_of(node.params.get("length", 1)))
+    axis, pair = node.params["axis"], node.regions[0].block.inputs[0]
+    elements: int = node.outputs[0].spec.hints[axis]
+    combined = max(2 * elements - elements.bit_length() - 1, 0)  # first in pairs, and then those at even places
+    return Fraction(combined, max(pair.spec.hints[axis], 1))
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

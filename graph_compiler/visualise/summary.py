@@ -57,9 +57,16 @@ class Summary:
     def _cells(self) -> list[tuple[str, ...]]:
         shown = [row for row in self.rows if self.depth is None or row.depth <= self.depth]
         return [
-            ("  " * row.depth + (row.name or self.name), row.kind, f"{row.operations:,}", ", ".join(row.outputs), f"{row.parameters:,}", counted(row.multiply_adds))
+            (
+                "  " * row.depth + (row.name or self.name),
+                row.kind,
+                f"{row.operations:,}",
+                ", ".join(row.outputs),
+                f"{row.parameters:,}",
+                counted(row.multiply_adds),
+            )
             for row in shown
-        ]  # fmt: skip
+        ]
 
     @property
     def footer(self) -> str:
@@ -72,10 +79,8 @@ class Summary:
     def __str__(self) -> str:
         cells = [_HEADS, *self._cells()]
         widths = [max(len(row[column]) for row in cells) for column in range(len(_HEADS))]
-        lines = [
-            "  ".join(cell.rjust(width) if column in _NUMBERS else cell.ljust(width) for column, (cell, width) in enumerate(zip(row, widths))).rstrip()
-            for row in cells
-        ]  # fmt: skip
+        aligned = [str.rjust if column in _NUMBERS else str.ljust for column in range(len(widths))]
+        lines = ["  ".join(align(cell, width) for align, cell, width in zip(aligned, row, widths)).rstrip() for row in cells]
         rule = "-" * max(map(len, lines))
         return "\n".join([self.title, lines[0], rule, *lines[1:], rule, self.footer])
 

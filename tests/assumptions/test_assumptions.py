@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 
 import graph_compiler
 from graph_compiler.assumptions import KINDS, IndexBounds, in_order
-from graph_compiler.errors import GuardFailed, InvalidFile
+from graph_compiler.errors import GuardFailed, InvalidFile, InvalidGraph
 from graph_compiler.ir import Graph, Guard, Origin, Value
 from graph_compiler.ir.assumption import Assumption
 from graph_compiler.ir.serialisation import Decoder, Encoder
@@ -138,3 +139,17 @@ def test_no_note_is_left(checkout: Path) -> None:
     files = [file for room in ("graph_compiler", "frontends", "backends") for file in (checkout / room).rglob("*.py")]
     assert len(files) > 500
     assert [str(file) for file in files if ".notes" in file.read_text(encoding="utf-8")] == []
+
+
+@dataclasses.dataclass(frozen=True)
+class Unlisted:
+    """A kind that somebody forgot to list."""
+
+    kind: ClassVar[str] = "unlisted"
+
+
+def test_a_kind_without_a_row_says_where_it_belongs() -> None:
+    graph = Graph("f", "canonical")
+    graph.assume(Unlisted())  # type: ignore[arg-type]
+    with pytest.raises(InvalidGraph, match=r"Unlisted is not in the table of assumptions: add it to _ORDER in graph_compiler/assumptions"):
+        in_order(graph)

@@ -203,8 +203,8 @@ PROGRAMS = {
     "captured weights": Program(
         captured, tuple((floats(n, i), floats(i, h), floats(h, h), floats(h)) for n, i, h in ((4, 2, 3), (6, 3, 2)))
     ),
-    "random draws": Program(drawn, tuple((floats(n, 3), whole(high=99, seed=n)) for n in (4, 6)), wide=False),
-    "keys as rows": Program(keys_as_rows, tuple((floats(n), whole(high=99, seed=n)) for n in (3, 5)), wide=False),
+    "random draws": Program(drawn, tuple((floats(n, 3), whole(high=99, seed=n)) for n in (4, 6))),
+    "keys as rows": Program(keys_as_rows, tuple((floats(n), whole(high=99, seed=n)) for n in (3, 5))),
     "numbers of Python": Program(numbers_of_python, each(floats, (4,), (6,))),
     "integers and truth values": Program(counts, each(whole, (6,), (3,), (11,)), "none"),
     "uint32": Program(xorshift, tuple((whole(n, high=2**31, dtype="uint32"),) for n in (4, 9)), "none"),
@@ -217,9 +217,7 @@ PROGRAMS = {
     "weak type": Program(weak, each(floats, (4, 2), (6, 3))),
     "weak type of halves": Program(weak, tuple((floats(n, 2, dtype="float16"),) for n in (4, 7)), "none"),
     "weak integer": Program(weak_integer, ((whole(4),), (whole(9),)), "none"),
-    "keys in a while": Program(
-        keys_in_a_while, tuple((floats(n), number(most)) for n, most in ((3, 2.0), (4, 0.3), (2, 6.0))), "forward", wide=False
-    ),
+    "keys in a while": Program(keys_in_a_while, tuple((floats(n), number(most)) for n, most in ((3, 2.0), (4, 0.3), (2, 6.0))), "forward"),
     "changing places": Program(fibonacci, each(floats, (4,), (7,), (1,))),
     "three change places": Program(rotated_names, each(floats, (4, 2), (7, 3))),
     "a row as carry": Program(row_as_carry, each(floats, (4, 2), (7, 3))),

@@ -153,8 +153,8 @@ _BYTES = tuple((whole(n, high=250, dtype="uint8"),) for n in (4, 6))
 _PAIRS = tuple((whole(n, low=-9), sign * whole(n, low=1, seed=2)) for n, sign in ((4, 1), (6, -1)))
 
 PROGRAMS = {
-    "the same key in each step": Program(same_key, each(floats, (3, 2), (5, 3)), wide=False),
-    "folded key": Program(folded_key, each(floats, (3,), (5,)), wide=False),
+    "the same key in each step": Program(same_key, each(floats, (3, 2), (5, 3))),
+    "folded key": Program(folded_key, each(floats, (3,), (5,))),
     "key as carry": Program(key_as_carry, tuple((floats(n, 2), number(n, "int32")) for n in (3, 5)), "none"),
     "written outside": Program(written_outside, each(floats, (3,), (5,))),
     "sorted rows": Program(sorted_rows, each(floats, (3, 4), (2, 5))),

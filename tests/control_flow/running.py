@@ -6,32 +6,41 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import graph_compiler
 
 from ..support.compare import assert_same, dtype_name, is_array, leaves, to_numpy
+from ..support.jitted import by_jit, jax_array
 from ..support.tolerance import tolerance
+from ..support.turns import turn
 from .table import Program
 
 TARGETS = ("jax", "numpy", "torch", "tensorflow")
 Arguments = tuple[Any, ...]
 
 
-def in_turn(names: Iterable[str], ways: Iterable[str]) -> list[Any]:
-    """Each program in one way in turn always, in all of them with ``-m slow``. An empty way is a turn left out."""
+def in_turn(names: Iterable[str], ways: Iterable[str], weeks: int = 1) -> list[Any]:
+    """Each program in one way always, in all of them with ``-m slow``. An empty way is a turn left out.
+
+    Of several ``weeks`` each takes a share of the programs.
+    """
     turns = list(ways)
-    pairs = [(place % len(turns) == turn, name, way) for place, name in enumerate(names) for turn, way in enumerate(turns) if way]
-    return [pytest.param(name, way, marks=() if is_now else pytest.mark.slow) for is_now, name, way in pairs]
+    cases = [(place % len(turns) == way, name, turns[way]) for place, name in enumerate(names) for way in range(len(turns)) if turns[way]]
+    return [pytest.param(name, way, marks=_marks(name, is_way, weeks)) for is_way, name, way in cases]
+
+
+def _marks(name: str, is_way: bool, weeks: int) -> list[Any]:
+    if not is_way:
+        return [pytest.mark.slow]
+    return [] if turn(f"control flow {name}", weeks) == 0 else [pytest.mark.out_of_turn]
 
 
 # ------------------------------------------------------------------------------------- arguments
 def as_jax(args: Arguments, dtype: str = "float32") -> Arguments:
     """Arguments as JAX has them; float32 as ``dtype``."""
-    arrays = [jnp.asarray(item) for item in args]
-    return tuple(item.astype(dtype) if item.dtype == "float32" else item for item in arrays)
+    return tuple(item if isinstance(item, jax.Array) else jax_array(item, dtype if item.dtype == "float32" else None) for item in args)
 
 
 def calls_of(program: Program, dtype: str = "float32") -> list[Arguments]:
@@ -62,6 +71,11 @@ def recorded(program: Program, to: str, args: Arguments) -> Any:
     return graph_compiler.compile(program.function, to=to, source="jax", args=args)
 
 
+def results_of(program: Program, args: Arguments) -> Any:
+    """What the original gives."""
+    return by_jit(program.function, *args) if program.jits else program.function(*args)
+
+
 # ------------------------------------------------------------------------------------- values
 def check_values(program: Program, to: str, original: Program | None = None) -> Any:
     """Each call gives what JAX gives, by one variant; results in NumPy are no views of the arguments.
@@ -73,7 +87,7 @@ def check_values(program: Program, to: str, original: Program | None = None) -> 
     for args in calls:
         given = native(args, to)
         found = graph(*given)
-        assert_same(found, (original or program).function(*args))
+        assert_same(found, results_of(original or program, args))
         if to == "numpy":
             shared = [item for item in leaves(found).values() if any(np.shares_memory(item, arg) for arg in given)]
             assert not shared, "a result lies in the memory of an argument"
@@ -88,7 +102,7 @@ def check_jit(program: Program, original: Program | None = None) -> None:
     graph = recorded(program, "jax", calls[0])
     compiled = jax.jit(lambda *args: graph.functional(graph.parameters, *args))
     for args in calls:
-        assert_same(compiled(*args), (original or program).function(*args))
+        assert_same(compiled(*args), results_of(original or program, args))
     assert len(graph.variants) == 1, graph.explain()
 
 
@@ -102,7 +116,7 @@ def check_tf_function(program: Program, way: str, original: Program | None = Non
         lambda *args: graph.functional(graph.parameters, *args), input_signature=signature, jit_compile=way == "XLA", autograph=False
     )
     for args in calls:
-        assert_same(traced(*native(args, "tensorflow")), (original or program).function(*args))
+        assert_same(traced(*native(args, "tensorflow")), results_of(original or program, args))
     assert len(graph.variants) == 1, graph.explain()
 
 
@@ -113,7 +127,7 @@ def check_torch_compile(program: Program) -> None:
     graph = recorded(program, "torch", calls[0])
     compiled = torch.compile(graph, backend="eager")
     for args in calls:
-        assert_same(compiled(*native(args, "torch")), program.function(*args))
+        assert_same(compiled(*native(args, "torch")), results_of(program, args))
 
 
 # ------------------------------------------------------------------------------------- gradients
@@ -148,11 +162,23 @@ def _with(args: Arguments, places: list[int], items: Any) -> Arguments:
     return tuple(changed.get(place, item) for place, item in enumerate(args))
 
 
-def by_jax(function: Callable[..., Any], args: Arguments, mode: str) -> list[Any]:
-    """Gradients of all floats among the arguments: backwards, or forwards where there is no other way."""
+def gradient_by_jax(function: Callable[..., Any], args: Arguments, mode: str) -> Callable[[list[Any]], list[Any]]:
+    """The gradients by all floats among the arguments: backwards, or forwards where there is no other way."""
     places = _floats(args)
     total = lambda items: weighted(function(*_with(args, places, items)))  # noqa: E731
-    found = (jax.grad if mode == "reverse" else jax.jacfwd)(total)([args[place] for place in places])
+    found: Callable[[list[Any]], list[Any]] = (jax.grad if mode == "reverse" else jax.jacfwd)(total)
+    return found
+
+
+def by_jax(function: Callable[..., Any], args: Arguments, mode: str) -> list[Any]:
+    """Operation by operation."""
+    found = gradient_by_jax(function, args, mode)([args[place] for place in _floats(args)])
+    return [np.asarray(item) for item in found]
+
+
+def of_original(function: Callable[..., Any], args: Arguments, mode: str) -> list[Any]:
+    """What the others are compared with."""
+    found = by_jit(gradient_by_jax(function, args, mode), [args[place] for place in _floats(args)])
     return [np.asarray(item) for item in found]
 
 
@@ -218,6 +244,6 @@ def check_gradients(program: Program, way: str, dtype: str, original: Program | 
     function = graph if way in ("tape", "torch") else lambda *args: graph.functional(graph.parameters, *args)
     relative, absolute = tolerance(dtype)
     for args in calls[:1] if program.by_size else calls:
-        found, expected = taken(function, args, program.gradient), by_jax((original or program).function, args, program.gradient)
+        found, expected = taken(function, args, program.gradient), of_original((original or program).function, args, program.gradient)
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(one, other, rtol=10 * relative, atol=10 * absolute)

@@ -21,10 +21,9 @@ class Program:
     function: Callable[..., Any]
     calls: tuple[tuple[Any, ...], ...]
     gradient: Mode = "reverse"
+    jits: bool = True  # whether ``jax.jit`` takes it: nnx puts no module together inside of one that has its weights from outside
     by_size: bool = False  # whether JAX's own code is Python whose steps depend on sizes, so that each size is a variant
-    wide: bool = (
-        True  # whether it takes float64; weights of models stay float32, and torch lacks operations of uint64, which draws are made of
-    )
+    wide: bool = True  # whether it takes float64; weights of models stay float32
 
 
 def floats(*shape: int, seed: int = 0, scale: float = 1.0, dtype: str = "float32") -> np.ndarray[Any, Any]:

@@ -18,8 +18,6 @@ LIMITS = {
         "while in scan", "scan in while", "deep", "newton", "bisection", "vmap of while", "vmap of steps", "jvp of while", "conjugate gradient",
     )},
     ("beam", "tape with unknown sizes"): "the guard that a size is an index of 32 bits is not to be told in 32 bits",
-    ("associative scan", "tape in XLA"): "XLA takes the gradient of an empty slice for that of a row",
-    ("linear recurrence", "tape in XLA"): "XLA takes the gradient of an empty slice for that of a row",
     ("scan in cond", "tape in XLA"): "XLA has no gradient of a loop with outputs in a branch",
 }  # fmt: skip
 
@@ -33,7 +31,7 @@ def check(name: str, way: str, dtype: str) -> None:
     return None
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(DIFFERENTIABLE, GRADIENTS))
+@pytest.mark.parametrize(("name", "way"), in_turn(DIFFERENTIABLE, GRADIENTS, weeks=2))
 def test_gradients(name: str, way: str) -> None:
     with jax.enable_x64(PROGRAMS[name].wide):
         check(name, way, "float64" if PROGRAMS[name].wide else "float32")

@@ -107,20 +107,25 @@ def around(rows: Any, w: Any) -> Any:
     return jax.checkpoint(lambda rows: lax.scan(lambda held, row: (jnp.tanh(held @ w + row), held), rows[0], rows))(rows)
 
 
+def checkpointed_count(x: Any, w: Any) -> Any:
+    """The step of a loop that counts, and rows one by one."""
+    counted = lax.fori_loop(0, x.shape[0], jax.checkpoint(lambda i, y: jnp.sin(y @ w) * i), x)
+    return counted, lax.map(jax.checkpoint(lambda row: jnp.sin(row @ w) * row), x)
+
+
+def checkpointed_alone(x: Any, w: Any) -> Any:
+    """Functions of no loop, one of which captures, one that gives what it is given, and a scan within."""
+    total = jax.checkpoint(lambda x: (jnp.sin(x @ w).sum(0) * x, x))(x)
+    return total, jax.checkpoint(jnp.sin)(x), jax.checkpoint(checkpointed)(x, w)
+
+
+def checkpointed_backwards(x: Any, w: Any) -> Any:
+    return jax.grad(lambda w: checkpointed(x, w)[0].sum())(w), jax.vmap(lambda w: checkpointed(x, w)[0])(jnp.stack([w, w * 2]))
+
+
 def policy(rows: Any, w: Any) -> Any:
     step = jax.checkpoint(lambda held, row: (jnp.sin(held @ w) + row, None), policy=jax.checkpoint_policies.dots_saveable)
     return lax.scan(step, rows[0], rows)[0]
-
-
-def prefix_sums(x: Any) -> Any:
-    return lax.associative_scan(jnp.add, x), lax.associative_scan(jnp.maximum, x, reverse=True)
-
-
-def linear_recurrence(a: Any, b: Any) -> Any:
-    def together(left: Any, right: Any) -> Any:
-        return left[0] * right[0], left[1] * right[0] + right[1]
-
-    return lax.associative_scan(together, (a, b), axis=0)[1]
 
 
 def cumulative(x: Any) -> Any:
@@ -194,9 +199,10 @@ PROGRAMS = {
     "custom jvp in loop": Program(custom_jvp_in_loop, each(floats, (4,), (6,))),
     "checkpoint in scan": Program(checkpointed, _M),
     "checkpoint around scan": Program(around, _M),
+    "checkpoint in loops": Program(checkpointed_count, _M),
+    "checkpoint of functions": Program(checkpointed_alone, _M),
+    "checkpoint and transforms": Program(checkpointed_backwards, _M),
     "checkpoint with a policy": Program(policy, _M),
-    "associative scan": Program(prefix_sums, each(floats, (4, 2), (7, 3)), by_size=True),
-    "linear recurrence": Program(linear_recurrence, tuple((positive(n, 2), floats(n, 2)) for n in (4, 7)), by_size=True),
     "cumulative": Program(cumulative, each(positive, (4, 2), (7, 3))),
     "cumulative in loop": Program(cumulative_in_loop, each(positive, (4, 2), (7, 3))),
     "second derivatives": Program(second, each(floats, (2,), (3,))),

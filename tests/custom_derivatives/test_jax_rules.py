@@ -12,7 +12,9 @@ jax = pytest.importorskip("jax")
 
 import graph_compiler  # noqa: E402
 
-from ..jax_source.test_jax_gradients import TARGETS, by_jax, weighted  # noqa: E402
+from ..jax_source.test_jax_gradients import TARGETS, by_jax, gradient_by_jax, of_original, weighted  # noqa: E402
+from ..support.jitted import by_jit  # noqa: E402
+from ..support.turns import in_turn  # noqa: E402
 from .jax_rules import ROWS  # noqa: E402
 
 RECORDED, OTHER = 3, 5
@@ -41,13 +43,12 @@ def of_floats(function: Any, args: Any) -> Callable[..., Any]:
     return run
 
 
-@pytest.mark.parametrize("to", [*TARGETS, "numpy"])
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize(("name", "to"), in_turn("rules of JAX", ROWS, [*TARGETS], ["numpy"]))
 def test_results_and_gradients(name: str, to: str) -> None:
     row = ROWS[name]
     graph = graph_compiler.compile(row.function, to=to, source="jax", args=row.made(RECORDED))
     for args in (row.made(RECORDED), row.made(OTHER)):
-        expected = jax.tree.leaves(row.function(*args))
+        expected = jax.tree.leaves(by_jit(row.function, *args))
         found = jax.tree.leaves(graph(*map(np.asarray, args)))
         for one, other in zip(found, expected, strict=True):
             np.testing.assert_allclose(np.asarray(one), other, rtol=1e-9, atol=1e-12)
@@ -56,7 +57,7 @@ def test_results_and_gradients(name: str, to: str) -> None:
         given = [args[place] for place in floats(args)]
         whole = args if to == "jax" else [_of(to, item) for item in args]
         gradients = TARGETS[to](of_floats(graph, whole), given)
-        for one, other in zip(gradients, by_jax(of_floats(row.function, args), given), strict=True):
+        for one, other in zip(gradients, of_original(of_floats(row.function, args), given), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-10)
     assert len(graph.variants) == 1
 
@@ -67,19 +68,14 @@ def _of(to: str, item: Any) -> Any:
     return pytest.importorskip("tensorflow").constant(np.asarray(item))
 
 
-@pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("name", [name for name, row in ROWS.items() if row.twice])
+@pytest.mark.parametrize(("name", "to"), in_turn("twice", [name for name, row in ROWS.items() if row.twice], [*TARGETS]))
 def test_second_derivatives(name: str, to: str) -> None:
     row = ROWS[name]
     graph = graph_compiler.compile(row.function, to=to, source="jax", args=row.made(RECORDED))
     args = row.made(OTHER)
-    expected = by_jax(lambda *given: by_jax_once(row.function, given), args)
+    expected = of_original(lambda *given: gradient_by_jax(row.function)(given), args)
     for one, other in zip(TWICE[to](graph, args), expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-9)
-
-
-def by_jax_once(function: Any, args: Any) -> Any:
-    return jax.grad(lambda args: weighted(function(*args), lambda item, weight: (item * weight).sum()))(args)
 
 
 def twice_by_torch(graph: Any, args: Any) -> list[Any]:
@@ -107,7 +103,7 @@ def twice_by_tensorflow(graph: Any, args: Any) -> list[Any]:
 
 
 TWICE = {
-    "jax": lambda graph, args: by_jax(lambda *given: by_jax_once(graph, given), args),
+    "jax": lambda graph, args: by_jax(lambda *given: gradient_by_jax(graph)(given), args),
     "torch": twice_by_torch,
     "tensorflow": twice_by_tensorflow,
 }
@@ -120,7 +116,7 @@ def test_in_compiled_functions(name: str, to: str) -> None:
     row = ROWS[name]
     graph = graph_compiler.compile(row.function, to=to, source="jax", args=row.made(RECORDED))
     args = row.made(OTHER)
-    for one, other in zip(COMPILED[to](graph, args), by_jax(row.function, args), strict=True):
+    for one, other in zip(COMPILED[to](graph, args), of_original(row.function, args), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-10)
 
 

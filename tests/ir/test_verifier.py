@@ -10,7 +10,11 @@ import pytest
 
 from graph_compiler.errors import InvalidGraph, UnknownOperation
 from graph_compiler.ir import Builder, Effect, Graph, Guard, Node, Origin, Value, verify
+from graph_compiler.ir.closing import close
+from graph_compiler.ir.guard import check
+from graph_compiler.ir.pairs import pairs_of
 from graph_compiler.ops import ArraySpec
+from graph_compiler.passes.carried_checks import carry_out
 
 SPEC = ArraySpec((2, 3), "float32")
 FOREIGN = Value("foreign", SPEC)
@@ -115,3 +119,129 @@ def test_recorded_calls_need_no_vocabulary() -> None:
     made = Value("y", SPEC)
     graph.nodes, graph.outputs = [Node("torch.anything", (graph.inputs[0],), {"by": 2}, Origin(), (made,))], [made]
     assert verify(graph) is graph
+
+
+# ------------------------------------------------------------------------------------- regions
+def loop(key: Callable[[Any, Value, Value], Value] = lambda build, key, step: build.random_fold_in(key, step)) -> Graph:
+    """A ``while_loop`` with a check in its step, which draws numbers by ``key(build, key, step)``."""
+    graph = Graph("f", "canonical")
+    build = Builder(graph, Origin("f.py", 3, "", "inv"))
+    x, given = build.input("x", ArraySpec((3,), "float32")), build.input("key", ArraySpec((2,), "uint32"))
+
+    def step(state: Value, number: Value) -> Any:
+        drawn = build.random_uniform(key(build, given, number), shape=(3,), dtype="float32")
+        made = build.add(state, drawn)
+        build.graph.nodes.append(check(Guard(build.all(build.isfinite(made)), True, build.origin)))
+        return made, build.add(number, 1)
+
+    def body(name: str, write: Callable[..., Any]) -> Any:
+        return build.body(name, [build.argument("state", x.spec), build.argument("number", ArraySpec((), "int32"))], write)
+
+    bodies = [body("condition", lambda state, number: (build.less(number, 4),)), body("body", step)]
+    start = build.full(shape=(), fill_value=0, dtype="int32")
+    graph.outputs = list(build.run("while_loop", [x, start], bodies, carried=2))
+    return graph
+
+
+def in_region(place: int, **changes: Any) -> Callable[[Graph], None]:
+    """Plants another block in a region of the loop."""
+
+    def plant(graph: Graph) -> None:
+        node = next(node for node in graph.nodes if node.regions)
+        block = node.regions[place].block
+        regions = list(node.regions)
+        regions[place] = dataclasses.replace(
+            regions[place], block=dataclasses.replace(block, **{name: change(getattr(block, name)) for name, change in changes.items()})
+        )
+        replaced(graph.nodes.index(node), regions=tuple(regions))(graph)
+
+    return plant
+
+
+LOOP_FAULTS: dict[str, tuple[Callable[[Graph], Any], str]] = {
+    "what a step has checked is not handed on": (
+        in_region(1, outputs=lambda outputs: outputs[:-1]),
+        r"a step gives \[.*\] where \[.*bool\[\]\] is needed",
+    ),
+    "the condition does not take what has held": (
+        in_region(0, inputs=lambda inputs: (*inputs[:2], *inputs[3:]), nodes=lambda nodes: nodes[:1], outputs=lambda _: ()),
+        r"condition takes 3 inputs and there are 4 operands",
+    ),
+    "the check stays inside": (
+        in_region(1, nodes=lambda nodes: (*nodes, check(Guard(nodes[-1].outputs[0], True, Origin())))),
+        r"body checks that the elements of .* are True.*, which is to be told outside",
+    ),
+}
+
+
+def test_the_loop_without_a_fault() -> None:
+    graph = verify(carry_out(loop()))
+    (guard,) = graph.guards
+    assert guard.expected is True and (guard.origin.file, guard.origin.line) == ("f.py", 3)
+
+
+@pytest.mark.parametrize("name", LOOP_FAULTS)
+def test_faults_in_what_leaves_a_loop(name: str) -> None:
+    plant, words = LOOP_FAULTS[name]
+    graph = carry_out(loop())
+    plant(graph)
+    with pytest.raises(InvalidGraph, match=words):
+        verify(graph)
+
+
+@pytest.mark.parametrize("key", [lambda build, key, step: key, lambda build, key, step: build.random_fold_in(key, 3)])
+def test_a_key_that_is_the_same_in_every_step(key: Callable[..., Value]) -> None:
+    """A key that is derived by a number only is one of them."""
+    with pytest.raises(InvalidGraph, match="random_uniform in body draws the same numbers in every step"):
+        verify(carry_out(loop(key)))
+
+
+# ---------------------------------------------------------------------------------------------- what combines pairs
+ROWS = ArraySpec((4, 3), "float32")
+
+
+def scanned(combine: Callable[..., Any], specs: list[tuple[str, ArraySpec]] | None = None, **changes: Any) -> Graph:
+    """An associative scan of an input along axis 0, whose region is ``combine(build, left, right)``."""
+    graph = Graph("f", "canonical")
+    build = Builder(graph)
+    x = build.input("x", ROWS)
+    pairs = pairs_of([("x", x.spec)], 0) if specs is None else [Value(name, spec) for name, spec in specs]
+    (region,), captured = close(build.body("combine", pairs, lambda left, right: (combine(build, left, right),)))
+    params = {"sequences": 1, "axis": 0, "reverse": False, **changes}
+    made = Value("prefixes", x.spec)
+    graph.nodes.append(Node("associative_scan", (x, *captured), params, Origin(), (made,), regions=(region,)))
+    graph.outputs = [made]
+    return graph
+
+
+def whole(build: Builder, left: Value, right: Value) -> Value:
+    """All elements, whatever their number."""
+    return build.broadcast_to(build.sum(left, axis=0, keepdims=True), shape=(4, left.shape[1]))
+
+
+PAIRS: dict[str, tuple[Callable[[], Graph], str]] = {
+    "a length that the outside knows": (
+        lambda: scanned(lambda b, left, right: b.add(left, right), [("left", ROWS), ("right", ROWS)]),
+        "has a length that the outside knows",
+    ),
+    "a result of another length": (lambda: scanned(whole), "axis 0 of %broadcast_to of combine is 4 long"),
+    "a result of another shape": (
+        lambda: scanned(lambda b, left, right: b.sum(b.add(left, right), axis=1, keepdims=True)),
+        "combine gives",
+    ),
+    "a result of another type": (lambda: scanned(lambda b, left, right: b.greater(left, right)), "combine gives"),
+    "an axis that is not there": (lambda: scanned(lambda b, left, right: b.add(left, right), axis=2), "and its operand %x is"),
+    "a sequence too many": (lambda: scanned(lambda b, left, right: b.add(left, right), sequences=2), "takes arrays of one length along it"),
+}
+
+
+def test_pairs_without_a_fault() -> None:
+    graph = scanned(lambda b, left, right: b.add(left, right))
+    assert verify(graph) is graph
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_faults_of_what_combines_pairs(name: str) -> None:
+    make, message = PAIRS[name]
+    with pytest.raises(InvalidGraph, match=message):
+        verify(make())

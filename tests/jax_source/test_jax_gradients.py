@@ -14,6 +14,7 @@ from jax import lax
 import graph_compiler
 from graph_compiler.errors import GradientRefused
 
+from ..support.jitted import by_jit
 from .gradient_models import LIBRARIES, models
 from .gradients import BRANCHES, FUNCTIONS, OWN, REFUSED, Row, logistic
 
@@ -33,10 +34,20 @@ def weighted(results: Any, multiply: Callable[[Any, Any], Any]) -> Any:
     return sum(multiply(item, weight) for item, weight in zip(floats, weights))
 
 
-def by_jax(function: Any, args: Any) -> list[Any]:
+def gradient_by_jax(function: Any) -> Callable[[Any], Any]:
     """The gradients of all arguments."""
-    found = jax.grad(lambda args: weighted(function(*args), lambda item, weight: (item * weight).sum()))(args)
-    return [np.asarray(item) for item in jax.tree.leaves(found)]
+    found: Callable[[Any], Any] = jax.grad(lambda args: weighted(function(*args), lambda item, weight: (item * weight).sum()))
+    return found
+
+
+def by_jax(function: Any, args: Any) -> list[Any]:
+    """Operation by operation."""
+    return [np.asarray(item) for item in jax.tree.leaves(gradient_by_jax(function)(args))]
+
+
+def of_original(function: Any, args: Any) -> list[Any]:
+    """What the others are compared with."""
+    return [np.asarray(item) for item in jax.tree.leaves(by_jit(gradient_by_jax(function), args))]
 
 
 def by_torch(function: Any, args: Any) -> list[Any]:
@@ -68,7 +79,7 @@ def check(row: Row, to: str, atol: float = 1e-12) -> None:
     function, made = row
     args = made()
     graph = graph_compiler.compile(function, to=to, source="jax", args=args)
-    for found, expected in zip(TARGETS[to](graph, args), by_jax(function, args), strict=True):
+    for found, expected in zip(TARGETS[to](graph, args), of_original(function, args), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=atol)
 
 

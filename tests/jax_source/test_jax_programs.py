@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ import graph_compiler
 
 from ..support.compare import arrays, assert_no_further, dtype_name
 from ..support.contexts import wide_types
+from ..support.jitted import by_jit
 from ..support.samples import array, made
 from .programs import MODULES, PROGRAMS
 from .test_jax_samples import TARGETS, as_jax, plain
@@ -23,18 +25,25 @@ from .test_jax_samples import TARGETS, as_jax, plain
 def wide(function: Any, *args: Any) -> Any:
     """The result in float64: what float32 is compared with."""
     with wide_types():
-        return function(*jax.tree_util.tree_map(lambda x: x.astype("float64") if x.dtype == jnp.float32 else x, args))
+        return by_jit(function, *jax.tree_util.tree_map(lambda x: x.astype("float64") if x.dtype == jnp.float32 else x, args))
+
+
+@functools.lru_cache(maxsize=2)  # the targets of a program run one after the other
+def calls_of(place: int) -> list[tuple[Any, Any, Any]]:
+    """(arguments, what JAX gives, what it gives in float64) of the call of a program that is recorded, and of the other."""
+    function, *calls = PROGRAMS[place]
+    return [(args, function(*args), wide(function, *args)) for args in map(as_jax, map(made, calls))]
 
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program[0].__name__)
 def test_program(program: Any, to: str) -> None:
-    function, args, other = program[0], *map(as_jax, map(made, program[1:]))
-    graph = graph_compiler.compile(function, to=to, source="jax", args=args)
-    for given in (args, other):
-        actual, expected = graph(*plain(given, to)), function(*given)
+    calls = calls_of(PROGRAMS.index(program))
+    graph = graph_compiler.compile(program[0], to=to, source="jax", args=calls[0][0])
+    for args, expected, exact in calls:
+        actual = graph(*plain(args, to))
         assert list(map(dtype_name, arrays(actual).values())) == list(map(dtype_name, arrays(expected).values()))
-        assert_no_further(actual, expected, wide(function, *given), factor=4.0)
+        assert_no_further(actual, expected, exact, factor=4.0)
     assert len(graph.variants) == 1, graph.explain()
 
 

@@ -14,6 +14,7 @@ import graph_compiler
 from graph_compiler.trees import map_structure
 
 from ..support.compare import assert_same, to_numpy
+from ..support.jitted import jax_array
 from ..support.samples import Sample, made
 from ..support.tolerance import NARROWER
 from . import samples
@@ -34,7 +35,7 @@ def as_jax(structure: Any) -> Any:
 
     def convert(item: Any) -> Any:
         dtype = str(item.dtype).removeprefix("torch.")
-        return jnp.asarray(to_numpy(item)).astype(NARROWER.get(dtype, dtype))
+        return jax_array(to_numpy(item), NARROWER.get(dtype, dtype))
 
     return map_structure(lambda item: convert(item) if hasattr(item, "dtype") else item, structure)
 

@@ -94,3 +94,26 @@ def test_an_interpreter_runs_loops() -> None:
     found = counted.run(ArraySpec((7, 3), "float32"), ArraySpec((3, 3), "float32"))
     assert found == [ArraySpec((3,), "float32"), ArraySpec((7,), "float32")]
     assert counted.counts["tanh"] == 8
+
+
+def prefixes(x: Any) -> Any:
+    return jax.lax.associative_scan(lambda a, b: a * b + jnp.sin(a) * 0, x, axis=1, reverse=True)
+
+
+class Arrays(Counted):
+    """Sums and products of real arrays."""
+
+    def operation(self, node: Any, operands: Any, params: Any) -> Any:
+        self.counts[node.op] += 1
+        return {"multiply": np.multiply, "add": np.add, "sin": np.sin}[node.op](*operands)
+
+    def joined(self, items: Any, output: Any, axis: int, shape: Any) -> Any:
+        return np.concatenate(items, axis) if items else np.zeros(shape, output.dtype)
+
+
+def test_an_interpreter_combines_one_after_the_other() -> None:
+    program = graph_compiler.compile(prefixes, to="numpy", source="jax", args=(np.ones((2, 4), "float32"),)).program
+    x, counted = np.arange(1.0, 11, dtype="float32").reshape(2, 5), Arrays(program)
+    np.testing.assert_allclose(counted.run(x)[0], np.cumprod(x[:, ::-1], 1)[:, ::-1])
+    assert counted.counts["sin"] == 4
+    np.testing.assert_array_equal(Arrays(program).run(x[:, :0])[0], x[:, :0])

@@ -73,6 +73,35 @@ def turns(x: Any) -> Any:
     return scan(torch.matmul, matrices, 0, combine_mode="generic")
 
 
+def rotations(x: Any) -> Any:
+    """Products of one matrix for each row, backwards: one recording serves all lengths."""
+    from torch._higher_order_ops.associative_scan import associative_scan as scan
+
+    angle = x.sum(1)
+    matrices = torch.stack([torch.stack([angle.cos(), -angle.sin()], -1), torch.stack([angle.sin(), angle + 1], -1)], -1)
+    return scan(lambda a, b: a @ b, matrices, 0, combine_mode="generic"), scan(lambda a, b: b @ a, matrices, 0, True, "generic")
+
+
+def captured(x: Any) -> Any:
+    """What the function closes over: an array that is computed, of the sizes of one element, and a number; results in containers."""
+    from torch._higher_order_ops.associative_scan import associative_scan as scan
+
+    scale, half = x.sum(0).cos(), 0.5
+
+    def combine(left: Any, right: Any) -> Any:
+        made = left["y"] + right["y"] + left["y"] * right["y"] * scale * half
+        return {"y": made, "most": torch.maximum(left["most"], right["most"]), "any": left["any"] | right["any"]}
+
+    return scan(combine, {"y": x, "most": x * 2, "any": x > 0.3}, 0, combine_mode="generic")
+
+
+def of_operator(x: Any) -> Any:
+    """torch's operator itself, whose function combines two elements, with an array beside them."""
+    from torch._higher_order_ops.associative_scan import associative_scan_op
+
+    return associative_scan_op(lambda a, b, c, d, s: (a * c, torch.where(s > 2, b * c + d, b * c + d * 1)), [x.cos(), x], (x[0].exp(),))
+
+
 @quiet
 def slope_of_recurrence(x: Any) -> Any:
     """Its gradient, taken inside."""
@@ -89,6 +118,36 @@ def slope_of_loop(x: Any) -> Any:
     carry, _ = scan(lambda c, row: (c * row.cos() + row, c.clone()), torch.ones(x.shape[1]), y)
     result = torch.cond(x.sum() > 0, lambda c: c**2, lambda c: c**3, (carry,))
     return torch.autograd.grad(result.sum(), y)[0]
+
+
+def solved(x: Any) -> Any:
+    """Steps and a branch that refuse singular matrices, and a loop that goes on as long as an inverse is small."""
+    from torch._higher_order_ops.while_loop import while_loop
+
+    matrix = x[:, :1] @ x[:, :1].mT + 2 * torch.eye(x.shape[0])
+
+    def step(i: Any, y: Any) -> Any:
+        halved = torch.cond(i < 2, lambda y: torch.linalg.solve(matrix, y), lambda y: torch.linalg.solve(matrix * 2, y), (y,))
+        return i + 1, (halved + i).clone(memory_format=torch.contiguous_format)  # as torch wants what is carried
+
+    steps, y = while_loop(lambda i, y: torch.linalg.inv(matrix * (i + 1)).abs().sum() > 0.5, step, (torch.tensor(0), x))
+    return steps, y
+
+
+@torch.no_grad()
+def cached(x: Any) -> Any:
+    """Rows that steps leave in an array of the outside, which a branch then changes."""
+    from torch._higher_order_ops.while_loop import while_loop
+
+    rows = torch.zeros(4, x.shape[1])
+
+    def step(i: Any, y: Any) -> Any:
+        y = y.sin() + rows.sum(0)
+        rows.index_copy_(0, i[None], y[:1])
+        return i + 1, y
+
+    _, y = while_loop(lambda i, y: i < 4, step, (torch.tensor(0), x))
+    return torch.cond(x.sum() > 0, lambda y: y + rows.mul_(2).mean(0), lambda y: y - rows.mean(0), (y,)), rows
 
 
 _BIAS = torch.tensor([0.5, -1.0])
@@ -113,9 +172,12 @@ _LONGER = (lambda: (_x(5, 3),), lambda: (_x(1, 3) - 1,), lambda: (_x(8, 2) + 1,)
 _TARGETS = ("torch", "jax", "numpy", RAISED)  # the canonical graph is the same in all
 PROGRAMS = [
     Program("branches", Branches, _CALLS, targets=_TARGETS),
-    Program("recurrence", lambda: recurrence, _LONGER, targets=_TARGETS, variants=1),
+    *(
+        Program(f.__name__, lambda f=f: f, _LONGER, targets=(*_TARGETS, "tensorflow"), variants=1)
+        for f in (recurrence, rotations, captured, of_operator)
+    ),
     *(
         Program(f.__name__, lambda f=f: f, _CALLS, targets=_TARGETS)
-        for f in (loop, scans, associative_scan, turns, slope_of_recurrence, slope_of_loop, flex_attention)
+        for f in (loop, scans, associative_scan, turns, solved, cached, slope_of_recurrence, slope_of_loop, flex_attention)
     ),
 ]

@@ -17,7 +17,7 @@ import graph_compiler as gc
 from ..support.canonical import raised
 from ..support.compare import arrays, assert_same
 from ..support.seeding import seed
-from ..support.turns import turn
+from ..support.turns import is_jitted
 
 RAISED = "torch by canonical operations"
 TARGETS = ("torch", "jax", "numpy", "tensorflow", RAISED)
@@ -81,14 +81,6 @@ def outcome(function: Any, call: tuple[Any, ...]) -> tuple[Any, Any]:
 
 class Keywords(dict[str, Any]):
     """The last part of a call that are its keyword arguments."""
-
-
-def is_jitted(name: str, to: str) -> bool:
-    """Whether a program runs as one compiled function: JAX takes half the time for it, or less, that it takes to compile operation by operation.
-
-    Three of four do; which ones changes after four weeks, when each of them has been the turn of each target.
-    """
-    return to == "jax" and turn(f"{name} operation by operation", 4, weeks=4) != 0
 
 
 def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:

@@ -11,7 +11,7 @@ from graph_compiler.trees import Tree, flatten, unflatten
 
 from .compare import is_array
 
-_IN_ONE_PROGRAM = 12  # samples; those of a place in the list, for tests of a place run in one process
+IN_ONE_PROGRAM = 12  # samples; those of a place in the list, for tests of a place run in one process
 ALONE = object()  # in the place of a result: this call has to be made by itself, where an error tells of one call
 
 
@@ -62,10 +62,10 @@ class Together:
 
     def results(self, place: int) -> list[Any]:
         """Of every call of a sample its result or ALONE."""
-        return self._of_number(place // _IN_ONE_PROGRAM)[place % _IN_ONE_PROGRAM]
+        return self._of_number(place // IN_ONE_PROGRAM)[place % IN_ONE_PROGRAM]
 
     def _results(self, number: int) -> list[list[Any]]:
-        samples = self._samples[number * _IN_ONE_PROGRAM : (number + 1) * _IN_ONE_PROGRAM]
+        samples = self._samples[number * IN_ONE_PROGRAM : (number + 1) * IN_ONE_PROGRAM]
         calls = [_calls(sample) for sample in samples]
         results = iter(results_of([call for each in calls for call in each]))
         return [[next(results) for _ in each] or [ALONE] for each in calls]

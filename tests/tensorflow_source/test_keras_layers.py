@@ -78,3 +78,27 @@ def test_network_of_keras_applications(to: str) -> None:
     x = tf.constant(np.random.default_rng(0).uniform(0, 255, (3, 32, 32, 3)).astype("float32"))
     graph = graph_compiler.transpile(model, to=to, args=(x[:2],))
     assert_same(graph(x), model(x))
+
+
+@pytest.mark.parametrize("to", ["tensorflow", "torch"])
+def test_training_step_leaves_what_the_optimizer_keeps(to: str) -> None:
+    """Gradients that TensorFlow takes inside are operations of the graph; their own rules are followed for a few orders only."""
+
+    def made() -> tuple[Any, list[Any]]:
+        optimizer, weight = keras.optimizers.Adam(0.1), keras.Variable([1.0, -2.0, 0.5], name="weight")
+        optimizer.build([weight])
+
+        def step(x: Any) -> Any:
+            with tf.GradientTape() as tape:
+                total = tf.reduce_sum((x * weight.value) ** 2)
+            optimizer.apply([tape.gradient(total, weight.value)], [weight])
+            return total
+
+        return step, [*optimizer.variables, weight]
+
+    (step, kept), (right, own) = made(), made()
+    graph = graph_compiler.compile(step, to=to, args=(tf.ones((4, 3)),))
+    for rows in (4, 6):
+        x = tf.reshape(tf.range(rows * 3, dtype=tf.float32), (rows, 3)) / 10
+        assert_same(graph(x), right(x))
+    assert_same([variable.value for variable in kept], [variable.value for variable in own])

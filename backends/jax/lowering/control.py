@@ -7,7 +7,8 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value, values_in
-from ...structured import Loop, Scope, names_of, packed
+from ...statements import call
+from ...structured import Loop, Scope, checkpointed, names_of, packed
 from .table import rows
 
 
@@ -87,19 +88,38 @@ def _thunk(scope: Scope, region: Region, captured: Sequence[object]) -> str:
     return name
 
 
-def _call(scope: Scope, node: Node) -> None:
-    (body,) = node.regions
-    inside = scope.inside(body, [], node.inputs)
-    scope.take(inside)
-    made = scope.name(node)
-    scope.line(f"{', '.join(made)} = {', '.join(inside.outputs)}")
+def _associative_scan(scope: Scope, node: Node) -> None:
+    (combine,), count, params = node.regions, node.params["sequences"], node.params
+    left, right = names_of(scope, combine, count), names_of(scope, combine, count, count)
+    inside = scope.inside(combine, [*left, *right], node.inputs[count:])
+    expression = inside.expression()
+    if expression:
+        name = f"lambda {left[0]}, {right[0]}: {expression}"
+    else:
+        name = _function(scope, combine.name, [left, right], inside, packed(inside.outputs), ("left", "right"))
     inside.free()
+    scope.free([*left, *right])
+    made = scope.name(node)
+    sequences = packed([repr(scope.literal(item)) for item in node.inputs[:count]])
+    options = [f"axis={params['axis']}"] * bool(params["axis"]) + ["reverse=True"] * params["reverse"]
+    scope.line(f"{_targets(made).strip('()')} = lax.associative_scan({', '.join([name, sequences, *options])})")
+    scope.free([] if expression else [name])
 
 
-def _function(scope: Scope, wanted: str, parts: list[list[str]], inside: object, result: str) -> str:
-    """A nested function; each of the ``parts`` of its arguments that has several names comes in one tuple."""
+def _call(scope: Scope, node: Node) -> None:
+    if not node.params["checkpoint"]:
+        return call(scope, node)
+    name, operands = checkpointed(scope, node, packed)
+    scope.line(f"{_targets(scope.name(node)).strip('()')} = jax.checkpoint({name})({', '.join(operands)})")
+    return scope.free([name])
+
+
+def _function(
+    scope: Scope, wanted: str, parts: list[list[str]], inside: object, result: str, packs_of: Sequence[str] = ("carry", "element")
+) -> str:
+    """A nested function; each of the ``parts`` of its arguments that has several names comes in one tuple, called as ``packs_of`` says."""
     name = scope.new(wanted)
-    packs = [scope.new("carry" if place == 0 else "element") if len(part) > 1 else "" for place, part in enumerate(parts)]
+    packs = [scope.new(pack) if len(part) > 1 else "" for pack, part in zip(packs_of, parts)]
     arguments = [pack or (part[0] if part else "_" * (place + 1)) for place, (pack, part) in enumerate(zip(packs, parts))]
     scope.blank()
     with scope.indented(f"def {name}({', '.join(arguments)}):"):
@@ -117,4 +137,5 @@ def _targets(names: Sequence[str]) -> str:
     return "_" if not names else names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
+rows.structure({"associative_scan": _associative_scan})
 rows.structure({"branch": _branch, "call": _call, "scan": _scan, "while_loop": _while_loop})

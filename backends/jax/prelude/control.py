@@ -13,4 +13,4 @@ def varying_as(sequences: Any, start: Any) -> Any:
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
     differs = jnp.stack([jnp.zeros_like(array, dtype=bool).any() for array in jax.tree.leaves(sequences)]).any()
-    return jax.tree.map(lambda array: jnp.where(differs, 0, array), start)
+    return jax.tree.map(lambda array: jnp.where(differs, jnp.zeros_like(array), array), start)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....ir.node import Node
 from ...statements import Results, branch, call, scan_with, while_loop
-from ...structured import Loop, Scope
+from ...structured import Loop, Scope, associative_scan_by
 from .table import rows
 
 
@@ -46,3 +46,4 @@ def _steps(scope: Scope, node: Node) -> str:
 
 
 rows.structure({"branch": branch, "call": call, "custom_derivative": call, "scan": _scan, "while_loop": while_loop})
+rows.structure({"associative_scan": associative_scan_by("associative_scan")})

@@ -16,6 +16,8 @@ from ...positions import small_image as small_image
 from ...positions import source_step as source_step
 from ...positions import window_count as window_count
 from ...positions import window_places as window_places
+from ...prefixes import prefixes as prefixes
+from ...prefixes import section as section
 from .activations import celu as celu
 from .activations import elu as elu
 from .activations import gelu as gelu
@@ -31,6 +33,8 @@ from .activations import softplus as softplus
 from .attention import attention_weights as attention_weights
 from .attention import grouped_query_attention as grouped_query_attention
 from .attention import scaled_dot_product_attention as scaled_dot_product_attention
+from .control import associative_scan as associative_scan
+from .control import interleaved as interleaved
 from .convolution import added_windows as added_windows
 from .convolution import col2im as col2im
 from .convolution import conv as conv

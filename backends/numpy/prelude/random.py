@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 
-def derived_generator(key: np.random.Generator, index: int) -> np.random.Generator:
+def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generator:
     """The ``index``-th generator derived from ``key``, which does not advance: the same key gives the same numbers."""
     seeds: Any = key.bit_generator.seed_seq
-    return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, index)))
+    return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, int(index))))
 
 
 def random_uniform(key: np.random.Generator, shape: tuple[int, ...], low: float, high: float, dtype: np.dtype) -> np.ndarray:

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node
-from ...structured import Inside, Loop, Scope, names_of
+from ...statements import call
+from ...structured import Loop, Scope, associative_scan_by, checkpointed, function, names_of, tuple_text
 from .table import rows
 
 
 def _scan(scope: Scope, node: Node) -> None:
-    (body,), loop, params = node.regions, Loop.of(scope, node), node.params
-    count = len(loop.state)
-    state, elements = names_of(scope, body, count), names_of(scope, body, len(loop.sequences), count)
-    inside = scope.inside(body, [*state, *elements], loop.captured)
-    name = _function(scope, body.name, [*state, *elements], inside, f"{_tuple(inside.outputs[:count])}, {_tuple(inside.outputs[count:])}")
-    inside.free()
-    scope.free([*state, *elements])
-    specs = _tuple([_spec(scope, value.shape[1:], value.dtype) for value in node.outputs[count:]])
+    loop, params, count = Loop.of(scope, node), node.params, node.params["carried"]
+    name, captured = _step(scope, node, loop, lambda made: f"{tuple_text(made[:count])}, {tuple_text(made[count:])}")
+    specs = tuple_text([_spec(scope, value.shape[1:], value.dtype) for value in node.outputs[count:]])
     made = scope.name(node)
     length = repr(scope.literal(params["length"]))
-    options = [f"{option}=True" for option in ("reverse", "checkpoint") if params[option]]
-    call = ", ".join([name, _tuple(loop.state), _tuple(loop.sequences), length, specs, *options])
-    scope.line(f"{_tuple(made[:count]) if count else '_'}, {_tuple(made[count:]) if made[count:] else '_'} = scan({call})")
+    options = ["reverse=True"] * params["reverse"] + [f"checkpoint={tuple_text(captured)}"] * params["checkpoint"]
+    call = ", ".join([name, tuple_text(loop.state), tuple_text(loop.sequences), length, specs, *options])
+    scope.line(f"{tuple_text(made[:count]) if count else '_'}, {tuple_text(made[count:]) if made[count:] else '_'} = scan({call})")
     scope.free([name])
+
+
+def _step(scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
+    """The function of a step; one that is computed again takes what it captures too, which is given beside it."""
+    own = len(loop.state) + len(loop.sequences)
+    if node.params["checkpoint"]:
+        name, operands = checkpointed(scope, node, results)
+        return name, operands[own:]
+    (body,) = node.regions
+    inputs = names_of(scope, body, own)
+    inside = scope.inside(body, inputs, loop.captured)
+    name = function(scope, body.name, inputs, inside, results(inside.outputs))
+    inside.free()
+    scope.free(inputs)
+    return name, []
 
 
 def _spec(scope: Scope, shape: tuple[Any, ...], dtype: str) -> str:
@@ -37,14 +48,14 @@ def _while_loop(scope: Scope, node: Node) -> None:
     loop = Loop.of(scope, node)
     state = names_of(scope, body, len(loop.state))
     asked = scope.inside(condition, state, loop.captured)
-    goes_on = _function(scope, condition.name, state, asked, asked.outputs[0])
+    goes_on = function(scope, condition.name, state, asked, asked.outputs[0])
     asked.free()
     step = scope.inside(body, state, loop.captured)
-    name = _function(scope, body.name, state, step, _tuple(step.outputs))
+    name = function(scope, body.name, state, step, tuple_text(step.outputs))
     step.free()
     scope.free(state)
     made = scope.name(node)
-    scope.line(f"{_tuple(made)} = while_loop({goes_on}, {name}, {_tuple(loop.state)})")
+    scope.line(f"{tuple_text(made)} = while_loop({goes_on}, {name}, {tuple_text(loop.state)})")
     scope.free([name, goes_on])
 
 
@@ -54,40 +65,33 @@ def _branch(scope: Scope, node: Node) -> None:
     names = [_thunk(scope, region, captured) for region in node.regions]
     made = scope.name(node)
     if index.dtype == "bool":
-        scope.line(f"{_tuple(made)} = tf.cond({chosen}, {names[1]}, {names[0]})")
+        scope.line(f"{tuple_text(made)} = tf.cond({chosen}, {names[1]}, {names[0]})")
     else:
-        scope.line(f"{_tuple(made)} = tf.switch_case(tf.cast({chosen}, tf.int32), [{', '.join(names)}])")
+        scope.line(f"{tuple_text(made)} = tf.switch_case(tf.cast({chosen}, tf.int32), [{', '.join(names)}])")
     scope.free(names)
 
 
 def _thunk(scope: Scope, region: Region, captured: Sequence[Any]) -> str:
     inside = scope.inside(region, [], captured)
-    name = _function(scope, region.name, [], inside, _tuple([f"tf.identity({text})" for text in inside.outputs]))
+    name = function(scope, region.name, [], inside, tuple_text([f"tf.identity({text})" for text in inside.outputs]))
     inside.free()
     return name
 
 
 def _call(scope: Scope, node: Node) -> None:
-    (body,) = node.regions
-    inside = scope.inside(body, [], node.inputs)
-    scope.take(inside)
-    made = scope.name(node)
-    scope.line(f"{', '.join(made)} = {', '.join(inside.outputs)}")
-    inside.free()
+    if not node.params["checkpoint"]:
+        return call(scope, node)
+    name, operands = checkpointed(scope, node, tuple_text)
+    scope.line(f"{tuple_text(scope.name(node))} = tf.recompute_grad({name})({', '.join(operands)})")
+    return scope.free([name])
 
 
-def _function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside, result: str) -> str:
-    name = scope.new(wanted)
-    scope.blank()
-    with scope.indented(f"def {name}({', '.join(arguments)}):"):
-        scope.take(inside)
-        scope.line(f"return {result}")
-    scope.blank()
-    return name
-
-
-def _tuple(texts: Sequence[str]) -> str:
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-
-
-rows.structure({"branch": _branch, "call": _call, "scan": _scan, "while_loop": _while_loop})
+rows.structure(
+    {
+        "associative_scan": associative_scan_by("associative_scan"),
+        "branch": _branch,
+        "call": _call,
+        "scan": _scan,
+        "while_loop": _while_loop,
+    }
+)

@@ -9,6 +9,8 @@ from ...positions import byte_weights as byte_weights
 from ...positions import cubic_weights as cubic_weights
 from ...positions import sample_taps as sample_taps
 from ...positions import source_step as source_step
+from ...prefixes import prefixes as prefixes
+from ...prefixes import section as section
 from ...temme import excess_of_logarithm as excess_of_logarithm
 from ...temme import temme_series as temme_series
 from .activations import celu as celu
@@ -30,6 +32,9 @@ from .bessel import airy_ai as airy_ai
 from .bessel import airy_decay as airy_decay
 from .bessel import airy_waves as airy_waves
 from .bessel import chebyshev_sum as chebyshev_sum
+from .control import associative_scan as associative_scan
+from .control import doubled as doubled
+from .control import interleaved as interleaved
 from .control import keep_shapes as keep_shapes
 from .control import scan as scan
 from .control import stacked as stacked

@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from ...prefixes import prefixes, section
+
 
 def while_loop(
     goes_on: Callable[..., tf.Tensor], body: Callable[..., tuple[tf.Tensor, ...]], state: tuple[Any, ...]
@@ -28,15 +30,19 @@ def scan(
     length: Any,
     specs: tuple[tuple[Any, tf.DType], ...],
     reverse: bool = False,
-    checkpoint: bool = False,
+    checkpoint: tuple[Any, ...] | None = None,
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs stacked. ``specs`` are shape and type of each output."""
-    run = tf.recompute_grad(body) if checkpoint else body
+    """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs stacked. ``specs`` are shape and type of each output.
+
+    With ``checkpoint``, the arrays that ``body`` takes besides, each step is computed again for a gradient.
+    """
+    run = body if checkpoint is None else tf.recompute_grad(body)
+    captured = checkpoint or ()
     start = tuple(tf.convert_to_tensor(array) for array in state)
 
     def step(time: tf.Tensor, old: tuple[tf.Tensor, ...], outputs: tuple[tf.TensorArray, ...]) -> tuple[Any, ...]:
         place = length - 1 - time if reverse else time
-        new, made = run(*old, *(sequence[place] for sequence in sequences))
+        new, made = run(*old, *(sequence[place] for sequence in sequences), *captured)
         return time + 1, keep_shapes(new, old), tuple(array.write(place, item) for array, item in zip(outputs, made))
 
     if isinstance(length, int) and length == 0:  # XLA compiles the step, which takes a row
@@ -59,3 +65,37 @@ def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...]) -> tf.Te
 def static(dim: Any) -> int | None:
     """A size where it is known while TensorFlow traces, else None."""
     return dim if isinstance(dim, int) else None
+
+
+def associative_scan(
+    combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int, reverse: bool = False
+) -> tuple[tf.Tensor, ...]:
+    """The elements along ``axis``, each combined with all before it, or, with ``reverse``, with all behind it."""
+    ordered = tuple(tf.reverse(array, [axis]) for array in arrays) if reverse else arrays
+    if arrays[0].shape[axis] is None:  # the number of steps is known when they run
+        made = doubled(combine, ordered, axis)
+    else:
+        made = prefixes(combine, ordered, axis, lambda first, rest, axis: tf.concat((first, rest), axis), interleaved)
+    return tuple(tf.reverse(array, [axis]) for array in made) if reverse else tuple(map(tf.identity, made))
+
+
+def doubled(combine: Callable[..., tuple[Any, ...]], arrays: tuple[tf.Tensor, ...], axis: int) -> tuple[tf.Tensor, ...]:
+    """All prefixes, of a length that is not known before the call: after a step each element is combined with twice as many before it."""
+    length = tf.shape(arrays[0])[axis]
+
+    def step(reach: tf.Tensor, old: tuple[tf.Tensor, ...]) -> tuple[Any, ...]:
+        left = (section(array, axis, 0, length - reach) for array in old)
+        made = combine(*left, *(section(array, axis, reach, length) for array in old))
+        new = tuple(tf.concat((section(array, axis, 0, reach), rest), axis) for array, rest in zip(old, made))
+        return 2 * reach, keep_shapes(new, old)
+
+    return tuple(tf.while_loop(lambda reach, _: reach < length, step, (tf.constant(1), tuple(arrays)))[1])
+
+
+def interleaved(even: tf.Tensor, odd: tf.Tensor, axis: int) -> tf.Tensor:
+    """The elements of two tensors in turn."""
+    count, now = odd.shape[axis], tf.shape(odd)
+    sizes = [now[place] if dim is None else dim for place, dim in enumerate(odd.shape)]
+    pairs = tf.stack((section(even, axis, 0, count), odd), axis + 1)
+    pairs = tf.reshape(pairs, [*sizes[:axis], 2 * count, *sizes[axis + 1 :]])
+    return pairs if even.shape[axis] == count else tf.concat((pairs, section(even, axis, count, None)), axis)

@@ -12,7 +12,7 @@ from typing import Any
 from ....ir.block import Region
 from ....ir.node import Node, Value
 from ...statements import Results, branch, call, scan_with
-from ...structured import Loop, Scope, names_of
+from ...structured import Loop, Scope, associative_scan_by, checkpointed, names_of, step_called
 from .table import rows
 
 _COMPILED = "torch.compiler.is_compiling()"
@@ -78,6 +78,24 @@ def _while_loop(scope: Scope, node: Node) -> None:
     scope.free([goes_on, step])
 
 
+def _associative_scan(scope: Scope, node: Node) -> None:
+    """Of torch's own calls its own function, which the user's call has come to."""
+    associative_scan_by("associative_scan" if node.record is None else "generic_associative_scan")(scope, node)
+
+
+def _call(scope: Scope, node: Node) -> None:
+    if not node.params["checkpoint"]:
+        return call(scope, node)
+    name, operands = checkpointed(scope, node, ", ".join)
+    scope.line(f"{', '.join(scope.name(node))} = run_again({', '.join([name, *operands])})")
+    return scope.free([name])
+
+
+def _scan(scope: Scope, node: Node) -> None:
+    """A loop; where steps are computed again for a gradient, each is a call."""
+    scan_with(_elements, _Lists())(scope, step_called(node) if node.params["checkpoint"] else node)
+
+
 def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
     """The name of a nested function. ``torch.cond`` and ``while_loop`` want arrays that share no memory with others: what it does not make is copied."""
     inside = scope.inside(region, inputs, captured)
@@ -97,4 +115,5 @@ def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Seq
     return name
 
 
-rows.structure({"branch": _branch, "call": call, "scan": scan_with(_elements, _Lists()), "while_loop": _while_loop})
+rows.structure({"associative_scan": _associative_scan})
+rows.structure({"branch": _branch, "call": _call, "scan": _scan, "while_loop": _while_loop})

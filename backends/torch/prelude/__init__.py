@@ -3,8 +3,13 @@
 They are ordinary functions over tensors: no import of this package, only ``torch``, ``F`` and ``math``.
 """
 
+from ...prefixes import prefixes as prefixes
+from ...prefixes import section as section
 from .activations import leaky_relu as leaky_relu
 from .attention import attention_weights as attention_weights
+from .control import associative_scan as associative_scan
+from .control import interleaved as interleaved
+from .control import run_again as run_again
 from .convolution import col2im as col2im
 from .convolution import im2col as im2col
 from .data_types import converted as converted
@@ -33,3 +38,7 @@ from .special import beta_fraction as beta_fraction
 from .special import betainc as betainc
 from .special import gammainc_slope as gammainc_slope
 from .special import incomplete_gamma as incomplete_gamma
+from .unsigned import divided as divided
+from .unsigned import is_less as is_less
+from .unsigned import shifted_right as shifted_right
+from .unsigned import signed as signed

@@ -43,7 +43,8 @@ class Model(Protocol):
         """The objects that it consists of and that others may refer to, itself among them."""
 
     def traced(self, arrays: Mapping[str, Any]) -> AbstractContextManager[tuple[Any, Held]]:
-        """Inside of the block the model holds tracers: what is to stand where it stands (itself, or another one), and a function that gives what it holds."""
+        """Inside of the block the model holds tracers. Gives the object to use in its place (itself or a copy), and a function that reads
+        its arrays."""
 
 
 # Of several rows that fit an object the first counts.
@@ -57,7 +58,7 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Model]], ...] = (
 
 
 def model_of(item: Any) -> Model | None:
-    """An object as a model; None of what is none.
+    """The model that an object is, or None.
 
     >>> model_of(3), model_of([])
     (None, None)

@@ -8,64 +8,55 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ....tracing import Reach
-from ....tracing.reach import cell_is_filled
+from ....tracing import Reached
+from ....tracing.reach.containers import kind_of
 
 Place = tuple[str, Any, Callable[[Any], None]]  # its name in the code, what stands there, and what puts something else there
 
 
-def places_of(reach: Reach) -> list[Place]:
+def places_of(reach: Reached) -> list[Place]:
     """All places within reach."""
     return list(_places(reach))
 
 
-def _places(reach: Reach) -> Iterator[Place]:
-    for item in reach.found():
-        if isinstance(item, types.FunctionType):
-            yield from _of_closure(item)
+def _places(reach: Reached) -> Iterator[Place]:
+    for function in (item for item in reach.found() if isinstance(item, types.FunctionType)):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            yield from _in(cell, (0,), name)
     for function in reach.functions:
-        yield from _of_dict(function.__globals__, reach.globals_of(function))
+        yield from _in(function.__globals__, reach.globals_of(function))
     for owner in reach.owners:
-        own = getattr(owner, "__dict__", None)
-        if isinstance(own, dict):
-            yield from _of_dict(own, reach.attributes(owner))
+        if isinstance(own := getattr(owner, "__dict__", None), dict):
+            yield from _in(own, reach.attributes(owner))
     for items in reach.containers:
-        if isinstance(items, dict):
-            yield from _of_dict(items, items)
-        elif isinstance(items, list):
-            yield from ((str(place), item, functools.partial(items.__setitem__, place)) for place, item in enumerate(items))
+        if isinstance(items, (dict, list)):
+            yield from _in(items)
     for partial in reach.partials:
         yield from _of_partial(partial)
 
 
-def _of_closure(function: types.FunctionType) -> Iterator[Place]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        if cell_is_filled(cell):
-            yield name, cell.cell_contents, functools.partial(setattr, cell, "cell_contents")
-
-
-def _of_dict(held: dict[Any, Any], names: Iterable[Any]) -> Iterator[Place]:
-    return ((str(name), held[name], functools.partial(held.__setitem__, name)) for name in list(names) if name in held)
+def _in(held: Any, keys: Iterable[Any] | None = None, name: str = "") -> Iterator[Place]:
+    """Parts of a container, all or those with these keys."""
+    kind = kind_of(held)
+    parts = kind.pairs(held) if kind is not None else {}
+    for key in parts if keys is None else [key for key in keys if key in parts]:
+        yield name or str(key), parts[key], functools.partial(kind.put, held, key)  # type: ignore[union-attr]
 
 
 def _of_partial(partial: functools.partial[Any]) -> Iterator[Place]:
-    yield "func", partial.func, lambda item: _refill(partial, item, partial.args, partial.keywords)
-    for place, item in enumerate(partial.args):
-        yield str(place), item, functools.partial(_put_positional, partial, place)
-    for name, item in partial.keywords.items():
-        yield name, item, functools.partial(_put_keyword, partial, name)
+    names = ("func", *map(str, range(len(partial.args))), *partial.keywords)
+    for place, (name, item) in enumerate(zip(names, _parts(partial))):
+        yield name, item, functools.partial(_put, partial, place)
 
 
-def _put_positional(partial: functools.partial[Any], place: int, item: Any) -> None:
-    _refill(partial, partial.func, (*partial.args[:place], item, *partial.args[place + 1 :]), partial.keywords)
+def _parts(partial: functools.partial[Any]) -> list[Any]:
+    return [partial.func, *partial.args, *partial.keywords.values()]
 
 
-def _put_keyword(partial: functools.partial[Any], name: str, item: Any) -> None:
-    _refill(partial, partial.func, partial.args, {**partial.keywords, name: item})
-
-
-def _refill(partial: Any, function: Any, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-    partial.__setstate__((function, args, keywords, vars(partial)))
+def _put(partial: Any, place: int, item: Any) -> None:
+    parts, count = _parts(partial), 1 + len(partial.args)
+    parts[place] = item
+    partial.__setstate__((parts[0], tuple(parts[1:count]), dict(zip(partial.keywords, parts[count:])), vars(partial)))
 
 
 @contextmanager

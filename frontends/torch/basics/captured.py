@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ..trace import Trace
 
 
-def is_captured(capture: Capture, tensor: torch.Tensor) -> bool:
+def is_captured(capture: Trace, tensor: torch.Tensor) -> bool:
     """Whether a tensor comes from outside of the function and is no input, met before or not."""
     value = capture.recorder.find(tensor)
     return not capture.unseen.made(tensor) if value is None else capture.is_weight(value)

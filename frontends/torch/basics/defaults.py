@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from ..compat import OpOverloadPacket
 from .names import row_key
 
 _METHOD = "torch.Tensor."
@@ -48,7 +49,7 @@ def _defaults(name: str) -> dict[str, tuple[int, Any]]:
         given = enumerate(inspect.signature(function).parameters.values())
         return {p.name: (-1 if p.kind is p.KEYWORD_ONLY else place, p.default) for place, p in given if p.default is not p.empty}
     packet = getattr(torch.ops.aten, row_key(name), None)
-    overloads = [one for one in packet.overloads() if not one.endswith("out")] if isinstance(packet, torch._ops.OpOverloadPacket) else []
+    overloads = [one for one in packet.overloads() if not one.endswith("out")] if isinstance(packet, OpOverloadPacket) else []
     tables = [_of_schema(getattr(packet, one)._schema) for one in overloads]
     return {key: entry for key, entry in tables[0].items() if all(_agrees(table.get(key), entry) for table in tables)} if tables else {}
 

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ....ir.graph import Graph
+from ..compat import NN_KERNELS, VARIABLE_FUNCTIONS, OpOverload, OpOverloadPacket
 
 _PUBLIC: tuple[tuple[str, Any, str], ...] = (
     ("torch.nn.functional", torch.nn.functional, ""),
@@ -18,8 +19,8 @@ _PUBLIC: tuple[tuple[str, Any, str], ...] = (
     ("torch.linalg", torch.linalg, "linalg_"),
     ("torch.fft", torch.fft, "fft_"),
     ("torch.special", torch.special, "special_"),
-    ("torch._C._nn", torch._C._nn, ""),
-    ("torch._VF", torch._VF, ""),
+    ("torch._C._nn", NN_KERNELS, ""),
+    ("torch._VF", VARIABLE_FUNCTIONS, ""),
 )
 _names: dict[Any, str] = {}
 
@@ -39,7 +40,7 @@ def _find_name(function: Any) -> str:
     short = getattr(function, "__name__", type(function).__name__)
     if hasattr(function, "__objclass__") or getattr(function, "__qualname__", "").startswith(("Tensor.", "TensorBase.")):
         return f"torch.Tensor.{short}"
-    if isinstance(function, (torch._ops.OpOverload, torch._ops.OpOverloadPacket)):
+    if isinstance(function, (OpOverload, OpOverloadPacket)):
         return f"torch.ops.{str(function).replace('::', '.')}"
     for path, module, prefix in _PUBLIC:
         for candidate in (short.removeprefix("_"), short.removeprefix(prefix), short):  # threshold is defined as _threshold

@@ -9,10 +9,20 @@ from typing import Any, NoReturn
 import torch
 
 from ....errors import TracingError
+from ..compat import (
+    count_dispatch_modes,
+    current_transform,
+    disabled_torch_dispatch,
+    disabled_torch_function,
+    dispatch_mode_at,
+    drop_compiled,
+    fake_mode,
+    jit_trace,
+)
 from ..numbers.sizes import SizeNode
 
 _PLAIN: set[Any] = {torch.Tensor, torch.nn.Parameter, torch.nn.Buffer}
-_DEFAULTS = (torch.Tensor.__torch_function__.__func__, torch._C._disabled_torch_function_impl)
+_DEFAULTS = (torch.Tensor.__torch_function__.__func__, disabled_torch_function)
 
 
 class Refusals:
@@ -20,7 +30,7 @@ class Refusals:
 
     def __init__(self) -> None:
         self.dtype = torch.get_default_dtype()
-        self.modes = torch._C._len_torch_dispatch_stack() + 1  # the recording's own
+        self.modes = count_dispatch_modes() + 1  # the recording's own
 
     def check(self, where: Any) -> None:
         """``TracingError`` where the function has changed the default dtype, put on a mode of its own below torch's functions, or traces one."""
@@ -29,13 +39,13 @@ class Refusals:
                 f"{where()}: the default dtype was changed inside of the function, which cannot be recorded; "
                 "pass dtype= to the calls that make tensors, or change it outside"
             )
-        if torch._C._len_torch_dispatch_stack() > self.modes:
-            mode = type(torch._C._get_dispatch_stack_at(torch._C._len_torch_dispatch_stack() - 1)).__name__
+        if count_dispatch_modes() > self.modes:
+            mode = type(dispatch_mode_at(count_dispatch_modes() - 1)).__name__
             raise TracingError(
                 f"{where()}: the mode {mode} changes what kernels do, which cannot be recorded; use it outside of the function"
             )
 
-        if torch._C._get_tracing_state() is not None:
+        if jit_trace() is not None:
             raise TracingError(
                 f"{where()}: torch.jit.trace records the function that it is given, and cannot do so inside of a recording; "
                 "call that function itself, or trace it outside"
@@ -50,9 +60,9 @@ class Refusals:
 def check_outside(name: str) -> None:
     """``TracingError`` where tensors have no elements that could be recorded, or others record: inside of a transform, of a mode of fake tensors, of a trace."""
     around = {
-        "a transform (torch.vmap, torch.func.grad)": torch._C._functorch.peek_interpreter_stack(),
-        "FakeTensorMode": torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE),
-        "torch.jit.trace": torch._C._get_tracing_state(),
+        "a transform (torch.vmap, torch.func.grad)": current_transform(),
+        "FakeTensorMode": fake_mode(),
+        "torch.jit.trace": jit_trace(),
     }
     where = next((name for name, state in around.items() if state is not None), None)
     if where:
@@ -72,7 +82,7 @@ def _check_class(cls: Any, where: Any) -> None:
     if issubclass(cls, torch.nn.parameter.UninitializedTensorMixin):
         raise TracingError(f"{where()}: a lazy module gets its parameters at its first call, which cannot be recorded; call it once before")
     own_function = getattr(cls.__torch_function__, "__func__", cls.__torch_function__) not in _DEFAULTS
-    own_dispatch = getattr(cls, "__torch_dispatch__", None) not in (None, torch._C._disabled_torch_dispatch_impl)
+    own_dispatch = getattr(cls, "__torch_dispatch__", None) not in (None, disabled_torch_dispatch)
     if own_function or own_dispatch:
         raise TracingError(
             f"{where()}: {cls.__name__} is a class of tensors with rules of its own, which cannot be recorded; convert it to a plain tensor before"
@@ -103,7 +113,7 @@ def refusing(name: str) -> Iterator[None]:
     except Exception as problem:
         theirs = type(problem).__module__.startswith("torch._dynamo")
         if theirs or isinstance(problem, OperatorRefused):
-            torch._dynamo.reset()
+            drop_compiled()
         if theirs or isinstance(problem, AttributeError) and isinstance(problem.obj, SizeNode):
             raise OperatorRefused(
                 f"{name} uses an operator of torch that takes functions and traces them itself (linearize, or torch.cond inside of a transform), "

@@ -8,6 +8,7 @@ import torch
 
 from ....ops.registry import ArraySpec
 from ....trees import map_structure
+from ..compat import no_torch_function
 from ..numbers.sizes import is_symbolic
 from .dtypes import dtype_name
 from .refusals import check_layout
@@ -32,7 +33,7 @@ def version(tensor: torch.Tensor) -> int:
 def storage(tensor: torch.Tensor) -> int:
     """Identity of the tensor's memory."""
     try:
-        with torch._C.DisableTorchFunction():
+        with no_torch_function():
             return tensor.untyped_storage()._cdata
     except (NotImplementedError, RuntimeError):  # sparse and other tensors without one storage
         return -id(tensor)

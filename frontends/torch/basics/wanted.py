@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from ..compat import OpOverloadPacket
+
 _INTEGERS = frozenset({"int", "Optional[int]", "List[int]", "Optional[List[int]]"})
 _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str]"})  # in an overload that no tensor of integers is for
 
@@ -15,13 +17,15 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
     """Positions and keywords of a function, by its bare name, where every overload that has them wants an int; of a method its tensor is the first.
 
-    >>> sorted(whole_numbers_of("multinomial", False), key=str), 0 in whole_numbers_of("polygamma", False), 1 in whole_numbers_of("polygamma", True)
-    ([1, 'num_samples'], True, True)
+    >>> sorted(whole_numbers_of("multinomial", False), key=str)
+    [1, 'num_samples']
+    >>> 0 in whole_numbers_of("polygamma", False), 1 in whole_numbers_of("polygamma", True)
+    (True, True)
     >>> whole_numbers_of("pow", False), whole_numbers_of("nothing", False)
     (frozenset(), frozenset())
     """
     packet = getattr(torch.ops.aten, key, None)
-    if not isinstance(packet, torch._ops.OpOverloadPacket):
+    if not isinstance(packet, OpOverloadPacket):
         return frozenset()
     kinds: dict[int | str, set[bool]] = {}
     for overload in packet.overloads():

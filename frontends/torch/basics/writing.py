@@ -1,4 +1,4 @@
-"""What a call writes to beside what its name tells: running statistics, and what the schemas of kernels mark.
+"""Writes that the name of a call does not show: running statistics, and arguments that kernel schemas mark as written.
 
 Of most writes torch counts the version of the tensor up. Of these it does not: the fused optimisers write to lists of weights, moments and steps,
 ``GradScaler`` to its tracker, quantisation to what it has observed.
@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ....trees import iterate_structure
+from ..compat import OpOverloadPacket
 from .names import is_in_place
 from .tensors import version
 
@@ -61,7 +62,7 @@ def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
 
 def _marked(key: str) -> Iterator[tuple[int, str]]:
     packet = None if key.startswith("__") else getattr(torch.ops.aten, key, None)
-    for name in packet.overloads() if isinstance(packet, torch._ops.OpOverloadPacket) else ():
+    for name in packet.overloads() if isinstance(packet, OpOverloadPacket) else ():
         for position, argument in enumerate(getattr(packet, name)._schema.arguments):
             is_written = argument.alias_info is not None and argument.alias_info.is_write and not argument.kwarg_only
             if is_written and (position or is_in_place(key) and str(argument.type) == "List[Tensor]"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from numbers import Number
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from ....trees import iterate_structure, map_structure
 from ..basics import reads
 from ..basics.captured import is_captured
 from ..basics.names import row_key
+from ..compat import no_torch_function
 from ..gradients import gradient_reads
 from ..memory import reshaping, strides
 from ..memory.deep_copies import deep_copy
@@ -26,53 +27,51 @@ from ..numbers.of_sizes import numbers_of_sizes
 from ..numbers.sizes import expression_of, own, plain
 from .control_flow import OPERATORS
 from .foreach import NAMES, foreach
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _NUMBERS = (bool, int, float, complex)
 _MOST_ELEMENTS = 4096  # a graph that is tied to more than these is of no use to anybody
 
 
-def _shape(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _shape(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     return torch.Size(capture.sizes_of(args[0]))
 
 
-def _size(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _size(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     dim = args[1] if len(args) > 1 else kwargs.get("dim")
     sizes = capture.sizes_of(args[0])
     return torch.Size(sizes) if dim is None else sizes[dim]
 
 
-def _data_type(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _data_type(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """Of a weight, which is one of the graph's from here on: ``module.double()`` gives it another."""
     if capture.weights.name_of(args[0]) is not None:
         capture.value(args[0])
     return capture.run(function, args, kwargs)
 
 
-def _numel(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _numel(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     value = capture.value(args[0])
     return capture.keys.number(product(capture.size(value, axis) for axis in range(value.ndim)), capture.decide)
 
 
-def _nbytes(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _nbytes(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     count = _numel(capture, function, args, kwargs)
     return count * args[0].element_size()
 
 
-def _is_same_size(capture: Capture, function: Any, args: Any, kwargs: Any) -> bool:
+def _is_same_size(capture: Running, function: Any, args: Any, kwargs: Any) -> bool:
     left, right = map(capture.sizes_of, args)
     return bool(left == right)
 
 
-def _len(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _len(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     length = function(*args)
     size = capture.size(capture.value(args[0]), 0)
     return capture.decide(size) if isinstance(size, Size) else length
 
 
-def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def elements(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """Elements go to Python: guard on a snapshot of them, since the tensor may be written to later."""
     tensor = args[0]
     value = capture.value(tensor)
@@ -87,24 +86,24 @@ def elements(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
             )
         with capture:
             snapshot = tensor.detach().clone()
-        with torch._C.DisableTorchFunction():
+        with no_torch_function():
             capture.recorder.decide_value(capture.value(snapshot), capture.run(tensor.tolist, (), {}), where)
     return seen
 
 
-def _read(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _read(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """Numbers that go to Python are symbols; bools, complex numbers and many elements are guarded."""
     symbols = read_numbers(capture, args[0], function.__name__) if capture.recorder.varies(capture.value(args[0])) else None
     return elements(capture, function, args, kwargs) if symbols is None else symbols
 
 
-def _whole(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _whole(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``int(tensor)``, and a tensor as an index: Python takes no symbol for it."""
     number = numbers_of_sizes(capture, capture.value(args[0]))
     return elements(capture, function, args, kwargs) if number is None or isinstance(number, list) else int(number)
 
 
-def _truth(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _truth(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``if x.sum()`` depends on whether the sum is 0, not on the sum."""
     tensor = args[0]
     if tensor.dtype == torch.bool or tensor.numel() != 1 or not capture.recorder.varies(capture.value(tensor)):
@@ -113,7 +112,7 @@ def _truth(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
         return bool(tensor != 0)
 
 
-def _question(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _question(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.equal`` and their like answer with a Python bool: recorded as the tensor of the answer, and guarded."""
     seen = capture.run(function, args, kwargs)
     with capture:
@@ -140,7 +139,7 @@ _QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
 }
 
 
-def _contains(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _contains(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``5 in x`` depends on the answer, not on all elements."""
     tensor, element = args
     if not isinstance(element, (torch.Tensor, Number)):
@@ -149,7 +148,7 @@ def _contains(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
         return bool((element == tensor).any())
 
 
-def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _foreign(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.recorder.varies(capture.value(args[0])):
         raise TracingError(
             f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to code that cannot be recorded, "
@@ -159,7 +158,7 @@ def _foreign(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.run(function, args, kwargs)
 
 
-def _of_memory(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _of_memory(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.as_tensor(array)`` takes the memory of an array of numpy where it can, which both may write to from then on. A graph has a copy at each call."""
     given = args[0] if args else next(iter(kwargs.values()))
     copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}
@@ -170,12 +169,12 @@ def _of_memory(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return made
 
 
-def _contiguous(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _contiguous(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     capture.depends_on("layout", args[0])
     return capture.run(function, args, kwargs)
 
 
-def _register_hook(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _register_hook(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """A hook changes the gradient: see :mod:`.rules`."""
     handle = capture.run(function, args, kwargs)
     with capture:
@@ -183,14 +182,14 @@ def _register_hook(capture: Capture, function: Any, args: Any, kwargs: Any) -> A
     return handle
 
 
-def _text(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _text(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """Text of a tensor shows its elements; that of a message ties the graph to none."""
     if capture.recorder.varies(capture.value(args[0])) and not capture.locator.in_message():
         elements(capture, torch.Tensor.tolist, args[:1], {})
     return capture.run(function, args, kwargs)
 
 
-def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _set(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.call == "torch.Tensor.data.__set__":
         if layout_of(args[0]) == layout_of(args[1]):  # module.to(dtype) of a module that has this dtype
             return None
@@ -206,17 +205,17 @@ def _set(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.run(function, args, kwargs)
 
 
-def _grad_mode(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _grad_mode(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     capture.history.mode_changed = True
     return function(*args, **kwargs)
 
 
-def _arithmetic(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _arithmetic(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """Sizes stay symbolic."""
     return own(function(*map_structure(plain, args), **map_structure(plain, kwargs)))
 
 
-def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _l1_loss(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function itself."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code is not function.__code__:
@@ -225,14 +224,14 @@ def _l1_loss(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
 
 
-def _new(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _new(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``x.new(size)`` takes a ``torch.Size`` for sizes, and any other sequence for elements."""
     if len(args) == 2 and isinstance(args[1], torch.Size):
         args = (args[0], *args[1])
     return capture.record_call(function, capture.call, "new", args, kwargs)
 
 
-def hand_over(capture: Capture, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
+def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
     """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be followed."""
     for item in iterate_structure(arguments):
         size = expression_of(item)
@@ -246,14 +245,14 @@ def hand_over(capture: Capture, result: Any, operands: list[torch.Tensor], argum
         )
 
 
-def _batched(capture: Capture, function: Any, args: Any, kwargs: Any) -> NoReturn:
+def _batched(capture: Running, function: Any, args: Any, kwargs: Any) -> NoReturn:
     raise TracingError(
         f"{capture.here()}: tensors of torch's old vmap have no memory that could be followed (jacobian and hessian of torch.autograd.functional with "
         'strategy="forward-mode" and vectorize=True), so this cannot be recorded; use torch.func.jacfwd, torch.func.hessian or torch.vmap'
     )
 
 
-ANSWERS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
+ANSWERS: dict[str, Callable[[Running, Any, Any, Any], Any]] = {
     "shape": _shape,
     "size": _size,
     **dict.fromkeys(("dtype", "is_floating_point", "is_complex", "element_size", "itemsize"), _data_type),

@@ -11,15 +11,14 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ....sizes import Size, hint_of, hints
+from ..compat import batch_axis, is_batched, is_wrapped, unwrapped
 from ..numbers.sizes import expression_of, symbolic
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch.eager_transforms"})
 
@@ -42,13 +41,13 @@ def levels(call: str | None) -> list[Any] | None:
     return found or None
 
 
-def physical_sizes(capture: Capture, tensor: torch.Tensor) -> tuple[Any, ...]:
+def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
     """The sizes of a tensor as the body of ``torch.vmap`` sees it, or of another transform, which changes none."""
     batched: list[int] = []
-    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        if torch._C._functorch.is_batchedtensor(tensor):
-            batched.append(torch._C._functorch.maybe_get_bdim(tensor))
-        tensor = torch._C._functorch.get_unwrapped(tensor)
+    while is_wrapped(tensor):
+        if is_batched(tensor):
+            batched.append(batch_axis(tensor))
+        tensor = unwrapped(tensor)
     value = capture.value(tensor)
     sizes = [capture.size(value, axis) for axis in range(value.ndim)]
     for axis in reversed(batched):
@@ -60,7 +59,7 @@ def physical_sizes(capture: Capture, tensor: torch.Tensor) -> tuple[Any, ...]:
 class Kernel:
     """A kernel, what the call of the user's that it belongs to is and was given (none where it is vmap's own), and the sizes of the levels, the inner one first."""
 
-    capture: Capture
+    capture: Running
     function: Any
     args: tuple[Any, ...]
     call: str | None
@@ -101,8 +100,10 @@ def _view(kernel: Kernel) -> tuple[Any, ...]:
 
 
 def _expand(kernel: Kernel) -> tuple[Any, ...]:
-    """What vmap gives back has its axis, whether the result depends on it or not."""
+    """What vmap gives back has its axis, whether the result depends on it or not. An array that has all sizes already (of a product) keeps them."""
     own, wanted, level = kernel.own, kernel.wanted, kernel.batch[0]
+    if hints(own) == hints(wanted) and kernel.given.isdisjoint(size for size in wanted if not _is_one(size)):
+        return kernel.making(own)
     _only_if(kernel.call is None and (hint_of(level) != 1 or _is_one(level)))
     pairs = list(zip([1] * (len(wanted) - len(own)) + own, wanted))
     _only_if(all(hint_of(size) == hint_of(there) if not _is_one(there) else hint_of(size) in (1, hint_of(level)) for there, size in pairs))

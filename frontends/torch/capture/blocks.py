@@ -15,49 +15,42 @@ from torch.utils import _pytree as pytree
 
 from ....errors import TracingError
 from ....ir.closing import Body, close
-from ....ir.node import Node, Origin, Value
+from ....ir.node import Node, Value
 from ....ir.record import CallRecord
 from ....ops.registry import ArraySpec, get
-from ....tracing.roots import roots_of
-from ....tracing.world import World
+from ....tracing.reach.world import World
 from ..basics.tensors import spec_of
+from ..memory.pasts import Past
 from .opened import shape_of
+from .outer_writes import on_copies
 from .unrecorded import Unrecorded, unrecorded_call
 
 if TYPE_CHECKING:
-    from .capture import Capture
-
-
-def refuse_outer_writes(capture: Capture, written: Sequence[Value], origin: Origin) -> None:
-    """``TracingError`` where a block writes to memory of the outside, or to one of its inputs: torch's operators forbid it."""
-    recorder = capture.recorder
-    if not recorder.in_block:
-        return
-    for value in written:
-        if not recorder.is_made_here(recorder.base_of(value)):
-            raise TracingError(
-                f"{origin}: {value.name} is written to inside of a branch or the body of a loop, which torch's operators forbid for what was made outside of it. "
-                "Return the new array instead, or write to a copy (clone)"
-            )
+    from .running import Running as Capture
 
 
 @dataclass(frozen=True)
 class Given:
-    """What the function of a block is given for an input: a copy of ``tensor`` that stands for an array of ``shape``; a number where it ``is_number``."""
+    """What the function of a block is given for an input: a copy of ``tensor`` that stands for an array of ``shape``; a number where it ``is_number``.
+
+    ``value`` is the input, where sizes of ``shape`` are read from it.
+    """
 
     name: str
     tensor: torch.Tensor
     shape: tuple[Any, ...]
     is_number: bool = False
+    value: Value | None = None
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A block, and in which containers the function returns its outputs: ``kinds`` are those of the leaves."""
+    """A block, in which containers the function returns its outputs (``kinds`` are those of the leaves), and what it has ``written`` to outside."""
 
     body: Body
     structure: Any
     kinds: tuple[str, ...]
+    written: dict[Value, Past]
 
     @property
     def specs(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -72,7 +65,7 @@ class Blocks:
         self.capture, self.call = capture, call
         self.origin = replace(capture.here(), call=call)
         self._asked = capture.call
-        self._world = World([("", function) for function in functions], frozenset(), (), roots_of)
+        self._world = World([("", function) for function in functions])
 
     # ------------------------------------------------------------------------------ what is given
     def operand(self, item: Any, copied: bool = False) -> tuple[Value, Given]:
@@ -92,14 +85,16 @@ class Blocks:
         return value, Given(f"{value.name}_row", first, shape_of(self.capture, value)[1:])
 
     # ------------------------------------------------------------------------------ one block
-    def block(self, name: str, function: Callable[..., Any], given: Sequence[Given] = ()) -> Recorded:
-        """The block that ``function(*given)`` makes."""
+    def block(
+        self, name: str, function: Callable[..., Any], given: Sequence[Given] = (), may_write: bool = False, of_pairs: bool = False
+    ) -> Recorded:
+        """The block that ``function(*given)`` makes; ``of_pairs`` where it does so for any number of them."""
         capture, recorder = self.capture, self.capture.recorder
-        inputs = [Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype)) for item in given]
+        inputs = [item.value or Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype)) for item in given]
         copies = [capture._quietly(item.tensor.clone) for item in given]
         decided, capture.count_decided = capture.count_decided, 0
         try:
-            with capture.generators.undone(), recorder.block(inputs) as nodes:
+            with capture.generators.undone(), capture.outer_writes.undone(may_write) as written, recorder.block(inputs, of_pairs) as nodes:
                 for copy, value in zip(copies, inputs):
                     self._enter(copy, value)
                 with capture:
@@ -110,7 +105,8 @@ class Blocks:
         finally:
             capture.count_decided, capture.call = decided, self._asked
         self._refuse_changes()
-        return Recorded(Body(name, inputs, nodes, outputs), structure, tuple(map(_kind, leaves)))
+        capture.outer_writes.refuse_shared(nodes, written, self.origin)
+        return Recorded(Body(name, inputs, nodes, outputs), structure, tuple(map(_kind, leaves)), written)
 
     def _enter(self, copy: torch.Tensor, value: Value) -> None:
         capture = self.capture
@@ -167,9 +163,14 @@ class Blocks:
     ) -> Any:
         """The node that runs the blocks, and what it gives in the containers of the last block."""
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
-        leaves, drew = self.results(call)
+        written = {value: past.tensor for block in blocks for value, past in block.written.items()}
+        (leaves, drew), left = capture.outer_writes.before_and_after(list(written.values()), lambda: self.results(call))
         tensors = [leaf if isinstance(leaf, torch.Tensor) else capture._quietly(torch.tensor, leaf) for leaf in leaves if leaf is not None]
-        regions, captured = close(*(block.body for block in blocks))
+        bodies = [block.body for block in blocks]
+        if written:
+            bodies, operands, names, params = self._with_written(list(written), bodies, operands, names, params)
+            tensors += left
+        regions, captured = close(*bodies)
         outputs = recorder.new_values([(name, tensor, spec_of(tensor)) for name, tensor in zip(names, tensors)])
         is_random = drew or any(node.is_random for block in blocks for node in block.body.nodes)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
@@ -182,8 +183,31 @@ class Blocks:
             capture._quietly(self._refuse_backward, tensor)
         made = iter(tensors)
         with capture:
+            for tensor, new in zip(written.values(), left):
+                tensor.copy_(new)
             items = [None if kind == "none" else next(made).item() if kind == "number" else next(made) for kind in last.kinds]
         return pytree.tree_unflatten(items, last.structure)
+
+    def _with_written(
+        self, written: Sequence[Value], bodies: Sequence[Body], operands: Sequence[Value], names: Sequence[str], params: dict[str, Any]
+    ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
+        """Bodies, operands, names of results and parameters of a node which gives what its bodies have ``written`` behind its results; a loop carries it."""
+        is_loop = "carried" in params
+        made = []
+        for body in bodies:
+            sources = {value: self._input_for(value) if is_loop else value for value in written}
+            changed = on_copies(body, sources, self.origin)
+            inputs = (*body.inputs, *(sources.values() if is_loop else ()))
+            count = len(body.outputs) if body.name == "condition" else None
+            made.append(replace(changed, inputs=inputs, outputs=changed.outputs[:count]))
+        names = [*names, *(value.name for value in written)]
+        if not is_loop:
+            return made, list(operands), names, params
+        return made, [*operands, *written], names, {**params, "carried": params["carried"] + len(written)}
+
+    def _input_for(self, value: Value) -> Value:
+        """An input by which a loop carries what it writes to."""
+        return Value(value.name, ArraySpec(shape_of(self.capture, value), value.dtype))
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:
         """A backward pass inside of the function that comes here is one through one branch, or these steps: the next attempt writes them out."""

@@ -33,6 +33,7 @@ from ..basics.names import is_in_place, name_by_module, name_of, row_key, wished
 from ..basics.refusals import Refusals, check_classes
 from ..basics.tensors import fills_memory, hints, spec_of, storage, version
 from ..basics.writing import versions_before
+from ..compat import current_transform, no_torch_function
 from ..gradients.gradients import Gradients
 from ..gradients.history import History
 from ..gradients.kernel_by_kernel import KernelByKernel
@@ -60,7 +61,6 @@ from ..process.threads import StartedThreads
 from ..state.parameters import Weights
 from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
-from .blocks import refuse_outer_writes
 from .control_flow import OPERATORS, in_eager
 from .indices import with_numbers
 from .large_calls import LargeCalls
@@ -68,6 +68,7 @@ from .made import tensors_made
 from .meeting import met
 from .needs import hold_to_failure, hold_to_needs, passed_back
 from .opened import Opened, same_sizes
+from .outer_writes import OuterWrites
 from .passed_back import PassedBack
 from .structure import STRUCTURE, size_of
 from .unseen import Unseen
@@ -101,7 +102,7 @@ class Capture(TorchFunctionMode):
         self.fixed: set[Size] = set()
         self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
-        self.locator = Locator(("torch", "copy", "copyreg", "pickle"), torch.nn.Module._call_impl.__code__, weights.path_of)
+        self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
         self.unseen, self.threads = Unseen(self), StartedThreads()
         self.memory, self.handed, self.refusals, self.gradients = Memory(), Handed(), Refusals(), Gradients(weights)
         self.call = ""
@@ -111,6 +112,7 @@ class Capture(TorchFunctionMode):
         self.count_decided = 0  # calls whose numbers are what they are
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
         self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped(self)
+        self.outer_writes = OuterWrites(self)
         self.passed_back, self.opened = PassedBack(self), Opened(self)
 
     # ------------------------------------------------------------------------------ begin and end
@@ -119,7 +121,7 @@ class Capture(TorchFunctionMode):
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         try:
             with torch.jit.optimized_execution(False), self.host_draws.seen(), self.generators.following(), self.rules.seen():
-                with settings_kept(self.recorder.graph.name), in_eager(), self.threads, self.unseen, self, unwound():
+                with settings_kept(self.recorder.graph.name), in_eager(self), self.threads, self.unseen, self, unwound():
                     yield
                 self.generators.finish()
             self.refusals.check(self.here)
@@ -202,7 +204,7 @@ class Capture(TorchFunctionMode):
     # ------------------------------------------------------------------------------ every call comes here
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        if torch._C._functorch.peek_interpreter_stack() is not None:
+        if current_transform() is not None:
             return self.vmapped.run(function, args, kwargs)
         check_classes(types, self.here)
         name = name_of(function)
@@ -246,6 +248,7 @@ class Capture(TorchFunctionMode):
         """Sizes went into code that cannot be seen: from here on they are what they are."""
         if self.rules.is_following:  # a gradient that nobody may take is not worth the sizes of the whole recording
             raise TracingError("it runs kernels of torch outside of public calls")
+        self.recorder.refuse_any_length()
         nodes = self.recorder.graph.nodes
         depending_on_data = (value for node in self.recorder.all_nodes() if node.key in kinds.DATA_SIZED for value in node.outputs)
         for value in (*self.recorder.graph.inputs, *depending_on_data):
@@ -268,6 +271,7 @@ class Capture(TorchFunctionMode):
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
         self.handed.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
+        self.outer_writes.save(key, args, kwargs)
         versions = versions_before(key, operands, args, kwargs)
         result = self._attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
@@ -295,7 +299,7 @@ class Capture(TorchFunctionMode):
         """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are on besides."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
-            with torch._C.DisableTorchFunction():
+            with no_torch_function():
                 return function(*args)
         finally:
             self.unseen.inside_call = before
@@ -324,7 +328,7 @@ class Capture(TorchFunctionMode):
         origin = self.locator.locate(name, 4)
         strided = key.startswith("as_strided") and not fills_memory(operands[0])
         self.rules.refuse_writes(written, origin)
-        refuse_outer_writes(self, written, origin)
+        self.outer_writes.refuse(written, origin)
         if written:
             hold_to_needs(self, written)
         record = self.history.record_of(key, (inputs, params), written)

@@ -15,36 +15,35 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....sizes import Size, apply
+from ....tracing.reach.origin import package_of
+from ..compat import HigherOrderOperator
 from ..process.compiler import is_loaded
-from . import written_out
+from . import associative_scans, written_out
 from .blocks import Blocks
 from .opened import one_of
-from .prefixes import prefixes
 from .written_out import found
 
 if TYPE_CHECKING:
-    from .capture import Capture
+    from .running import Running as Capture
 
 # Operators that look at their operands before a mode sees them, and take none that are nested: torch's compiler would have taken these apart.
 _CHECKING = (("torch._higher_order_ops.cond", "CondOp"),)
-# Algorithms in Python that would tie a recording to one size, and those that take their place.
-_REPLACED = (("torch._higher_order_ops.associative_scan", "generic_associative_scan", prefixes),)
+_SCANS = "torch._higher_order_ops.associative_scan"
 
 
 @contextmanager
-def in_eager() -> Iterator[None]:
-    """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen."""
+def in_eager(capture: Capture) -> Iterator[None]:
+    """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen by ``capture``."""
     with ExitStack() as stack:
         if is_loaded() and hasattr(torch.compiler, "set_stance"):  # since torch 2.6
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         for cls in filter(None, (found(*place) for place in _CHECKING)):
             stack.callback(setattr, cls, "__call__", cls.__call__)
-            cls.__call__ = torch._ops.HigherOrderOperator.__call__
-        for module, name, ours in _REPLACED:
-            if theirs := found(module, name):
-                scans = importlib.import_module(module)
-                stack.callback(setattr, scans, name, theirs)
-                setattr(scans, name, ours)
+            cls.__call__ = HigherOrderOperator.__call__
+        if theirs := found(_SCANS, "generic_associative_scan"):
+            scans: Any = importlib.import_module(_SCANS)
+            stack.callback(setattr, scans, "generic_associative_scan", theirs)
+            scans.generic_associative_scan = associative_scans.in_place_of(capture, theirs)
         yield
 
 
@@ -55,7 +54,9 @@ def _cond(capture: Capture, args: Any) -> Any:
     blocks = Blocks(capture, "torch.cond", map(_users, branches))
     with capture:
         chosen = _truth(predicate)
-    then, otherwise = (blocks.block(name, lambda branch=branch: branch(*operands)) for name, branch in zip(("then", "otherwise"), branches))
+    then, otherwise = (
+        blocks.block(name, lambda branch=branch: branch(*operands), may_write=True) for name, branch in zip(("then", "otherwise"), branches)
+    )
     blocks.same("one branch", then.specs, otherwise.specs)
     names = ["chosen"] * len(then.specs)
     return blocks.add("branch", [capture.value(chosen)], [otherwise, then], lambda mode: written_out.cond(mode, args), names)
@@ -66,7 +67,7 @@ def _while_loop(capture: Capture, args: Any) -> Any:
     blocks = Blocks(capture, "torch.while_loop", (_users(goes_on), _users(body)))
     operands, given = zip(*(blocks.operand(item, copied=True) for item in carried))
     condition = blocks.block("condition", lambda *state: _truth(goes_on(*state, *additional)), given)
-    step = blocks.block("body", lambda *state: body(*state, *additional), given)
+    step = blocks.block("body", lambda *state: body(*state, *additional), given, may_write=True)
     blocks.same("a step", step.specs, [(value.dtype, value.spec.hints) for value in operands])
     names = [item.name for item in given]
     return blocks.add(
@@ -112,7 +113,7 @@ def _users(function: Any) -> Any:
     """The function of the user that torch has put into one of its own, which takes all operands flat."""
     if isinstance(function, functools.partial):
         return tuple(map(_users, filter(callable, (*function.args, *function.keywords.values()))))
-    if getattr(function, "__module__", "").partition(".")[0] == "torch" and getattr(function, "__closure__", None):
+    if package_of(getattr(function, "__module__", "")) == "torch" and getattr(function, "__closure__", None):
         return tuple(map(_users, filter(callable, (cell.cell_contents for cell in function.__closure__))))
     return function
 
@@ -128,5 +129,6 @@ def _operator(name: str, record: Callable[[Capture, Any], Any]) -> Callable[[Cap
 _RECORDED = {"cond": _cond, "while_loop": _while_loop, "scan": _scan, "map_impl": _map}
 OPERATORS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
     **{name: _operator(name, record) for name, record in _RECORDED.items()},
+    "associative_scan": lambda capture, function, args, kwargs: associative_scans.pointwise(capture, args),
     "flex_attention": written_out.flex_attention,
 }

@@ -17,6 +17,7 @@ from ....sizes import Size, hint_of, hints, product
 from ....trees import iterate_structure
 from ..numbers.sizes import symbolic
 from .opened import hold_lengths, merged, one_of, shape_of
+from .running import Running
 
 Shape = tuple[Any, ...]
 
@@ -52,7 +53,7 @@ class Derivative:
     """A kernel of the derivative that runs: the node, its name, the arguments, the shapes of what the node was given and made, its call and whether it is all of it,
     and whether ``torch.vmap`` may run several of them at once."""
 
-    capture: Any
+    capture: Running
     node: Any
     name: str
     args: tuple[Any, ...]
@@ -71,7 +72,7 @@ class Derivative:
         return self.call is not None and self.name in _PLAIN and (self.whole or self.call.key == "__getitem__")
 
     def given(self) -> list[Any]:
-        """What the call was given, one by one."""
+        """The arguments of the call as a flat list."""
         return [] if self.call is None else list(iterate_structure((self.call.inputs, self.call.params)))
 
     def open_number(self, seen: Any) -> Any:
@@ -124,7 +125,7 @@ def _only_if(holds: bool) -> None:
 
 
 def _like(position: int) -> Callable[[Derivative], tuple[Any, ...]]:
-    """Sizes at this position are those of what the node was given, or of one of those that it made."""
+    """The argument at this position is the shape of the input of the node, or of one of its outputs."""
 
     def rule(derivative: Derivative) -> tuple[Any, ...]:
         _only_if(derivative.name in _SHAPED or derivative.is_plain())

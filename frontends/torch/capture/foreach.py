@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ..basics.names import name_of, row_key
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _PREFIX = "_foreach_"
 
@@ -30,7 +28,7 @@ _ONE: dict[str, Callable[..., Any]] = {
 NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
 
 
-def foreach(capture: Capture, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def foreach(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The results one by one, of a call that writes to its tensors these."""
     key = row_key(name_of(function))
     bare = key.removeprefix(_PREFIX)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -10,17 +10,16 @@ from ....trees import iterate_structure, map_structure
 from ..basics import kinds
 from ..basics.names import pure_key
 from ..basics.wanted import whole_numbers_of
+from ..compat import no_torch_function
 from ..numbers.of_sizes import numbers_of_sizes
 from .answers import elements
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def with_numbers(capture: Capture, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def with_numbers(capture: Running, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """The arguments of a call with such tensors read, as if the user's code had called ``int``."""
 
     def number(item: Any) -> Any:
@@ -40,7 +39,7 @@ def with_numbers(capture: Capture, key: str, args: tuple[Any, ...], kwargs: dict
     if key in kinds.TAKES_SIZES:
         first = 0 if key in kinds.CREATES else 1
         return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         found = any(map(_may_be_number, iterate_structure((args, kwargs))))
     if not found:
         return args, kwargs

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ....trees import iterate_structure
 from ..basics import kinds
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 
-def tensors_made(capture: Capture, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+def tensors_made(capture: Running, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
     """The tensors that a call made, or may make where sizes and strides are others: not its operands, nor what is recorded already."""
     if not isinstance(result, (torch.Tensor, tuple, list, dict)):
         return []
@@ -22,5 +20,5 @@ def tensors_made(capture: Capture, key: str, result: Any, operands: list[torch.T
     return [tensor for tensor in tensors.values() if key in kinds.MAY_COPY or not _is_known(capture, tensor, operands)]
 
 
-def _is_known(capture: Capture, tensor: torch.Tensor, operands: list[torch.Tensor]) -> bool:
+def _is_known(capture: Running, tensor: torch.Tensor, operands: list[torch.Tensor]) -> bool:
     return any(tensor is operand for operand in operands) or capture.recorder.find(tensor) is not None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -12,14 +12,12 @@ from ....ir.record import CallRecord
 from ....ops.dtypes import is_inexact
 from ..basics.tensors import spec_of
 from ..memory.memory import is_shared
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
 
 
-def met(capture: Capture, tensor: torch.Tensor) -> Value:
+def met(capture: Running, tensor: torch.Tensor) -> Value:
     """The value of a tensor that was met for the first time. ``TracingError`` where it is not known what it comes from."""
     if (owner := capture.kept_views.owner_of(tensor)) is not None:
         return capture.kept_views.taken(capture, tensor, owner)
@@ -63,7 +61,7 @@ def met(capture: Capture, tensor: torch.Tensor) -> Value:
     return value
 
 
-def _follow_hooks(capture: Capture, tensor: torch.Tensor, hooks: list[Any]) -> None:
+def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> None:
     """Hooks of a weight change its gradient: in torch they are called as ever, elsewhere the graph has to say what they do."""
     if capture.for_torch:
         graph = capture.recorder.graph
@@ -76,7 +74,7 @@ def _follow_hooks(capture: Capture, tensor: torch.Tensor, hooks: list[Any]) -> N
             capture.rules.follow_hook(tensor, hook, "a hook of a weight")
 
 
-def _alias(capture: Capture, tensor: torch.Tensor) -> Value:
+def _alias(capture: Running, tensor: torch.Tensor) -> Value:
     """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor."""
     seen = capture.memory.same(tensor)
     if seen is None or (capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad):

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ....ir.node import Value
 from ..numbers import numbers
 from .answers import elements
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _FACT = "requires_grad"
 
 
-def passed_back(capture: Capture, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def passed_back(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a backward pass, whose kernels are recorded one by one. In torch it holds for arguments that need gradients as these do.
 
     A pass that fails, where the user's code may go on, holds for these sizes and needs everywhere.
@@ -32,7 +30,7 @@ def passed_back(capture: Capture, function: Any, args: tuple[Any, ...], kwargs: 
         raise
 
 
-def hold_to_failure(capture: Capture, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any) -> None:
+def hold_to_failure(capture: Running, problem: Exception, operands: list[torch.Tensor], args: Any, kwargs: Any) -> None:
     """Where a call has failed and the user's code goes on, that holds for these sizes and needs, and where elements matter, these elements."""
     capture.fix_all_sizes()
     numbers.decide_read(capture, (args, kwargs))
@@ -42,7 +40,7 @@ def hold_to_failure(capture: Capture, problem: Exception, operands: list[torch.T
             elements(capture, torch.Tensor.tolist, (tensor,), {})
 
 
-def hold_to_needs(capture: Capture, written: list[Value]) -> None:
+def hold_to_needs(capture: Running, written: list[Value]) -> None:
     """torch refuses writes to arguments that need gradients, where other frameworks know of no need."""
     given = capture.recorder.graph.inputs[: capture.count_call_inputs]
     if not capture.for_torch and torch.is_grad_enabled() and any(capture.recorder.base_of(value) in given for value in written):

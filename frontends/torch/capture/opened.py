@@ -7,7 +7,7 @@ A number that only one of these sizes can be is that size. Otherwise the recordi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -20,9 +20,7 @@ from ..gradients.kernel_by_kernel import in_kernels
 from ..numbers.numbers import decide_all
 from ..numbers.sizes import symbolic
 from .kernel_numbers import computing, given_numbers, is_sized
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 _RESHAPES = frozenset({"aten::view", "aten::_unsafe_view", "aten::expand"})
 # Calls whose sizes below are sizes of what they are given, and products of these: nothing is divided.
@@ -35,8 +33,8 @@ _PRODUCTS = frozenset({
 class Opened:
     """The call that is open: the sizes of what it was given, and its own numbers; None where none is."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Any = capture
+    def __init__(self, capture: Running) -> None:
+        self.capture = capture
         self._shapes: list[tuple[Any, ...]] | None = None
         self._is_product = False
         self._given: frozenset[Any] = frozenset()
@@ -74,12 +72,12 @@ class Opened:
         return [one_of(self.capture, sizes) for sizes in found] if all(found) else None
 
 
-def shape_of(capture: Any, value: Value) -> tuple[Any, ...]:
+def shape_of(capture: Running, value: Value) -> tuple[Any, ...]:
     """The sizes of a value."""
     return tuple(capture.size(value, axis) for axis in range(value.ndim))
 
 
-def one_of(capture: Any, sizes: Sequence[Any]) -> Any:
+def one_of(capture: Running, sizes: Sequence[Any]) -> Any:
     """One of several sizes that have the same number now; from here on they always have."""
     for other in dict.fromkeys(sizes[1:]):
         condition = apply("eq", sizes[0], other)
@@ -88,7 +86,7 @@ def one_of(capture: Any, sizes: Sequence[Any]) -> Any:
     return sizes[0]
 
 
-def same_sizes(capture: Capture, function: Any, args: tuple[Any, ...]) -> Any:
+def same_sizes(capture: Running, function: Any, args: tuple[Any, ...]) -> Any:
     """Whether two tensors have the same sizes; from here on that stays so."""
     same = capture.run(function, args, {})
     shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
@@ -100,11 +98,12 @@ def same_sizes(capture: Capture, function: Any, args: tuple[Any, ...]) -> Any:
     return same
 
 
-def hold_lengths(capture: Any, shapes: Iterable[tuple[Any, ...]]) -> None:
-    """From here on axes have length 1 where they have it now, and none is empty: torch's code goes other ways there."""
+def hold_lengths(capture: Running, shapes: Iterable[tuple[Any, ...]]) -> None:
+    """Guards which axes have length 1, and that none is empty: torch's code branches on both."""
     for size in dict.fromkeys(size for shape in shapes for size in shape):
         if isinstance(size, Size):
-            capture.decide(apply("gt", size, 1) if size.hint > 1 else size)
+            is_more: Any = apply("gt", size, 1)
+            capture.decide(is_more if size.hint > 1 else size)
 
 
 def merged(shape: Any, wanted: list[int]) -> list[Any] | None:

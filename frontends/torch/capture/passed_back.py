@@ -8,32 +8,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ....ir.node import Node, Value
 from ..basics.tensors import hints as hints_in
+from ..compat import current_autograd_node, current_transform, is_wrapped, unwrapped
 from .derivatives import KNOWN, RULES, Derivative, Untold
 from .kernel_numbers import computing, is_sized
 from .opened import hold_lengths, shape_of
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 
 class PassedBack:
     """The values of a recording by the nodes of torch's graph that made them, and what can be told of kernels by that."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Any = capture
+    def __init__(self, capture: Running) -> None:
+        self.capture = capture
         self._values: dict[tuple[int, int], Value] = {}
         self._calls: dict[int, tuple[Node, bool]] = {}
         self._last: Sequence[torch.Tensor] = ()
         self._passing = self._batched = False
 
     def note(self, tensors: Sequence[torch.Tensor]) -> None:
-        """A call made these, or wrote to them. What a kernel made has its node when the next one comes."""
+        """Notes tensors that a call made or wrote to; their autograd nodes are looked up at the next call."""
         self._look()
         self._last = tensors
 
@@ -51,7 +50,7 @@ class PassedBack:
         meeting = [node for node in made_by if node is not None and sum(value.ndim > 0 for value in set(node.uses)) > 1]
         hold_lengths(self.capture, [shape_of(self.capture, value) for node in meeting for value in (*node.uses, *node.outputs)])
         before = self._passing, self._batched
-        self._passing, self._batched = True, torch._C._functorch.peek_interpreter_stack() is not None
+        self._passing, self._batched = True, current_transform() is not None
         try:
             return function(*hints_in(args), **hints_in(kwargs))
         finally:
@@ -76,7 +75,7 @@ class PassedBack:
         return derivative.is_plain() and not is_sized(function) if numbers else derivative.name in KNOWN
 
     def _running(self, args: tuple[Any, ...]) -> Derivative | None:
-        node = torch._C._current_autograd_node() if self._passing else None
+        node = current_autograd_node() if self._passing else None
         if node is None:
             return None
         self.capture._quietly(self._look)
@@ -103,7 +102,7 @@ class PassedBack:
         return self._found(leaf) if leaf is not None else self._values.get((node._sequence_nr(), number))
 
     def _found(self, tensor: torch.Tensor) -> Value | None:
-        while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-            tensor = torch._C._functorch.get_unwrapped(tensor)
+        while is_wrapped(tensor):
+            tensor = unwrapped(tensor)
         found: Value | None = self.capture.recorder.find(tensor)
         return found

@@ -1,4 +1,4 @@
-"""What calls say of sizes: those of what they make, and where their number of results, or of axes, depends on some.
+"""Sizes as calls determine them: of results, and where the number of results or axes depends on sizes.
 
 Then the recording holds only where it comes out the same. A row of ``STRUCTURE``: bare name -> what to assume, given the capture, the recorded arguments and what the call made, which may be nothing.
 """
@@ -10,6 +10,7 @@ from typing import Any
 
 from ....ir.node import Node, Value
 from ....sizes import Size, Symbol, apply, hint_of
+from .running import Running
 
 # bare name -> behind how many arguments the sizes of the result stand, one by one or as a tuple
 _MADE = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0, "new_zeros": 1, "new_ones": 1, "new_empty": 1, "new_full": 1}
@@ -33,22 +34,22 @@ def _argument(inputs: tuple[Any, ...], params: dict[str, Any], position: int, na
     return inputs[position] if len(inputs) > position else params.get(name, default)
 
 
-def _assume(capture: Any, condition: Any) -> None:
+def _assume(capture: Running, condition: Any) -> None:
     if isinstance(condition, Size):
         capture.decide(condition)
 
 
-def _axis(capture: Any, inputs: Any, dim: Any) -> int:
+def _axis(capture: Running, inputs: Any, dim: Any) -> int:
     """Which axis a number means: one that was computed from sizes is decided."""
     known: int = capture.decide(dim) if isinstance(dim, Size) else dim
     return known % max(inputs[0].ndim, 1)
 
 
-def _extent(capture: Any, inputs: Any, dim: Any) -> Any:
+def _extent(capture: Running, inputs: Any, dim: Any) -> Any:
     return capture.size(inputs[0], _axis(capture, inputs, dim))
 
 
-def _squeeze(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+def _squeeze(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
     dim = _argument(inputs, params, 1, "dim", None)
     rank = inputs[0].ndim
     dims = range(rank) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
@@ -56,19 +57,19 @@ def _squeeze(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
         _assume(capture, apply("eq", capture.size(inputs[0], axis), 1))
 
 
-def _unbind(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+def _unbind(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
     count = _extent(capture, inputs, _argument(inputs, params, 1, "dim", 0))
     _assume(capture, apply("eq", count, len(outputs)))
 
 
-def _split(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+def _split(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
     size = _argument(inputs, params, 1, "split_size_or_sections", params.get("split_size", 1))
     if not isinstance(size, (tuple, list)):
         extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
         _assume(capture, apply("eq", apply("max", _pieces(extent, size), 1), len(outputs)))
 
 
-def _chunk(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+def _chunk(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
     extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
     each = _pieces(extent, _argument(inputs, params, 1, "chunks", 1))
     if hint_of(each) == 0:  # of nothing torch gives as many pieces as it was asked for
@@ -77,7 +78,7 @@ def _chunk(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
         _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))
 
 
-def _sum_to_size(capture: Any, inputs: Any, params: Any, outputs: Any) -> None:
+def _sum_to_size(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
     """Which axes are summed depends on all sizes."""
     for axis in range(inputs[0].ndim):
         extent = capture.size(inputs[0], axis)

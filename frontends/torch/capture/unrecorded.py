@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from torch._ops import HigherOrderOperator
 from torch.overrides import TorchFunctionMode
 
 from ..basics.names import name_of, row_key
 from ..basics.tensors import hints
+from ..compat import HigherOrderOperator
+from .running import Running
 from .written_out import WRITTEN_OUT, flex_attention
-
-if TYPE_CHECKING:
-    from .capture import Capture
 
 
 class Unrecorded(TorchFunctionMode):
     """Sizes that stand in the arguments of calls are given as the numbers that they are."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Running) -> None:
         super().__init__()
         self.here = capture.here
 
@@ -31,7 +29,7 @@ class Unrecorded(TorchFunctionMode):
         return function(*args, **kwargs)
 
 
-def unrecorded_call(capture: Capture, call: Callable[[Unrecorded], Any]) -> Any:
+def unrecorded_call(capture: Running, call: Callable[[Unrecorded], Any]) -> Any:
     """What ``call`` gives, which is handed the mode to run the user's functions in; tensors that it makes and keeps aside are hidden from the recording."""
     unseen = capture.unseen
     before, unseen.inside_call = unseen.inside_call, True

@@ -11,11 +11,12 @@ import weakref
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from ....trees import iterate_structure
 from ..basics.refusals import refuse_operator
 from ..basics.tensors import storage
+from ..compat import HigherOrderOperator, TorchDispatchMode, current_transform, no_torch_function
+from .running import Running
 
 
 class Unseen(TorchDispatchMode):
@@ -23,7 +24,7 @@ class Unseen(TorchDispatchMode):
 
     supports_higher_order_operators = True  # to refuse them
 
-    def __init__(self, capture: Any) -> None:
+    def __init__(self, capture: Running) -> None:
         super().__init__()
         self.capture = capture
         self.inside_call = False
@@ -59,19 +60,19 @@ class Unseen(TorchDispatchMode):
 
     def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has decided those among its numbers as it read them."""
-        if function is torch.ops.aten.lift_fresh.default and torch._C._functorch.peek_interpreter_stack() is None:
+        if function is torch.ops.aten.lift_fresh.default and current_transform() is None:
             return False
         return not any(known.explains(function, args, kwargs) for known in self._known())
 
     def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        if isinstance(function, torch._ops.HigherOrderOperator):
+        if isinstance(function, HigherOrderOperator):
             refuse_operator(function, self.capture.here)
         if not self.inside_call and self._computes(function, args):
             told = next(filter(None, (known.told(function, args) for known in self._known())), None)
             if told is None:
                 return self.capture.record_kernel(function, args, kwargs, self._ties(function, args, kwargs))
-            with torch._C.DisableTorchFunction():  # the call itself would come to the mode above once more, without the sizes
+            with no_torch_function():  # the call itself would come to the mode above once more, without the sizes
                 return self.capture.record_kernel(function, told, kwargs, sized=False)
         result = function(*args, **kwargs)
         own = {storage(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)}

@@ -7,7 +7,7 @@ computed from a size where nothing sees it. A number of a kernel that the call w
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -18,15 +18,13 @@ from ..basics.tensors import hints
 from ..numbers.numbers import decide_all
 from .batching import Kernel, levels, physical_sizes
 from .kernel_numbers import computing, given_numbers, is_sized
-
-if TYPE_CHECKING:
-    from .capture import Capture
+from .running import Running
 
 
 class Vmapped:
     """The public call that runs inside of a transform, by its name and what it was given."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Running) -> None:
         self.capture = capture
         self._call: str | None = None
         self._given: frozenset[Any] = frozenset()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 
-if TYPE_CHECKING:
-    from .capture import Capture
+from ..compat import no_modes
+from .running import Running
 
 _MOST_LOOKED_AT = 2**20  # elements: beyond, the look would cost more than it tells
 _ENDS = torch.iinfo(torch.int32)
@@ -22,7 +21,7 @@ _IN_PARTS = frozenset(
 )
 
 
-def becomes_wide(capture: Capture, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> bool:
+def becomes_wide(capture: Running, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> bool:
     """Whether such elements come up in a call that made or filled these, and the graph is for another framework.
 
     They come up neither where infinities are cast, which each framework does in its way (T5 casts ``log(0)``, and takes something else),
@@ -49,12 +48,12 @@ def is_wide(tensor: torch.Tensor) -> bool:
         or not 0 < tensor.numel() <= _MOST_LOOKED_AT
     ):
         return False
-    with torch.utils._python_dispatch._disable_current_modes():  # what a look makes is none of the recording's
+    with no_modes():  # what a look makes is none of the recording's
         least, most = tensor.aminmax()
         return int(least) < _ENDS.min or int(most) > _ENDS.max
 
 
 def _is_endless(tensor: torch.Tensor) -> bool:
     """Whether a tensor of floats has infinities or NaNs."""
-    with torch.utils._python_dispatch._disable_current_modes():
+    with no_modes():
         return tensor.is_floating_point() and not bool(tensor.isfinite().all())

@@ -1,18 +1,13 @@
-"""What a function asks of the gradients of arrays from outside: whether one is needed, which one there is. A call of other arrays is held to it."""
+"""Reads of ``requires_grad``, ``grad`` and the like on arguments and captured tensors: each becomes an assumption or a guard."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import torch
+from typing import Any
 
 from ....errors import TracingError
-from ....tracing.conjunction import Fact
 from ..basics.captured import is_captured
 from ..basics.names import name_of, row_key
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from .trace import GradientTrace
 
 # What is read -> the facts that its answer follows from.
 READS: dict[str, tuple[str, ...]] = {
@@ -24,7 +19,7 @@ READS: dict[str, tuple[str, ...]] = {
 }
 
 
-def answer(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """The answer of the moment. ``TracingError`` where it is the gradient that an argument came with, which is no argument of the graph."""
     tensor, key = args[0], row_key(name_of(function))
     seen = capture.run(function, args, kwargs)
@@ -40,10 +35,3 @@ def answer(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     for fact in READS[key]:
         capture.depends_on(fact, tensor)
     return seen
-
-
-def fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> Fact:
-    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, that was ``found``."""
-    name = key.strip("_")
-    place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
-    return Fact(f"{place}.{name} is {{}}", (*objects, found), f"{name} of a captured tensor")

@@ -12,9 +12,9 @@ from ....errors import TracingError
 from ....ir.node import Origin
 from ....tracing.conjunction import Fact
 from ....tracing.places import Place
-from ....tracing.world import Held
+from ....tracing.reach.world import Held
+from ..compat import no_torch_function
 from ..state.parameters import Weights
-from .gradient_reads import fact_of_captured
 
 
 class _Found(NamedTuple):
@@ -64,7 +64,7 @@ class Gradients:
 
     def add(self, tensor: torch.Tensor) -> None:
         """A tensor from outside, before anything can have been done with it."""
-        with torch._C.DisableTorchFunction():
+        with no_torch_function():
             if tensor.is_leaf:
                 self._before.setdefault(id(tensor), _Found.of(tensor))
 
@@ -72,11 +72,11 @@ class Gradients:
         """The function has asked this of a captured tensor."""
         path = self._weights.name_of(tensor)
         held = None if path is None else self._weights.holder_of(path)
-        with torch._C.DisableTorchFunction():
+        with no_torch_function():
             before, name = self._before.get(id(tensor)), key.strip("_")
             known = {} if before is None else {"grad": before.grad, "requires_grad": before.wanted}
             found = known[name] if name in known else getattr(tensor, key)
-            self._asked.setdefault((id(tensor), key), fact_of_captured(tensor, held, key, found))
+            self._asked.setdefault((id(tensor), key), _fact_of_captured(tensor, held, key, found))
 
     def facts(self) -> list[Fact]:
         """What was asked of captured tensors is answered as it was."""
@@ -105,3 +105,10 @@ class Gradients:
 def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
     """``tensor.grad``; of an array that a write has given a history, None, without torch's warning that there is none."""
     return tensor.grad if tensor.is_leaf else None
+
+
+def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> Fact:
+    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, that was ``found``."""
+    name = key.strip("_")
+    place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
+    return Fact(f"{place}.{name} is {{}}", (*objects, found), f"{name} of a captured tensor")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -10,16 +10,14 @@ from ....ir.node import Node, Value, values_in
 from ....ir.record import CallRecord
 from ....ops.dtypes import is_inexact
 from ..basics import kinds
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ..trace import Trace
 
 
 class History:
     """What a recording knows of it."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Any = capture
+    def __init__(self, capture: Trace) -> None:
+        self.capture = capture
         self.ambient = torch.is_grad_enabled()
         self.mode_changed = False
         self.forwards = 0  # how many torch.autograd.Functions are at their forward, where torch switches gradients off

@@ -18,6 +18,7 @@ from ....ir.node import Node, Value, values_in
 from ....ir.record import CallRecord
 from ....sizes import Size
 from ....trees import iterate_structure
+from ..trace import Trace
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class RecordedRule:
     nodes: Sequence[Node]
 
     @classmethod
-    def of(cls, capture: Any, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]) -> RecordedRule:
+    def of(cls, capture: Trace, results: Sequence[torch.Tensor], args: Sequence[Any], rule: Callable[..., Any]) -> RecordedRule:
         """Runs the rule; ``TracingError`` where its calls do not tell what it does with any gradient."""
         graph = capture.recorder.graph
         guards, values = len(graph.guards), [capture.value(item) for item in results]
@@ -47,7 +48,7 @@ class RecordedRule:
         made._check(capture, [guard.condition for guard in graph.guards[guards:]])
         return made
 
-    def _check(self, capture: Any, conditions: Sequence[Any]) -> None:
+    def _check(self, capture: Trace, conditions: Sequence[Any]) -> None:
         recorder, inner = capture.recorder, {*self.cotangents, *(value for node in self.nodes for value in node.outputs)}
         written = {recorder.base_of(value) for node in self.nodes for value in node.writes}
         read = [
@@ -64,7 +65,7 @@ class RecordedRule:
         if not self.sources:
             raise TracingError("a rule that gives no gradient")
 
-    def add(self, capture: Any, name: str, forward: set[Value]) -> tuple[Value, ...]:
+    def add(self, capture: Trace, name: str, forward: set[Value]) -> tuple[Value, ...]:
         """The node, whose function gives the results as they are. What was computed ``forward`` has no history for the rule, as in torch."""
         recorder, origin = capture.recorder, capture.here()
         kept = [value for value in self._read() if value in forward and value not in self.results]
@@ -89,7 +90,7 @@ class RecordedRule:
         return list(dict.fromkeys([*(value for node in self.nodes for value in node.uses), *self.gradients]))
 
 
-def _as_of(capture: Any, gradient: Any, arg: torch.Tensor) -> Value:
+def _as_of(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
     """The gradient of an argument as torch makes one of what a rule returns: summed to its shape, in its data type."""
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
@@ -100,7 +101,7 @@ def _as_of(capture: Any, gradient: Any, arg: torch.Tensor) -> Value:
     return made
 
 
-def _detached(capture: Any, value: Value, origin: Any) -> Value:
+def _detached(capture: Trace, value: Value, origin: Any) -> Value:
     made = Value(value.name, value.spec)
     capture.recorder.add_call("torch.Tensor.detach", (value,), {}, origin, (made,), CallRecord("detach", result=made))
     return made

@@ -13,7 +13,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch.autograd import function as functions
@@ -22,15 +22,13 @@ from torch.utils.hooks import BackwardHook
 from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
 from ....ir.record import CallRecord
-from ....tracing.roots import reach
-from ....tracing.world import World
+from ....tracing.reach.world import World
 from ....trees import iterate_structure
 from ..basics.tensors import version
+from ..compat import count_dispatch_modes, count_function_modes, dispatch_mode_at, function_mode_at, has_transforms
 from .recorded_rule import RecordedRule
 from .ruled import REFUSE_GRADIENT
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from .trace import GradientTrace
 
 _APPLY = torch.autograd.Function.apply.__func__.__code__
 _FOLDERS = re.compile(r"\S*[/\\]")
@@ -41,8 +39,8 @@ _WITH_RULES = ("torch._functorch.", "torch.distributions.")  # torch's other fun
 class Rules:
     """What a recording does about them."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Any = capture
+    def __init__(self, capture: GradientTrace) -> None:
+        self.capture = capture
         self._covered: list[tuple[type, str, Any]] = []  # class, attribute, what it had of its own there
         self._handles: list[Any] = []
         self.is_following = False  # whether a rule of torch's own is recorded at the moment
@@ -89,7 +87,7 @@ class Rules:
         self.follow_hook(tensor, function, "a hook of a tensor")
 
     def follow_hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], what: str) -> None:
-        """A hook changes the gradient of a tensor; what it returns is the new one, or None."""
+        """Records a tensor hook: the function that replaces the gradient of a tensor, or returns None to keep it."""
 
         def rule(gradient: Any) -> Any:
             changed = function(gradient)
@@ -145,7 +143,7 @@ class Rules:
             self.capture.history.forwards -= enabled
 
     def _outside(self, item: Any) -> Any:
-        """What a checkpoint runs, as if there were no checkpoint: with gradients, where torch will run it again for them."""
+        """The function of a checkpoint, run with gradients enabled as if there were no checkpoint."""
         if not isinstance(item, (types.FunctionType, types.MethodType, functools.partial, torch.nn.Module)):
             return item
 
@@ -157,7 +155,8 @@ class Rules:
             finally:
                 self.capture.history.forwards = forwards
 
-        return run if self.capture is not None else item
+        is_over: bool = self.capture is None  # an earlier recording's, see Capture.forget_arrays
+        return item if is_over else run
 
     def _cover(self, cls: type, name: str, function: Any) -> None:
         self._covered.append((cls, name, vars(cls).get(name)))
@@ -206,7 +205,7 @@ class Rules:
         recorder = self.capture.recorder
         graph = recorder.graph
         nodes, assumed = len(graph.nodes), recorder.assumed()
-        world = World(reach([rule]))
+        world = World((), called=[rule])
         recorded, why = None, ""
         before, self.is_following = self.is_following, is_torchs
         try:
@@ -285,17 +284,17 @@ class _Context:
         return self._without_gradient
 
 
-def _comes_to(capture: Any) -> bool:
+def _comes_to(capture: GradientTrace) -> bool:
     """Whether calls that are made now come to this recording: in its thread, and not inside of another recording.
 
     Of what a transform (``torch.vmap``, ``torch.func.grad``) runs, only the kernels come.
     """
-    if torch._C._are_functorch_transforms_active():  # torch comes back with the plain arrays below
+    if has_transforms():  # torch comes back with the plain arrays below
         return False
-    height, kernels = torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack()
-    if height > 0 and torch._C._get_function_stack_at(height - 1) is capture:
+    height, kernels = count_function_modes(), count_dispatch_modes()
+    if height > 0 and function_mode_at(height - 1) is capture:
         return True
-    return kernels > 0 and torch._C._get_dispatch_stack_at(kernels - 1) is capture.unseen and not capture.unseen.inside_call
+    return kernels > 0 and dispatch_mode_at(kernels - 1) is capture.unseen and not capture.unseen.inside_call
 
 
 def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:

@@ -1,1 +1,1 @@
-"""What tensors lie in: whose memory it is, who writes to it, in which order the elements stand, and what they were before."""
+"""Memory of tensors: owners, views, writes, layouts, and the contents before a write."""

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....assumptions.overlap import overlap
 from ....errors import TracingError
 from ..basics.tensors import storage
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ..trace import Trace
 
 _COPIED = "graph_compiler"  # the place in a memo of the tensors that were copied; torch keeps its storages at "torch"
 
 
-def deep_copy(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.Tensor.__deepcopy__(tensor, memo)``, recorded without the memo, whose keys are identities of objects of this one call.
 
     ``TracingError`` for tensors that share memory, whose copies share it as well: the recorded copies would not.

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ....errors import TracingError
 from ....trees import iterate_structure
 from ..basics.tensors import storage
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from .trace import MemoryTrace
 
 
-def is_empty_out(capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether the function has made all arrays of ``out=`` without elements, whatever the sizes of its arguments, and each has its own memory.
 
     Not where a gradient is asked for, with which torch refuses ``out=``.
@@ -26,7 +24,7 @@ def is_empty_out(capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]
     return bool(tensors) and apart and all(tensor.numel() == 0 and _is_own(capture, tensor) for tensor in tensors)
 
 
-def filled(capture: Capture, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Records the call without ``out=``; the arrays given there stand for its results from then on. ``TracingError`` where they have other types."""
     given = kwargs["out"]
     for operand in _tensors((args, kwargs)):
@@ -50,7 +48,7 @@ def _fill(out: torch.Tensor, computed: torch.Tensor) -> None:
         out.resize_(computed.shape).copy_(computed)
 
 
-def _is_own(capture: Capture, tensor: torch.Tensor) -> bool:
+def _is_own(capture: MemoryTrace, tensor: torch.Tensor) -> bool:
     value = capture.value(tensor)
     sizes = (capture.size(value, axis) for axis in range(value.ndim))
     is_made = capture.recorder.maker(value) is not None and capture.recorder.base_of(value) is value

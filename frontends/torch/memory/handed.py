@@ -13,6 +13,7 @@ import torch
 from ....errors import TracingError
 from ....ir.node import Origin
 from ..basics.tensors import version
+from ..compat import no_torch_function
 from .memory import has_memory, reach
 from .snapshots import Snapshot
 from .watching import pieces_of
@@ -22,7 +23,7 @@ _OF_CONSTRUCTORS = "lift_fresh"  # by which torch.from_numpy hands on the tensor
 
 @dataclass
 class _Shared:
-    """One tensor, with what its memory held when torch has last looked at it or written to it.
+    """A tensor that other code shares, with its contents at the last access by torch.
 
     ``is_read``: whether other code got it from the recording; ``is_weight``: whether pieces are compared, as they are between two calls
     (all weights that were loaded from a file are here); ``is_used``: whether a call has computed with what it held.
@@ -43,7 +44,7 @@ class _Shared:
         self.number, self.same = version(self.tensor), pieces.same if pieces else partial(Snapshot(self.tensor).is_of, self.tensor)
 
     def changed(self) -> bool:
-        """Whether it holds something else although torch has not written to it."""
+        """Whether the contents changed without a write by torch."""
         return version(self.tensor) == self.number and not self.same()
 
 
@@ -73,7 +74,7 @@ class Handed:
                 one.is_used = key != _OF_CONSTRUCTORS
 
     def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
-        """After a call that wrote to these: what they hold now is torch's. ``TracingError`` where other code would read what depends on the inputs."""
+        """Notes that torch wrote to these. ``TracingError`` if code outside of torch could read values there that depend on the inputs."""
         for one in self._in(tensors):
             if varies and one.is_read:
                 raise TracingError(
@@ -105,7 +106,7 @@ def _start(one: _Shared) -> int:
 
 def _place(tensor: torch.Tensor) -> tuple[int, int]:
     """The addresses where a tensor's elements begin and end."""
-    with torch._C.DisableTorchFunction():  # to compare places is no read of the user's
+    with no_torch_function():  # to compare places is no read of the user's
         start = tensor.data_ptr()
         return start, start + reach(tensor) * tensor.itemsize
 

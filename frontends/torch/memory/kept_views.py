@@ -15,13 +15,13 @@ from ....ir.record import CallRecord
 from ....tracing.conjunction import Fact
 from ...taking import views_among
 from ..basics.tensors import spec_of
+from ..compat import no_torch_function
+from ..trace import ModelWeights, Trace
 from .memory import has_memory, reach
 from .taking import calls_taking
 
 if TYPE_CHECKING:
     from ....tracing.places import Place
-    from ..capture.capture import Capture
-    from ..state.parameters import Weights
 
 _MOST_ATTEMPTS = 4  # a view that the function makes anew each time, where nobody sees it, is another tensor in each
 Reader = Callable[[], Any]
@@ -55,8 +55,8 @@ class KeptViews:
         self._attempts = 0
         self._met: list[tuple[torch.Tensor, torch.Tensor, Value]] = []
 
-    def ask(self, tensors: Sequence[torch.Tensor], weights: Weights | None = None) -> None:
-        """These share memory. Where one of them has all elements of those that it shares memory with, the next attempt takes these for its views."""
+    def ask(self, tensors: Sequence[torch.Tensor], weights: ModelWeights | None = None) -> None:
+        """Tells that these tensors share memory. If one of them contains all others, the next attempt records the others as views of it."""
 
         def rank(item: torch.Tensor) -> tuple[int, bool, bool]:
             return item.numel(), weights is not None and weights.name_of(item) is not None, item.requires_grad
@@ -82,7 +82,7 @@ class KeptViews:
         """The places but those that hold views: their elements are in their owners' places."""
         return [place for place in places if not self._owners or self.owner_of(place.read()) is None]
 
-    def taken(self, capture: Capture, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
+    def taken(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
         """The value of a view, by a call that takes it; where the owner needs a gradient and the view does not, as by ``detach``."""
         value = capture.value(owner)
         self._met.append((tensor, owner, value))
@@ -90,7 +90,7 @@ class KeptViews:
             value = _call(capture, name, (value, *arguments), made)
         return capture.recorder.keep(tensor, value)
 
-    def facts(self, graph: Graph, weights: Weights, places: Sequence[Place]) -> Iterable[Fact]:
+    def facts(self, graph: Graph, weights: ModelWeights, places: Sequence[Place]) -> Iterable[Fact]:
         """That each view still lies where it lay. ``TracingError`` where an owner is read anew at each call, and from inside of something."""
         for view, owner, value in self._met:
             read = _reader(owner, weights, places)
@@ -103,7 +103,7 @@ class KeptViews:
             yield Fact("{}()", (partial(_still, *arguments),), "a tensor that was a view of another one, which is written to,")
 
 
-def _call(capture: Capture, name: str, inputs: tuple[Any, ...], tensor: torch.Tensor) -> Value:
+def _call(capture: Trace, name: str, inputs: tuple[Any, ...], tensor: torch.Tensor) -> Value:
     record = CallRecord(name, views={0: inputs[0]})
     return capture.recorder.add_value(f"torch.Tensor.{name}", inputs, capture.here(), ("view", tensor, spec_of(tensor)), record)
 
@@ -117,7 +117,7 @@ def _is_view(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
 
 
 def _lies(tensor: torch.Tensor, owner: torch.Tensor) -> _Lies:
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         steps = (tensor.data_ptr() - owner.data_ptr()) // owner.itemsize
         return _Lies((tuple(owner.shape), owner.stride()), (tuple(tensor.shape), tensor.stride()), steps)
 
@@ -131,7 +131,7 @@ def _itself(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def _reader(tensor: torch.Tensor, weights: Weights, places: Sequence[Place]) -> Reader | None:
+def _reader(tensor: torch.Tensor, weights: ModelWeights, places: Sequence[Place]) -> Reader | None:
     """What gives the tensor that is in the place of this one at the moment."""
     if name := weights.name_of(tensor):
         held, key = weights.holder_of(name)

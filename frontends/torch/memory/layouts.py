@@ -9,7 +9,6 @@ refuse at other sizes only gives there what a copy would give: to tie all views 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -17,9 +16,7 @@ from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ..basics import kinds
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ..trace import Trace
 
 VIEWS_ONLY = frozenset({"view", "view_as", "unflatten", "view_as_complex"})  # refused where only a copy would do
 # Calls whose result is in row-major order, whatever comes in.
@@ -48,8 +45,8 @@ _KEEPS_ORDER = frozenset({"view", "view_as", "reshape", "flatten", "ravel", "unf
 class Layouts:
     """What is known of the layouts of the values of one recording."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Capture | None = capture
+    def __init__(self, capture: Trace) -> None:
+        self.capture: Trace | None = capture
         self._follows_inputs: set[Value] = set()
         self._other: set[Value] = set()  # not, or not for all sizes, in row-major order where the inputs are
         self._operands: set[Value] = set()  # x.contiguous() that is x itself
@@ -61,7 +58,7 @@ class Layouts:
             self._other.add(value)
 
     def follow(self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]) -> None:
-        """The layouts of what a call of ``operands`` made; and what it relies on, where it is refused for other layouts."""
+        """Notes the layouts of the results of a call, and which layouts of ``operands`` it needs."""
         views, is_fresh = node.views, key in _ROW_MAJOR
         follows = not is_fresh and not self._follows_inputs.isdisjoint(node.uses)
         is_other = not is_fresh and not self._other.isdisjoint(node.uses)
@@ -114,8 +111,8 @@ def joins_axes(node: Node) -> bool:
     source, result = node.uses[0].spec, node.outputs[0].spec
     if source.dtype != result.dtype:
         return True
-    wanted = list(result.shape)
-    for size in source.shape:
+    wanted = list(result.hints)
+    for size in source.hints:
         found = wanted.pop(0) if wanted else 0
         while found < size and wanted and found:
             found *= wanted.pop(0)

@@ -11,6 +11,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from ....assumptions.overlap import lie_together
 from ....ir.node import Value
 from ..basics.tensors import storage
+from ..compat import is_wrapped, no_torch_function
 
 
 class Memory:
@@ -64,15 +65,15 @@ def shares(tensor: torch.Tensor, owner: torch.Tensor) -> bool:
 
 def is_shared(tensor: torch.Tensor) -> bool:
     """Whether other code may write to the tensor's memory: it came from numpy, or was handed to it."""
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         return has_memory(tensor) and not tensor.is_inference() and not tensor.untyped_storage().resizable()
 
 
 def has_memory(tensor: torch.Tensor) -> bool:
     """Whether the tensor has one piece of memory on this machine."""
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized and not tensor.is_nested
-        return plain and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        return plain and not is_wrapped(tensor)
 
 
 def reach(tensor: torch.Tensor) -> int:
@@ -88,10 +89,10 @@ def reach(tensor: torch.Tensor) -> int:
 
 # Kernels come here with the mode above them still on, to which these would be reads of the user's.
 def _storage_of(tensor: torch.Tensor) -> torch.UntypedStorage:
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         return tensor.untyped_storage()
 
 
 def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         return (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())

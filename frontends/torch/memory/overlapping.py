@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,15 +12,13 @@ from ....errors import TracingError
 from ....trees import iterate_structure
 from ..basics.names import is_in_place
 from ..basics.tensors import storage
+from ..trace import Trace
 from .memory import has_memory
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
 
 _UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot matter
 
 
-def refuse_out(capture: Capture, out: Any, operands: list[torch.Tensor]) -> None:
+def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
     """``out=`` to which torch gives the shape of the result, but for what :mod:`.empty_out` records; and one that overlaps an operand, which torch reads while it writes.
 
     An operand that is the same array may be written to, as in place; in another shape it is one of a reduction, which torch sets to 0 before it reads.
@@ -39,7 +37,7 @@ def refuse_out(capture: Capture, out: Any, operands: list[torch.Tensor]) -> None
         _refuse_repeats(capture, tensor)
 
 
-def refuse_overlap(capture: Capture, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
+def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
     """``TracingError`` where, after a call, an operand shows some of the elements that the call writes to, at other positions; torch itself replays the call.
 
     torch refuses most such calls, but not where the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
@@ -57,8 +55,8 @@ def refuse_overlap(capture: Capture, key: str, args: tuple[Any, ...], operands: 
         _refuse_repeats(capture, args[0])
 
 
-def _refuse_repeats(capture: Capture, written: torch.Tensor) -> None:
-    """``TracingError`` where elements of what is written to share memory (``unfold``, ``as_strided``): a write to one of them is one to others."""
+def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
+    """``TracingError`` if several elements of a written tensor are one in memory (``unfold``, ``as_strided``)."""
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
         _refuse(
             capture,
@@ -67,14 +65,14 @@ def _refuse_repeats(capture: Capture, written: torch.Tensor) -> None:
         )
 
 
-def _refuse(capture: Capture, problem: str) -> None:
+def _refuse(capture: Trace, problem: str) -> None:
     """An error outside of torch, which replays its own calls; noted there, for the graph may be written for others later."""
     if not capture.for_torch:
         raise TracingError(problem)
     capture.recorder.graph.demand(source_only=problem)
 
 
-def _written(capture: Capture, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
+def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
     """The part of a tensor that an in-place call writes to, where it is a view."""
     if key != "__setitem__":
         return args[0] if args and isinstance(args[0], torch.Tensor) else None

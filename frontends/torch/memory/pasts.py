@@ -1,10 +1,11 @@
-"""What an array held before it was written to: its elements, and what autograd knows of them."""
+"""The contents of a tensor before a write: its elements and its autograd history."""
 
 from __future__ import annotations
 
 import torch
 
 from ..basics.tensors import put_back, version, without_repeats
+from ..compat import set_versions
 
 
 class Past:
@@ -27,7 +28,7 @@ class Past:
         """Elements, history and torch's count of writes are as they were."""
         self._put_back()
         if not self.tensor.is_inference():
-            torch._C._autograd._unsafe_set_version_counter((self.tensor,), (self.version,))
+            set_versions((self.tensor,), (self.version,))
 
     def _put_back(self) -> None:
         with torch.no_grad():

@@ -5,20 +5,18 @@ An array of the caller cannot be given another shape by a graph, so there it is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....errors import TracingError
 from ....ir.node import Value
 from ..basics.names import pure_key, row_key
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ..trace import Trace
 
 VIEWS = frozenset({"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "as_strided_"})
 REFUSED = frozenset({"resize_", "resize_as_", "set_", "resize_as_sparse_"})
 
 
-def reshape_in_place(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def reshape_in_place(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     """``x.t_()`` as ``x = x.t()``: other views of the same memory stay what they are."""
     tensor = args[0]
     if _was_there(capture, capture.value(tensor)):
@@ -35,14 +33,14 @@ def reshape_in_place(capture: Capture, function: Any, args: Any, kwargs: Any) ->
     return tensor
 
 
-def _was_there(capture: Capture, value: Value) -> bool:
+def _was_there(capture: Trace, value: Value) -> bool:
     """Whether the tensor was there before the function ran: ``x.contiguous()`` may be ``x`` itself."""
     while (node := capture.recorder.maker(value)) is not None and node.record is not None and node.record.itself:
         value = node.uses[0]
     return node is None
 
 
-def refuse(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def refuse(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     """Memory of another size, or of another array, put under a tensor."""
     raise TracingError(
         f"{capture.here()}: {capture.call} puts other memory under a tensor, which cannot be recorded; make a new tensor instead"

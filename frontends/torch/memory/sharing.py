@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....assumptions import DisjointMemory, SameArray
 from ....assumptions.overlap import overlap
@@ -11,12 +11,10 @@ from ....errors import TracingError
 from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ir.node import Value
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from .trace import MemoryTrace
 
 
-def note_aliases(capture: Capture) -> None:
+def note_aliases(capture: MemoryTrace) -> None:
     """Which arrays from outside lie in memory that is written to through another one: elsewhere they are two, which is an error where the graph
     runs there, and noted where it runs in torch, for it may be written for others later."""
     graph = capture.recorder.graph
@@ -36,8 +34,8 @@ def note_aliases(capture: Capture) -> None:
     graph.shared_memory = tuple(value for tensor in shared if (value := capture.recorder.find(tensor)) is not None)
 
 
-def note_sharing(capture: Capture, graph: Graph) -> None:
-    """Which inputs are one object, and which are written to: these may share memory with no other."""
+def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
+    """Assumes which inputs are one object, and that written inputs share memory with no other."""
     given = [id(tensor) for tensor in capture.input_tensors]
     same = SameArray(tuple(given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)))
     graph.assume(same)
@@ -55,7 +53,7 @@ def note_sharing(capture: Capture, graph: Graph) -> None:
 
 
 def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
-    """Which of the arrays that are written to share memory, with which others, and what to do."""
+    """The message of the error: which written arrays share memory, with which others, and what to do."""
     for one in written:
         if overlap([tensors[one]], [0]):
             return (

@@ -1,4 +1,4 @@
-"""What a tensor holds at one moment, to be compared with what it holds later."""
+"""Snapshots of the elements of tensors, for comparison later."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
+
+from ..compat import no_modes, no_torch_function
 
 _INTS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes of an element: NaN is equal to no float
 
@@ -50,5 +52,5 @@ def _physical(tensor: torch.Tensor) -> torch.Tensor:
 @contextmanager
 def _unseen() -> Iterator[None]:
     """Inside of the block no mode sees what is done."""
-    with torch._C.DisableTorchFunction(), torch.utils._python_dispatch._disable_current_modes():
+    with no_torch_function(), no_modes():
         yield

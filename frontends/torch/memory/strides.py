@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
 from ....sizes import Size, Symbol
 from ..basics.tensors import fills_memory
 from ..numbers.sizes import symbolic
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from .trace import MemoryTrace
 
 
-def stride(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
     """``Tensor.stride``: symbols, but outside of torch those of a view are numbers, for the sizes of now."""
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
@@ -28,10 +26,10 @@ def stride(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
     return all_steps if dim is None else all_steps[dim]
 
 
-def on_owner(capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """``as_strided`` of a view as that of the tensor whose memory it is, which other frameworks have too.
+def on_owner(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Rewrites ``as_strided`` of a view to one of the tensor that owns the memory, which other frameworks can compute.
 
-    Where in the memory the view begins depends on sizes: from here on they are what they are now.
+    The offset of the view depends on sizes, so all sizes are guarded.
     """
     tensor, size, step, *rest = args if len(args) > 2 else (*args, *(kwargs[name] for name in ("size", "stride")[len(args) - 1 :]))
     offset = rest[0] if rest else kwargs.get("storage_offset")
@@ -47,7 +45,7 @@ def on_owner(capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     return (owner, size, step, tensor.storage_offset() if offset is None else offset), {}
 
 
-def _owner(capture: Capture, tensor: torch.Tensor) -> torch.Tensor | None:
+def _owner(capture: MemoryTrace, tensor: torch.Tensor) -> torch.Tensor | None:
     """The recorded tensor whose elements, in row-major order, are the memory of a view."""
     if tensor.is_conj() or tensor.is_neg():
         return None

@@ -10,6 +10,7 @@ import torch
 from ....tracing.pieces import Pieces
 from ....tracing.versions import gathered
 from ..basics.tensors import version
+from ..compat import no_torch_function
 from .memory import has_memory, reach
 from .words import words_of
 
@@ -66,16 +67,16 @@ class Watch:
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
     """Which memory a tensor is, and how it looks at it: ``.data`` may be given another view of the same elements, which torch counts nowhere."""
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         looks = (tensor.dtype, tensor.shape, tensor.stride(), tensor.is_conj(), tensor.is_neg())
         return tensor.data_ptr(), *looks
 
 
 def pieces_of(tensor: torch.Tensor, whole: bool = False) -> Pieces | None:
-    """What a tensor's memory holds; None where it has none on this machine, or where other tensors' elements lie in between."""
+    """The contents of a tensor's memory. None on another device, and where its elements do not fill one block of memory."""
     if not has_memory(tensor) or tensor.numel() == 0:
         return None
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         reached = reach(tensor)
         storage = tensor.untyped_storage()
         return Pieces(storage, tensor.data_ptr(), reached * tensor.itemsize, whole) if reached <= tensor.numel() else None

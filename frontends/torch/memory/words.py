@@ -15,6 +15,7 @@ import torch
 
 from ....tracing.scattered import WORD
 from ....tracing.versions import Words, gathered
+from ..compat import negative_view, no_torch_function
 from .memory import has_memory
 
 # Numbers of words, in torch's objects as they lie in memory (torch/csrc/autograd/python_variable.h, c10/core/TensorImpl.h,
@@ -42,7 +43,7 @@ def words_of(tensor: torch.Tensor) -> Words | None:
 
 
 def _words(tensor: torch.Tensor) -> Words:
-    with torch._C.DisableTorchFunction():
+    with no_torch_function():
         alias, storage = tensor.detach(), tensor.untyped_storage()._cdata  # the alias keeps what holds the memory and counts the writes
     inner = tensor._cdata
     counter = _read(inner, _COUNTER)
@@ -87,7 +88,7 @@ _CHANGES: tuple[Callable[[torch.Tensor], Any], ...] = (
     lambda tensor: _assign(tensor, tensor.data.t()),
     lambda tensor: _assign(tensor, tensor.data[..., :1]),
     lambda tensor: _assign(tensor, tensor.data.view(torch.int32)),
-    lambda tensor: _assign(tensor, torch._neg_view(tensor.data)),
+    lambda tensor: _assign(tensor, negative_view(tensor.data)),
     lambda tensor: tensor.untyped_storage().resize_(1024),
     lambda tensor: torch.utils.swap_tensors(tensor, torch.ones(2, device="cpu")),
 )

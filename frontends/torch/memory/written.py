@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -12,17 +12,22 @@ from ....trees import iterate_structure
 from ..basics.names import is_in_place
 from ..basics.tensors import storage
 from ..basics.writing import written_beside
+from ..trace import Trace
 from .pasts import Past
 
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+
+def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    """The arguments that a call may write to."""
+    targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []
+    targets += [kwargs["out"]] if kwargs.get("out") is not None else []
+    return [item for item in iterate_structure([*targets, *written_beside(key, args, kwargs)]) if isinstance(item, torch.Tensor)]
 
 
 class Written:
     """The arrays from outside of a function that its calls write to; ``id(tensor) in written`` for these."""
 
-    def __init__(self, capture: Capture) -> None:
-        self.capture: Any = capture
+    def __init__(self, capture: Trace) -> None:
+        self.capture = capture
         self._saved: dict[int, Past] = {}
         self.caches: list[Any] = []  # functions in functools.lru_cache that the recorded function can reach
 
@@ -35,11 +40,8 @@ class Written:
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before a call that may write to its arguments."""
-        targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []
-        targets += [kwargs["out"]] if kwargs.get("out") is not None else []
-        for tensor in iterate_structure([*targets, *written_beside(key, args, kwargs)]):
-            if isinstance(tensor, torch.Tensor):
-                self._save(tensor)
+        for tensor in may_be_written(key, args, kwargs):
+            self._save(tensor)
 
     def _save(self, tensor: torch.Tensor) -> None:
         """Keeps what an array from outside of the function holds before anything is written to it, or to a view of it."""

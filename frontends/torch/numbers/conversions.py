@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from ....tracing.reach.spaces import Space
 from ...conversions import CONVERTED, COUNTED, conversions_in
+from ..trace import Trace
 from .host_math import symbols_of
-from .spaces import Space
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
 
 
-def conversions_seen(capture: Capture, spaces: Iterable[Space]) -> AbstractContextManager[None]:
+def conversions_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManager[None]:
     """Inside of the block the conversions in the code of these modules give symbols, where an attempt has some, and symbols are of Python's classes."""
     names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
     places = ((space.held, name, file) for space in spaces for name in names if space.looks_up(name) for file in space.files_with(name))

@@ -6,25 +6,22 @@ import functools
 import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
 
+from ....tracing.reach.spaces import Space
 from ...host_math import Symbols, stand_ins_of_math
 from ...python_arithmetic import computed
 from ...standing_in import standing_in, under_any_name
+from ..trace import Trace
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
-from .spaces import Space
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
 
 
-def math_seen(capture: Capture, spaces: Iterable[Space]) -> AbstractContextManager[None]:
+def math_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManager[None]:
     """Inside of the block these functions take symbols as they are: as attributes of their module, and under any name in these modules."""
     return standing_in(under_any_name((vars(math), *(space.held for space in spaces)), stand_ins_of_math(symbols_of(capture))))
 
 
-def symbols_of(capture: Capture) -> Symbols:
+def symbols_of(capture: Trace) -> Symbols:
     """The symbolic numbers of an attempt."""
     decide = capture.decide
     return Symbols(

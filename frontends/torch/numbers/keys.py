@@ -37,7 +37,7 @@ class KeySizes:
         self._caches: dict[int, Any] = {}
 
     def next_attempt(self, problem: Exception) -> bool:
-        """From here on what ended this attempt is fixed, or all that was asked for where that cannot be seen. Whether that is anything new.
+        """Fixes the size that ended this attempt, or all sizes that were used as keys if it is unknown. Returns whether any is new.
 
         Code in C that refuses a symbol (``Generator.manual_seed``, ``json.dumps``) says its class or what it passes for, but not which one it was.
         """

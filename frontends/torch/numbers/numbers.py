@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -19,11 +19,9 @@ from ....sizes import Size, Symbol
 from ....tracing.checks import in_check
 from ....trees import iterate_structure, map_structure
 from ...open_numbers import DTYPES
+from ..trace import Trace
 from .of_sizes import numbers_of_sizes
 from .sizes import expression_of, symbolic
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
 
 _MOST_READ = 16  # more would be lines of names in the source; they are guarded as they are
 
@@ -39,7 +37,7 @@ class _Read:
     """What stands for a number among the recorder's arrays."""
 
 
-def read_numbers(capture: Capture, tensor: torch.Tensor, name: str) -> Any:
+def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     """What ``item`` or ``tolist`` (``name``) gives of a tensor that depends on the inputs; None where its elements cannot be symbols."""
     if not capture.reading.symbolic or "type" in capture.locator.names_read():  # type(number) is float
         return None
@@ -61,7 +59,7 @@ def read_numbers(capture: Capture, tensor: torch.Tensor, name: str) -> Any:
     return map_structure(lambda leaf: symbolic(Size.of(Symbol(next(places), 0, leaf, "number")), capture.decide), seen)
 
 
-def opened(capture: Capture, operands: Sequence[Any]) -> tuple[Any, ...] | None:
+def opened(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
     """The expressions behind operands of a function of Python's whose result may be one as well; None where it has to be given the numbers."""
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]
@@ -73,14 +71,14 @@ def opened(capture: Capture, operands: Sequence[Any]) -> tuple[Any, ...] | None:
     return expressions
 
 
-def decide_sizes(capture: Capture, value: Value, where: Origin | None = None) -> None:
+def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> None:
     """The sizes of an array are what they are from here on."""
     for axis in range(value.ndim):
         if isinstance(size := capture.size(value, axis), Size):
             decide(capture, size, where)
 
 
-def decide(capture: Capture, size: Size, where: Origin | None = None) -> Any:
+def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
     """The number that an expression has now, as a guard."""
     where = where or capture.here()
     read = [symbol for symbol in size.symbols() if symbol.kind == "number"]
@@ -96,21 +94,21 @@ def decide(capture: Capture, size: Size, where: Origin | None = None) -> Any:
     return size.hint
 
 
-def decide_all(capture: Capture, structure: Any) -> None:
+def decide_all(capture: Trace, structure: Any) -> None:
     """Numbers among arguments, sizes too, went into code that cannot be seen: from here on they are what they are."""
     for item in map(expression_of, iterate_structure(structure)):
         if isinstance(item, Size):
             capture.decide(item)
 
 
-def decide_read(capture: Capture, structure: Any) -> None:
+def decide_read(capture: Trace, structure: Any) -> None:
     """As :func:`decide_all`, of what was read from elements: where the sizes of all inputs are fixed already."""
     for item in map(expression_of, iterate_structure(structure)):
         if isinstance(item, Size) and any(symbol.kind in ("item", "number") for symbol in item.symbols()):
             capture.decide(item)
 
 
-def refuse_random(capture: Capture, value: Value) -> None:
+def refuse_random(capture: Trace, value: Value) -> None:
     """Another framework draws other numbers: what they decide in Python cannot be right for both, unless it is whether an error is raised."""
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(

@@ -6,22 +6,20 @@ Read by Python or given where torch wants an int, they are what the sizes themse
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ....ir.node import Node, Value
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure, map_structure
+from ..trace import Trace
 from .sizes import symbolic
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
 
 
 class _Unknown(Exception):
     """It may depend on more than sizes."""
 
 
-def numbers_of_sizes(capture: Capture, value: Value) -> Any:
+def numbers_of_sizes(capture: Trace, value: Value) -> Any:
     """The number, or the list of numbers, that an array of int64 holds, as the user's code may hold them; None where more than sizes decides."""
     reader = _Reader(capture.recorder.maker)
     try:
@@ -36,7 +34,7 @@ def numbers_of_sizes(capture: Capture, value: Value) -> Any:
     return map_structure(lambda item: symbolic(item, capture.decide), found)
 
 
-def _is_written(capture: Capture, values: set[Value]) -> bool:
+def _is_written(capture: Trace, values: set[Value]) -> bool:
     """Whether a call has written to one of them: the elements are no longer those that were computed."""
     written = {one for node in capture.recorder.all_nodes() for one in node.writes}
     return any(one in written or capture.recorder.base_of(one) in written for one in values)

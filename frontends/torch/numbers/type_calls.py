@@ -9,10 +9,10 @@ from typing import Any
 
 from ....tracing.appended import Appended
 from ....tracing.code_names import globals_read, names_read
+from ....tracing.reach.spaces import Space
 from ...asked_types import asked_in
 from ...name_uses import handed_on, only_called
 from .sizes import is_symbolic
-from .spaces import Space
 
 _NAME = type.__name__
 

@@ -8,7 +8,7 @@ the lower dtype, or cast to float32. The first trial that gives the very same bi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -16,10 +16,9 @@ from ....trees import iterate_structure, map_structure
 from ..basics import kinds
 from ..basics.names import is_in_place
 from ..basics.writing import written_arguments
+from ..compat import is_any_autocast_enabled
 from ..memory.snapshots import elements_of
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ..trace import Trace
 
 _CAST = (torch.float32, torch.float16, torch.bfloat16)  # float64 is left alone
 Cast = Callable[[Any], Any]
@@ -27,13 +26,13 @@ Cast = Callable[[Any], Any]
 
 def device_under_autocast(operands: list[torch.Tensor]) -> str:
     """The kind of device of the operands where autocast is on for it; empty otherwise."""
-    if not torch._C._is_any_autocast_enabled():
+    if not is_any_autocast_enabled():
         return ""
     device = operands[0].device.type if operands else "cpu"
     return device if torch.is_autocast_enabled(device) else ""
 
 
-def record_cast(capture: Capture, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any], device: str) -> Any:
+def record_cast(capture: Trace, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any], device: str) -> Any:
     """The call as it is made under autocast, recorded without."""
 
     def recorded(cast: Cast) -> Any:
@@ -66,7 +65,7 @@ def _to(dtype: torch.dtype) -> Cast:
     return lambda item: item.to(dtype) if isinstance(item, torch.Tensor) and item.dtype in _CAST and item.dtype != dtype else item
 
 
-def _gives(capture: Capture, function: Any, arguments: Any, device: str, expected: Any) -> bool:
+def _gives(capture: Trace, function: Any, arguments: Any, device: str, expected: Any) -> bool:
     """Whether the call gives the same without autocast."""
     args, kwargs = arguments
     with torch.autocast(device, enabled=False):

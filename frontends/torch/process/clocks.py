@@ -15,13 +15,14 @@ from typing import Any
 
 from ....tracing import active
 from ....tracing.places import Draw
+from ....tracing.reach.spaces import Space
 from ...standing_in import standing_in, under_any_name
-from ..numbers.spaces import Space
+from ..trace import Trace
 
 _CLOCKS = tuple(name + end for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns"))
 
 
-def clocks_seen(capture: Any, spaces: Iterable[Space]) -> AbstractContextManager[None]:
+def clocks_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManager[None]:
     """Inside of the block the clocks of ``time`` give symbols to the code of these modules, in this thread, also by names that were imported."""
     users = {id(space.held): space.held for space in spaces}
     clocks = [(name, getattr(time, name)) for name in _CLOCKS]
@@ -29,7 +30,7 @@ def clocks_seen(capture: Any, spaces: Iterable[Space]) -> AbstractContextManager
     return standing_in(under_any_name((vars(time), *users.values()), pairs))
 
 
-def _stand_in(capture: Any, name: str, clock: Callable[[], Any], users: frozenset[int]) -> Callable[[], Any]:
+def _stand_in(capture: Trace, name: str, clock: Callable[[], Any], users: frozenset[int]) -> Callable[[], Any]:
     thread = threading.get_ident()
 
     @functools.wraps(clock)

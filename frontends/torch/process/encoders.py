@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from ....tracing.conjunction import Fact
+from ..compat import function_modes, is_left_aligned
 
 Forward = Callable[..., Tensor]
 _ORIGINAL: Forward = nn.TransformerEncoder.forward
@@ -80,7 +81,7 @@ def _forward(
 def _only_recorded() -> bool:
     """Whether a recording looks on, and no mode of the user's, or of a device."""
     own = tuple(cls for block in tuple(_open) for cls in block.own)
-    modes = torch.overrides._get_current_function_mode_stack()
+    modes = function_modes()
     return bool(modes) and all(isinstance(mode, own) for mode in modes)
 
 
@@ -94,7 +95,7 @@ def _nests(encoder: nn.TransformerEncoder, src: Tensor, kept: Tensor) -> bool:
     first: Any = encoder.layers[0]
     if not (torch.backends.mha.get_fastpath_enabled() and getattr(encoder, "use_nested_tensor", False)) or first.training or src.dim() != 3:
         return False
-    if getattr(encoder, "mask_check", True) and not torch._nested_tensor_from_mask_left_aligned(src, kept):
+    if getattr(encoder, "mask_check", True) and not is_left_aligned(src, kept):
         return False
     if torch.is_autocast_enabled():
         return False

@@ -27,6 +27,7 @@ from ....tracing import active
 from ....tracing.code_names import names_read
 from ....trees import iterate_structure
 from ..basics.refusals import UnseenDraw
+from ..trace import Trace
 
 _SEED_BYTES = 8  # the seed stands first in the state of a CPU generator
 _LONGEST_SEED = 1 << 48  # ``seed()`` draws from the operating system, of 53 bits; nobody writes such a number
@@ -66,7 +67,7 @@ class _Followed:
 class Generators:
     """The default generator, and those that the function can reach."""
 
-    def __init__(self, capture: Any, reachable: Iterable[torch.Generator]) -> None:
+    def __init__(self, capture: Trace, reachable: Iterable[torch.Generator]) -> None:
         self.capture = capture
         self._followed: dict[int, _Followed] = {}
         self.state_before: Any = None  # of the default generator
@@ -158,7 +159,7 @@ class Generators:
                 del followed.points[count:]
 
     def unseen_draws(self) -> bool:
-        """Whether one of them was drawn from since the last call, by what one node of the graph will run."""
+        """Whether a generator was drawn from since the last call, inside of code that one node of the graph runs."""
         return self.drew(list(self._followed.values()))
 
     def finish(self) -> None:

@@ -24,12 +24,13 @@ from ...open_numbers import DTYPES
 from ..basics.refusals import UnseenDraw
 from ..numbers.sizes import is_symbolic, symbolic
 from ..numbers.typed import typed
+from ..trace import Trace
 
 
 class HostDraws:
     """What a recording has drawn. ``bakes``: the numbers count as constants."""
 
-    def __init__(self, capture: Any, bakes: bool) -> None:
+    def __init__(self, capture: Trace, bakes: bool) -> None:
         self.capture, self.bakes = capture, bakes
         self.draws: list[Draw] = []
         self._log: list[Callable[[], Any]] = []  # every draw that was seen, of other threads too, to be made again

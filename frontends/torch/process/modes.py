@@ -6,16 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
-from torch.overrides import _pop_mode as pop_function_mode
-from torch.overrides import _push_mode as push_function_mode
-from torch.utils._python_dispatch import _pop_mode as pop_dispatch_mode
-from torch.utils._python_dispatch import _push_mode as push_dispatch_mode
+from ..compat import (
+    count_dispatch_modes,
+    count_function_modes,
+    function_mode_at,
+    pop_dispatch_mode,
+    pop_function_mode,
+    push_dispatch_mode,
+    push_function_mode,
+)
 
 _Stack = tuple[Callable[[], int], Callable[[], Any], Callable[[Any], None]]
 _STACKS: tuple[_Stack, ...] = (
-    (torch._C._len_torch_function_stack, pop_function_mode, push_function_mode),
-    (torch._C._len_torch_dispatch_stack, pop_dispatch_mode, push_dispatch_mode),
+    (count_function_modes, pop_function_mode, push_function_mode),
+    (count_dispatch_modes, pop_dispatch_mode, push_dispatch_mode),
 )
 
 
@@ -33,7 +37,7 @@ def unwound() -> Iterator[None]:
 
 def is_listening(mode: Any) -> bool:
     """Whether the mode of functions would see a call made now: not while it answers one, when torch has it off the stack."""
-    return any(torch._C._get_function_stack_at(place) is mode for place in range(torch._C._len_torch_function_stack()))
+    return any(function_mode_at(place) is mode for place in range(count_function_modes()))
 
 
 @contextmanager

@@ -9,17 +9,18 @@ from typing import Any
 import torch
 
 from ....errors import TracingError
+from ..compat import default_device
 
 
 def _set_device(before: Any) -> None:
-    torch._GLOBAL_DEVICE_CONTEXT.device_context = before  # its mode goes with the others: see modes.py
+    default_device.device_context = before  # its mode goes with the others: see modes.py
 
 
 # what it is -> (read it, set it)
 _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "the grad mode": (torch.is_grad_enabled, torch.set_grad_enabled),
     "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
-    "the default device": (lambda: torch._GLOBAL_DEVICE_CONTEXT.__dict__.get("device_context"), _set_device),
+    "the default device": (lambda: default_device.__dict__.get("device_context"), _set_device),
     "deterministic algorithms": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
     "the precision of matrix products": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
 }

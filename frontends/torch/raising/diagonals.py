@@ -81,4 +81,5 @@ def diagonal_scatter(b: TorchBuilder, input: Any, src: Any, offset: int = 0, dim
 def as_strided_scatter(b: TorchBuilder, input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
     """torch.as_strided_scatter."""
     strided = rows.get("as_strided")
-    return write_through(b, input, lambda array: strided(b, array, size, stride, storage_offset), b.operand(src, input.dtype))  # type: ignore[misc]
+    assert strided is not None
+    return write_through(b, input, lambda array: strided(b, array, size, stride, storage_offset), b.operand(src, input.dtype))

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._decomp import core_aten_decompositions
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from ....errors import UnsupportedOperation
@@ -22,6 +21,7 @@ from ....sizes import Size, apply, product
 from ....trees import iterate_structure, map_structure
 from ..basics.dtypes import torch_dtype
 from ..basics.names import resolve
+from ..compat import OpOverload, core_aten_decompositions
 from .table import TorchBuilder, rows
 
 _ARITHMETIC: frozenset[Any] = frozenset({
@@ -90,7 +90,7 @@ def _leaves(structure: Any) -> list[Any]:
 
 
 def _key(target: Any) -> str:
-    return target._schema.name.partition("::")[2] if isinstance(target, torch._ops.OpOverload) else str(target)
+    return target._schema.name.partition("::")[2] if isinstance(target, OpOverload) else str(target)
 
 
 def _known(target: Any) -> bool:

@@ -1,11 +1,11 @@
-"""Attributes that somebody has put on tensors: which of them a recording reads, and that it puts none on an argument."""
+"""Guards on user-set attributes of tensors that a recording reads; setting one on an argument is refused."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -14,10 +14,9 @@ from ....errors import TracingError
 from ....tracing.attributes import is_plain
 from ....tracing.conjunction import Fact
 from ....tracing.listening import Listener
+from ....tracing.reach.origin import owner_of
 from ..basics.captured import is_captured
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ..trace import Trace
 
 Read = Callable[[torch.Tensor, str], None]
 
@@ -30,7 +29,7 @@ class AttributeReads(Listener):
     an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
     """
 
-    def __init__(self, capture: Capture, tensors: list[Any]) -> None:
+    def __init__(self, capture: Trace, tensors: list[Any]) -> None:
         super().__init__()
         self.facts: list[Fact] = []
         self._capture = capture
@@ -84,9 +83,6 @@ class AttributeReads(Listener):
             self.facts.append(Fact("{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"))
 
 
-_CLOSED = frozenset({"torch", "numpy", __name__.partition(".")[0]})  # packages that ask for reasons of their own
-
-
 def _identities(held: dict[str, Any]) -> dict[str, int]:
     """What stands under the names of the user's; marks for ``torch.compile`` (``_dynamo_static_input_type``) are no part of a graph."""
     return {name: id(item) for name, item in held.items() if not name.startswith("_dynamo_")}
@@ -94,7 +90,7 @@ def _identities(held: dict[str, Any]) -> dict[str, int]:
 
 def _asks_for_itself() -> bool:
     """Whether the code that asks for an attribute is that of a framework, or of the recording."""
-    return str(sys._getframe(2).f_globals.get("__name__")).partition(".")[0] in _CLOSED
+    return owner_of(sys._getframe(2)) in ("framework", "own")
 
 
 class _Attribute:

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from ....ops.dtypes import is_inexact
-from ....tracing.holders import MISSING, Kind
-from ....tracing.world import Held, World
+from ....tracing.reach.containers import MISSING, Kind
+from ....tracing.reach.world import Held, World
 from ..basics.dtypes import dtype_name
 from .parameters import Weights
 
@@ -30,12 +30,7 @@ def _put(tensor: torch.Tensor, key: Any, value: Any) -> None:
         tensor.requires_grad_(value)
 
 
-def _refill(tensor: torch.Tensor, before: dict[Any, Any]) -> None:
-    for key in (_KEY, _WANTED):
-        _put(tensor, key, before.get(key, MISSING))
-
-
-GRADIENT = Kind(_pairs, _put, _refill, dotted=True)
+GRADIENT = Kind(_pairs, _put, dotted=True)
 
 
 def gradients_in(world: World, weights: Weights) -> list[Held]:

@@ -9,10 +9,10 @@ import torch
 
 from ....tracing import Request
 from ....tracing.changing import Changing
-from ....tracing.holders import is_whole
 from ....tracing.places import Place
+from ....tracing.reach.containers import is_whole
+from ....tracing.reach.world import Held, World
 from ....tracing.updates import Containers
-from ....tracing.world import Held, World
 from ..basics.arguments import is_array
 from ..basics.tensors import version
 from ..memory.watching import pieces_of

@@ -12,19 +12,20 @@ import torch
 from torch.nn.modules import module as modules
 from torch.utils.hooks import RemovableHandle
 
-from ....tracing import Reach, facts_outside
+from ....tracing import Reached, facts_outside
 from ....tracing.conjunction import Fact
-from ....tracing.outside import Free
+from ....tracing.reach.outside import Free
+from ....tracing.reach.walk import Policy
 from ....tracing.versions import dicts_of_attribute
 from ..basics.arguments import is_array
 from ..memory.memory import is_shared
 from ..memory.snapshots import elements_of
 from .parameters import Weights
 
-_INTERNAL = ("torch", "numpy", "jax", "jaxlib", "graph_compiler")
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 # Whose methods read what the user gave them, or sets between calls: the rate of an optimiser, say.
 _WHOLE = (torch.distributions.Distribution, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)
+_CALLED = frozenset({"backward", "jvp", "setup_context", "vjp", "vmap"})  # beside forward, by torch.autograd.Function
 _HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
 
 
@@ -33,7 +34,7 @@ def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: C
 
     ``is_input`` tells what a graph reads at each call, and may write to.
     """
-    reach = Reach(objects, _INTERNAL, _is_leaf, functools.partial(_parts, weights), _HIDDEN, _WHOLE)
+    reach = Reached(objects, Policy(_is_leaf, functools.partial(_parts, weights), _HIDDEN, _WHOLE, _CALLED))
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
     forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import torch
 
 from ....tracing.code_names import names_read
-from ..numbers.spaces import Space
-
-if TYPE_CHECKING:
-    from ..capture.capture import Capture
+from ....tracing.reach.spaces import Space
+from ..trace import Trace
 
 _NAME = torch.nn.Parameter.__name__
 
 
-def hold_to_parameters(capture: Capture, spaces: Iterable[Space]) -> None:
+def hold_to_parameters(capture: Trace, spaces: Iterable[Space]) -> None:
     """Notes which of the arguments are parameters where the code names their class: nothing else shows that it has asked."""
     if any(_names_it(space) for space in spaces):
         capture.note_fact("is_parameter", capture.count_call_inputs)

@@ -15,7 +15,7 @@ import torch
 from ....errors import GuardFailed
 from ....tracing.conjunction import conjunction
 from ....tracing.originals import original_of
-from ....tracing.roots import defaults_of
+from ....tracing.reach.refers import defaults_of
 from ..basics.arguments import to_tensor
 from ..basics.dtypes import dtype_name
 from ..basics.tensors import spec_of

@@ -18,15 +18,14 @@ from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
 from ....tracing.growing import StandIns
-from ....tracing.holders import COMPILED, MISSING, is_whole
 from ....tracing.iterators import refuse_outside
 from ....tracing.namespaces import Names
-from ....tracing.outside import Free
 from ....tracing.places import Place, Replaced
 from ....tracing.places import State as RecordedState
-from ....tracing.roots import reach, roots_of
+from ....tracing.reach.containers import COMPILED, MISSING, is_whole
+from ....tracing.reach.outside import Free
+from ....tracing.reach.world import ORDER, Change, Held, World
 from ....tracing.updates import Containers
-from ....tracing.world import ORDER, Change, Held, World
 from ....trees import Branch, Fixed, Growing, Tree, flatten, map_structure, unflatten
 from ...open_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
@@ -34,6 +33,7 @@ from ..basics.tensors import storage
 from ..memory.memory import is_shared
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
 from ..numbers.typed import typed
+from ..trace import Trace
 from .gradient_places import GRADIENT, gradients_in
 from .parameters import Weights
 
@@ -49,12 +49,11 @@ class State:
     def __init__(self, weights: Weights, places: Sequence[Place] = (), stateful: Sequence[Any] = (), numbers: bool = True) -> None:
         modules = [(weights.path_of(module) or "", module) for module in weights.modules()]
         objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
-        code = reach([weights.function, *filter(callable, weights.given), *dict.fromkeys(type(module) for module in weights.modules())])
         self.world = World(
-            (*modules, *((type(item).__name__, item) for item in stateful), *objects, *code),
+            (*modules, *((type(item).__name__, item) for item in stateful), *objects),
             _BOOKKEEPING,
             (*weights.modules(), *stateful),
-            roots_of,
+            (weights.function, *filter(callable, weights.given), *dict.fromkeys(type(module) for module in weights.modules())),
         )
         _refuse_iterators(weights, self.world)
         self.gradients = gradients_in(self.world, weights)
@@ -72,7 +71,7 @@ class State:
         return is_array(owner) or self.weights.holds(owner) or id(owner) in self._owners
 
     # ------------------------------------------------------------------------------ before
-    def enter(self, capture: Any) -> tuple[Any, ...]:
+    def enter(self, capture: Trace) -> tuple[Any, ...]:
         """The arrays and numbers in the known places become inputs; the places hold what stands for them in the recording."""
         trees: list[Tree] = []
         values: list[Any] = []
@@ -83,7 +82,7 @@ class State:
         self.values, self._trees = tuple(values), tuple(trees)
         return self.values
 
-    def _input(self, capture: Any, place: Place) -> tuple[Tree, Any]:
+    def _input(self, capture: Trace, place: Place) -> tuple[Tree, Any]:
         if (growing := self.stand_ins.put(place)) is not None:
             return Growing(list, (), ()), growing
         held = place.read()
@@ -97,7 +96,7 @@ class State:
         return typed(tree, iter(leaves)), held
 
     # ------------------------------------------------------------------------------ after
-    def finish(self, capture: Any, containers: Containers) -> list[Place]:
+    def finish(self, capture: Trace, containers: Containers) -> list[Place]:
         """What has become of the places. Places that are state and were not known are given back: with them it has to be recorded again."""
         self.stand_ins.take_out()
         known = {place.identity for place in self.places}
@@ -120,7 +119,7 @@ class State:
         self._note_replaced(capture, containers)
         return list(found.values())
 
-    def _written(self, capture: Any) -> Iterator[Place]:
+    def _written(self, capture: Trace) -> Iterator[Place]:
         """The places of arrays that were taken for constants, and that the function writes to. ``TracingError`` for one that is nowhere."""
         arrays, alone = _constants_written(capture)
         entries = ((held, key, part) for held in self.world.held for key, item in held.before.items() for part in _parts(item))
@@ -135,7 +134,7 @@ class State:
                     "finds it, so what it holds at the next call is not known. Write to a copy (clone), or name the object that holds it with stateful="
                 )
 
-    def _refuse_shared(self, capture: Any, change: Change) -> None:
+    def _refuse_shared(self, capture: Trace, change: Change) -> None:
         """numpy writes to memory that the recording has met as a tensor: what the tensor held, and when, is not known."""
         if not isinstance(change.held.item, np.ndarray):
             return
@@ -146,7 +145,7 @@ class State:
                     "recorded. Keep a tensor instead, and write to it with torch"
                 )
 
-    def _note_replaced(self, capture: Any, containers: Containers) -> None:
+    def _note_replaced(self, capture: Trace, containers: Containers) -> None:
         arrays = capture.rewritten_state()
         for number, (place, before) in enumerate(zip(self.places, self.values)):
             now = place.read()
@@ -157,7 +156,7 @@ class State:
                 item = MISSING if now is MISSING else containers.place(now, rewritten)
                 self.replaced.append(Replaced(number, item))
 
-    def _is_buffer(self, capture: Any, change: Change) -> bool:
+    def _is_buffer(self, capture: Trace, change: Change) -> bool:
         """Whether a persistent buffer was replaced by one of the same type, in a model that keeps its own buffers."""
         was, now = change.before, change.now
         if not (isinstance(was, torch.Tensor) and isinstance(now, torch.Tensor)) or not self.weights.holds(change.held.item):
@@ -166,7 +165,7 @@ class State:
         same = tuple(was.shape) == tuple(now.shape) and was.dtype == now.dtype
         return name is not None and self.weights.is_persistent(name) and same and not isinstance(was, torch.nn.Parameter)
 
-    def recorded(self, capture: Any, containers: Containers) -> RecordedState:
+    def recorded(self, capture: Trace, containers: Containers) -> RecordedState:
         """For the graph."""
         draws = capture.host_draws
         tree = Branch(tuple, tuple(range(len(self.places) + len(draws.trees))), (*self._trees, *draws.trees))
@@ -213,7 +212,7 @@ def _tuples_with(item: Any, arrays: frozenset[int]) -> frozenset[int]:
     return frozenset(id(part) for part in tuples if any(id(array) in arrays for array in _parts(part)))
 
 
-def _constants_written(capture: Any) -> tuple[dict[int, torch.Tensor], set[int]]:
+def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int]]:
     """By identity, and which of them may become inputs: in torch not those that share their memory with another constant."""
     graph = capture.recorder.graph
     written = Aliases(graph).written
@@ -235,13 +234,13 @@ def _plain_key(key: Any) -> Any:
     return map_structure(lambda part: int(part) if is_symbolic(part) else part, key) if isinstance(key, tuple) or is_symbolic(key) else key
 
 
-def _array(capture: Any, name: str, leaf: Any) -> torch.Tensor:
+def _array(capture: Trace, name: str, leaf: Any) -> torch.Tensor:
     tensor: torch.Tensor = capture.arrays.setdefault(id(leaf), leaf if isinstance(leaf, torch.Tensor) else to_tensor(leaf))
     capture.add_input(name, tensor)
     return tensor
 
 
-def enter(capture: Any, name: str, given: Any) -> Any:
+def enter(capture: Trace, name: str, given: Any) -> Any:
     """What stands for an array, a generator or a number of the arguments in a recording, where it becomes an input."""
     if type(given) in DTYPES:
         return _number(capture, name, given)
@@ -249,7 +248,7 @@ def enter(capture: Any, name: str, given: Any) -> Any:
     return given
 
 
-def _number(capture: Any, name: str, leaf: Any) -> Any:
+def _number(capture: Trace, name: str, leaf: Any) -> Any:
     value = capture.add_number(name, leaf)
     return symbolic(Size.of(Symbol(value, 0, leaf, "item")), capture.decide)
 

@@ -13,6 +13,7 @@ from ....ops.registry import ArraySpec
 from ....tracing.conjunction import Fact
 from ....tracing.pieces import WHOLE
 from ..basics.dtypes import dtype_name
+from ..compat import is_any_autocast_enabled
 from ..memory.memory import has_memory, is_shared
 from ..memory.snapshots import Snapshot
 from ..memory.watching import layout_of, pieces_of
@@ -40,7 +41,7 @@ def surroundings_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module]
     return facts
 
 
-_SETTINGS = ((torch.get_default_dtype, "the default dtype"), (torch._C._is_any_autocast_enabled, "torch.autocast"))
+_SETTINGS = ((torch.get_default_dtype, "the default dtype"), (is_any_autocast_enabled, "torch.autocast"))
 
 
 def _mode(module: torch.nn.Module) -> Fact:
@@ -70,7 +71,7 @@ def _unreplaced(name: str, tensor: torch.Tensor, held: dict[str, torch.Tensor], 
 
 
 def _untouched(name: str, tensor: torch.Tensor) -> list[Fact]:
-    """Nobody has put the tensor upon other memory, nor written to it: with torch, which counts it, or in another way."""
+    """Guards that a captured tensor has the same memory and contents: by its version counter, and by its bytes for uncounted writes."""
     what, words = f"the captured tensor {name}", words_of(tensor)
     noted = [Fact("{}({}) == {}", (layout_of, tensor, layout_of(tensor)), what, words=words)] if has_memory(tensor) else []
     if not tensor.is_inference():

@@ -1,4 +1,4 @@
-"""Which modules' ``training`` flags a recording reads: it depends on these and on no others."""
+"""Notes the modules whose ``training`` flag a recording reads; only these become guards."""
 
 from __future__ import annotations
 

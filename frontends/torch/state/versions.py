@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ....tracing.versions import VersionsOf, counted, gathered, is_readable, tell
+from ..compat import dict_version, versions_preserved
 
 
 def _versions_of() -> VersionsOf | None:
@@ -16,10 +17,10 @@ def _versions_of() -> VersionsOf | None:
     if is_readable:
         return gathered
     try:
-        from torch._C._dynamo.guards import dict_version
+        version = dict_version()
     except ImportError:
         return None
-    return found if tell(found := counted(dict_version)) else None
+    return found if tell(found := counted(version)) else None
 
 
 versions_of: VersionsOf | None = _versions_of()
@@ -34,4 +35,4 @@ def versions_kept(tensors: Iterable[torch.Tensor]) -> AbstractContextManager[Any
     >>> weight._version
     0
     """
-    return torch.autograd._unsafe_preserve_version_counter(tuple(tensor for tensor in tensors if not tensor.is_inference()))
+    return versions_preserved(tuple(tensor for tensor in tensors if not tensor.is_inference()))

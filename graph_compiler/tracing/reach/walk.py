@@ -7,20 +7,23 @@ import builtins
 import contextvars
 import functools
 import operator
-import sys
 import types
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from .behind import STANDING, behind
-from .code_names import catches, fragments_read, names_read
-from .library_classes import is_holding, is_installed, reads_itself
-from .library_objects import is_asked
-from .namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
-from .originals import module_of, original_of
+from ..behind import STANDING, behind
+from ..code_names import catches, fragments_read, names_read
+from ..library_classes import is_holding, reads_itself
+from ..library_objects import is_asked
+from ..namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
+from ..originals import module_of, original_of
+from .containers import slots_of
+from .origin import INTERNAL, is_internal, is_users, owner_of
+from .refers import enclosed, layers
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)
@@ -29,25 +32,31 @@ _OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields_
 MOST_ITEMS = 1000  # of larger containers only the number of items is watched
 
 
-class Reach:
-    """Everything within reach of ``roots``.
+@dataclass(frozen=True)
+class Policy:
+    """What a frontend says of the objects that a walk meets.
 
-    An attribute counts where some code within reach uses its name, unless it is one of ``hidden``. Code of installed libraries tells names,
-    but its own globals are taken for constant; ``internal`` packages and Python's own library are not looked into. ``is_leaf`` are arrays;
-    ``parts`` gives what belongs to an object whatever names are used (the children of a module); ``whole`` are classes of internal packages whose
-    objects hold what the user gave them.
+    ``is_leaf`` are arrays. ``parts`` gives what belongs to an object whatever names are used (the children of a module). Attributes with a
+    ``hidden`` name are none. ``whole`` are classes of frameworks whose objects hold what the user gave them. ``called`` are names by which the
+    framework calls methods of the user's classes.
     """
 
-    def __init__(
-        self,
-        roots: Iterable[Any],
-        internal: tuple[str, ...] = (),
-        is_leaf: Callable[[Any], bool] = lambda item: False,
-        parts: Callable[[Any], Iterable[Any]] = lambda item: (),
-        hidden: frozenset[str] = frozenset(),
-        whole: tuple[type, ...] = (),
-    ) -> None:
-        self.names: set[str] = set()
+    is_leaf: Callable[[Any], bool] = lambda item: False
+    parts: Callable[[Any], Iterable[Any]] = lambda item: ()
+    hidden: frozenset[str] = frozenset()
+    whole: tuple[type, ...] = ()
+    called: frozenset[str] = frozenset()
+
+
+class Reached:
+    """Everything within reach of ``roots``.
+
+    An attribute counts where some code within reach uses its name. Code of installed libraries tells names, but its own globals are taken for
+    constant; frameworks and Python's own library are not looked into.
+    """
+
+    def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:
+        self.names: set[str] = set(policy.called)
         self.fragments: set[str] = set()  # of names that code puts together; the empty one is a part of every name
         self.functions: list[types.FunctionType] = []
         self.cells: list[tuple[str, types.CellType]] = []
@@ -59,11 +68,16 @@ class Reach:
         self.abstract: list[abc.ABCMeta] = []  # classes of the user's that others may be registered with
         self.asked: list[Any] = []  # objects of Python's own library that answer for themselves
         self.tried: set[str] = set()  # names read by code that handles exceptions, and may go on where there is none
-        self._internal, self._is_leaf, self._parts, self._hidden, self._whole = internal, is_leaf, parts, hidden, whole
+        self._policy = policy
         self._seen: dict[int, Any] = {}
         self._read_whole: set[int] = set()  # identities of modules whose dict is read
-        self._waiting = deque(roots)  # a list, for what leads to each other may be as long as a linked list of the user's
-        self._scanned = 0  # how many of the owners were gone through with the names that are known
+        self._waiting = deque[Any]()  # a list, for what leads to each other may be as long as a linked list of the user's
+        self._scanned = self._known = 0  # how many of the owners were gone through, and with how many names
+        self.extend(roots)
+
+    def extend(self, roots: Iterable[Any]) -> None:
+        """Goes on to what else is within reach: of more roots, and of modules that were imported since."""
+        self._wait((*roots, *(module for function in self.functions for module in self._imported(function))))
         self._walk()
 
     def attributes(self, owner: Any) -> list[str]:
@@ -76,7 +90,7 @@ class Reach:
         found = [
             name
             for name, item in attributes_of(owner).items()
-            if name not in self._hidden and (name[:2] != "__" or _is_operator(owner, item))
+            if name not in self._policy.hidden and (name[:2] != "__" or _is_operator(owner, item))
         ]
         return [name for name in found if name in self.names or name[:2] == "__" or any(fragment in name for fragment in fragments)]
 
@@ -97,20 +111,15 @@ class Reach:
         """Names of the globals that a function uses."""
         return [name for name in names_read(function.__code__) if name in function.__globals__]
 
-    def follows(self, module: types.ModuleType) -> bool:
-        """Whether what a module holds is looked into: not that of libraries."""
-        return not self._is_internal(module.__name__) and not _is_library(module.__name__)
-
     # ------------------------------------------------------------------------------ the walk
     def _walk(self) -> None:
         """Visits what is waiting, and the attributes of each owner: again of all of them where more names have become known."""
-        known = 0
-        while self._waiting or self._scanned < len(self.owners) or known < len(self.names) + len(self.fragments):
+        while self._waiting or self._scanned < len(self.owners) or self._known < len(self.names) + len(self.fragments):
             if self._waiting:
                 self._visit(self._waiting.popleft())
                 continue
-            if known < len(self.names) + len(self.fragments):
-                known, self._scanned = len(self.names) + len(self.fragments), 0
+            if self._known < len(self.names) + len(self.fragments):
+                self._known, self._scanned = len(self.names) + len(self.fragments), 0
             while not self._waiting and self._scanned < len(self.owners):
                 owner = self.owners[self._scanned]
                 self._scanned += 1
@@ -119,7 +128,7 @@ class Reach:
 
     def _visit(self, item: Any) -> None:
         item = original_of(item)
-        if isinstance(item, _ATOMS) or id(item) in self._seen or self._is_leaf(item):
+        if isinstance(item, _ATOMS) or id(item) in self._seen or self._policy.is_leaf(item):
             return None
         self._seen[id(item)] = item
         for cls, visit in _KINDS:
@@ -128,26 +137,39 @@ class Reach:
         return self._object(item)
 
     def _function(self, function: types.FunctionType) -> None:
-        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in ``forward``."""
-        if self._is_internal(function.__module__) and function.__name__ != "forward":
+        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in ``forward``, and what they wrap."""
+        owner = owner_of(function)
+        if owner in INTERNAL:
+            self._wait([vars(function).get("__wrapped__")])
+        if owner in INTERNAL and function.__name__ != "forward":
             return None
         self.names |= names_read(function.__code__)
         self.fragments |= fragments_read(function.__code__)
-        if self._is_internal(function.__module__):
+        if owner in INTERNAL:
             return None
-        if is_installed(function.__code__.co_filename):
+        if owner == "library":
+            for inner in layers(vars(function).get("__wrapped__")):
+                if is_users(inner):
+                    self._wait([inner])
+                self.names |= names_read(inner.__code__)  # and no fragments: a library's decorators read by text whatever there is
             used = (function.__globals__.get(name) for name in names_read(function.__code__))
             return self._wait(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
         self.functions.append(function)
         self.tried |= names_read(function.__code__) if catches(function.__code__) else set()
         self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
-        within = (cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))
         put_in = (vars(builtins)[name] for name in names_of_builtins(function))
-        globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *taken_by_name(function), *put_in]
+        globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *self._imported(function), *put_in]
         if reads_modules_whole(function):
             self._read_whole |= {id(item) for item in globals_used if isinstance(item, types.ModuleType)}
-        self._wait((*within, *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
+        self._wait((*enclosed(function), *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
         return None
+
+    def _imported(self, function: types.FunctionType) -> list[types.ModuleType]:
+        """The modules that code takes by their names, as far as these are loaded."""
+        modules = list(taken_by_name(function))
+        if reads_modules_whole(function):
+            self._read_whole |= set(map(id, modules))
+        return modules
 
     def _wait(self, items: Iterable[Any]) -> None:
         self._waiting.extendleft([*items][::-1])  # what is found first is gone into first
@@ -164,7 +186,7 @@ class Reach:
                 if id(base) in self._seen:
                     continue
                 self._seen[id(base)] = base
-            library = self._is_internal(base.__module__) or _is_library(base.__module__)
+            library = not is_users(base)
             own = [(name, item) for name, item in list(vars(base).items()) if name not in _OF_COMPILER]
             self._wait(item for name, item in own if name == "forward" or name.startswith("__") and not library)
             if not library:
@@ -172,19 +194,20 @@ class Reach:
                 self.abstract += [base] if isinstance(base, abc.ABCMeta) else []
 
     def _module(self, module: types.ModuleType) -> None:
-        if self.follows(module):
+        if is_users(module):
             self.owners.append(module)
 
     def _object(self, item: Any) -> None:
-        parts = list(self._parts(item))
+        parts = list(self._policy.parts(item))
         cls = type(item)
+        if callable(item):  # a function in functools.lru_cache, a model in jax.jit
+            self._wait([getattr(item, "__dict__", {}).get("__wrapped__")])
         if is_asked(item):
             return self.asked.append(item)
         if not module_of(cls):
             return None
-        if self._is_internal(cls.__module__) and not (parts or is_holding(cls) or self._wraps(cls)):
-            wrapped = getattr(item, "__wrapped__", None)  # a function in functools.lru_cache
-            return self._wait([wrapped] if isinstance(wrapped, types.FunctionType) else [])
+        if is_internal(cls) and not (parts or is_holding(cls) or self._wraps(cls)):
+            return None
         if id(cls) not in self._seen:
             self._seen[id(cls)] = cls
             self._class(cls)
@@ -204,35 +227,31 @@ class Reach:
 
     def _wraps(self, cls: type) -> bool:
         """Whether objects of a class are read for the user's code by methods of a library."""
-        return issubclass(cls, self._whole) or reads_itself(cls)
+        return issubclass(cls, self._policy.whole) or reads_itself(cls)
 
     def _variable(self, variable: contextvars.ContextVar[Any]) -> None:
         self.variables.append(variable)
         self._wait([variable.get(None)])
 
-    def _is_internal(self, module: str | None) -> bool:
-        package = module.partition(".")[0] if isinstance(module, str) else ""
-        return package in self._internal or package in sys.stdlib_module_names
 
-
-def _each(*getters: str) -> Callable[[Reach, Any], None]:
-    def visit(reach: Reach, item: Any) -> None:
+def _each(*getters: str) -> Callable[[Reached, Any], None]:
+    def visit(reach: Reached, item: Any) -> None:
         reach._wait(getattr(item, getter) for getter in getters)
 
     return visit
 
 
-_KINDS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
-    (types.FunctionType, Reach._function),
-    (contextvars.ContextVar, Reach._variable),
-    (STANDING, Reach._standing),
-    ((operator.attrgetter, operator.methodcaller), Reach._getter),
+_KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
+    (types.FunctionType, Reached._function),
+    (contextvars.ContextVar, Reached._variable),
+    (STANDING, Reached._standing),
+    ((operator.attrgetter, operator.methodcaller), Reached._getter),
     (property, _each("fget")),
     (functools.cached_property, _each("func")),
     ((staticmethod, classmethod), _each("__func__")),
-    (type, Reach._class),
-    (types.ModuleType, Reach._module),
-    ((*_SEQUENCES, dict), Reach._container),
+    (type, Reached._class),
+    (types.ModuleType, Reached._module),
+    ((*_SEQUENCES, dict), Reached._container),
 )
 
 
@@ -241,28 +260,9 @@ def attributes_of(owner: Any) -> dict[str, Any]:
     held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
     if isinstance(owner, (type, types.ModuleType)):
         return held
-    slots = (name for cls in type(owner).__mro__ for name in _slots(cls))
-    return {**held, **{name: getattr(owner, name) for name in slots if hasattr(owner, name)}}
+    return {**held, **{name: getattr(owner, name) for name in slots_of(owner) if hasattr(owner, name)}}
 
 
 def _is_operator(owner: Any, item: Any) -> bool:
     """Whether this is a method that Python calls by itself (``__len__``) in a class of the user's."""
     return isinstance(owner, type) and isinstance(item, types.FunctionType)
-
-
-def _slots(cls: type) -> tuple[str, ...]:
-    slots = vars(cls).get("__slots__", ())
-    names = (slots,) if isinstance(slots, str) else tuple(slots)
-    return tuple(name for name in names if not name.startswith("__"))
-
-
-def _is_library(module: str) -> bool:
-    return is_installed(str(getattr(sys.modules.get(module), "__file__", None) or ""))
-
-
-def cell_is_filled(cell: types.CellType) -> bool:
-    """Whether the variable has been assigned."""
-    try:
-        return cell.cell_contents is not cell
-    except ValueError:
-        return False

@@ -6,11 +6,11 @@ import builtins
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .code_names import globals_read
-from .conjunction import Fact
-from .namespaces import STOOD_IN, names_in
-from .reach import Reach
-from .versions import dict_of_class
+from ..code_names import globals_read
+from ..conjunction import Fact
+from ..namespaces import STOOD_IN, names_in
+from ..versions import dict_of_class
+from .walk import Reached
 
 Free = Callable[[Any, Any], bool]
 _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
@@ -18,7 +18,7 @@ _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 _ASKED_BY_PYTHON = frozenset({"__bool__", "__len__", "__contains__", "__eq__", "__getattr__", "__getattribute__"})  # and done without
 
 
-def absent_globals(reach: Reach, free: Free) -> Iterator[Fact]:
+def absent_globals(reach: Reached, free: Free) -> Iterator[Fact]:
     """Names that functions look up in their modules, and found among Python's own functions or not at all."""
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
@@ -32,7 +32,7 @@ def absent_globals(reach: Reach, free: Free) -> Iterator[Fact]:
             yield Fact("{}.isdisjoint({}.keys())", (nowhere, vars(builtins)), "a name of builtins that was not there", vars(builtins))
 
 
-def absent_attributes(reach: Reach, owner: Any, own: Any, what: str, free: Free) -> Iterator[Fact]:
+def absent_attributes(reach: Reached, owner: Any, own: Any, what: str, free: Free) -> Iterator[Fact]:
     """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles exceptions.
 
     Code that goes through all attributes, or reads them by texts that are not known, depends on which there are.
@@ -67,7 +67,7 @@ def names_of_whole(space: dict[str, Any], what: str) -> Fact:
     return Fact("{}({}) == {}", (names_in, space, names_in(space)), f"which names {what} has", space)
 
 
-def hidden_by_class(reach: Reach, cls: type, watched: set[int]) -> Iterator[Fact]:
+def hidden_by_class(reach: Reached, cls: type, watched: set[int]) -> Iterator[Fact]:
     """Attributes that a class inherits, which one of its own would hide, and those that code may look for in it in vain."""
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     inherited = {name for base in above for name in (*reach.attributes(base), *_methods(reach, base)) if name not in vars(cls)}
@@ -77,7 +77,7 @@ def hidden_by_class(reach: Reach, cls: type, watched: set[int]) -> Iterator[Fact
         yield Fact("{}.isdisjoint({}.keys())", (frozenset(names), vars(cls)), what, dict_of_class(cls))
 
 
-def _sought(reach: Reach) -> set[str]:
+def _sought(reach: Reached) -> set[str]:
     """Names that code may look for in vain and go on."""
     return reach.tried.union(name for name in reach.fragments if name.isidentifier())
 
@@ -87,5 +87,5 @@ def _has(owner: Any, name: str) -> bool:
     return name in getattr(owner, "__dict__", ()) or any(name in vars(base) for base in type(owner).__mro__)
 
 
-def _methods(reach: Reach, cls: type) -> Iterator[str]:
+def _methods(reach: Reached, cls: type) -> Iterator[str]:
     return (name for name in vars(cls) if name in reach.names)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
+import heapq
+import itertools
 import types
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..trees import Fixed, same_static
-from .behind import behind
-from .holders import CLASS, MISSING, OBJECT, Kind, has_attributes, is_of_user, kind_of
-from .namespaces import OF_IMPORTS, Names
-from .originals import original_of
+from ...trees import Fixed, same_static
+from ..behind import behind
+from ..namespaces import OF_IMPORTS, Names
+from ..originals import original_of
+from .containers import CLASS, MISSING, OBJECT, Kind, has_attributes, kind_of
+from .origin import is_users
+from .refers import functions_of, layers, roots_of
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
@@ -62,10 +65,10 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class World:
-    """Lists, dicts, sets, closure cells, globals and objects below the ``roots``, with what each of them holds now.
+    """Lists, dicts, sets, closure cells, globals and objects below the ``roots`` and those that ``called`` refers to, with what each holds now.
 
-    Parts with a name in ``closed`` are noted but not looked into; ``own`` objects are looked into whatever they are; ``code`` gives what a function
-    that is found, or a member of a class, refers to.
+    Of code, the user's is followed, wherever it is found, and that of callables in ``called``. Parts with a name in ``closed`` are noted but
+    not looked into; ``own`` objects are looked into whatever they are.
 
     >>> history = {"seen": [1]}
     >>> world = World([("history", history)])
@@ -81,16 +84,29 @@ class World:
         roots: Iterable[tuple[str, Any]],
         closed: frozenset[str] = frozenset(),
         own: Iterable[Any] = (),
-        code: Callable[[Any], Iterable[tuple[str, Any]]] = lambda item: (),
+        called: Iterable[Any] = (),
     ) -> None:
         self.held: list[Held] = []
         self.caches: list[Any] = []  # functions in functools.lru_cache
         self.elsewhere: set[int] = set()  # identities of what was found in tuples, behind other things and as roots of functions
         self._known: set[int] = set()
-        self._own, self._code = set(map(id, own)), code
-        waiting = deque((name, root, 0) for name, root in roots)
+        self._own = set(map(id, own))
+        order = itertools.count()  # breadth first; of functions that are found on the way, what they refer to comes first
+        waiting = [(0, next(order), name, root) for name, root in (*roots, *self._asked(called))]
         while waiting:
-            waiting.extend(self._opened(*waiting.popleft(), closed))
+            depth, _, name, root = heapq.heappop(waiting)
+            for inner, item, place in self._opened(name, root, depth, closed):
+                heapq.heappush(waiting, (place, next(order), inner, item))
+
+    def _asked(self, called: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+        """What these callables refer to; of a class method, its class."""
+        for item in called:
+            if isinstance(owner := getattr(item, "__self__", None), type):
+                yield owner.__name__, owner
+            for function in functions_of(item):
+                if id(function) not in self._known:
+                    self._known.add(id(function))
+                    yield from roots_of(function)
 
     def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
         if type(item) in _SCALARS:
@@ -102,11 +118,8 @@ class World:
         for part in behind(item):
             self.elsewhere.add(id(part))
             yield name, part, depth + 1
-        if isinstance(item, _CODE) and id(item) not in self._known:
-            self._known.add(id(item))
-            for inner, root in self._code(item):
-                self.elsewhere.add(id(root))
-                yield inner, root, depth + 1
+        if isinstance(item, _CODE):
+            yield from self._code(item)
         if isinstance(item, functools._lru_cache_wrapper):
             self.caches.append(item)
         if has_attributes(item):
@@ -116,7 +129,7 @@ class World:
             return
         self._known.add(id(item))
         if kind is OBJECT:
-            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if is_of_user(cls))
+            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if is_users(cls))
         if kind is CLASS:
             yield from ((name, member, depth + 1) for member in vars(item).copy().values() if isinstance(member, _CODE))
         held = Held(name, item, kind, kind.pairs(item))
@@ -124,6 +137,15 @@ class World:
         for key, child in held.before.items():
             if not isinstance(key, str) or key not in closed and key not in OF_IMPORTS:
                 yield held.name_of(key), child, depth + 1
+
+    def _code(self, item: Any) -> Iterator[tuple[str, Any, int]]:
+        """What the user's functions refer to, as that of the function which is recorded."""
+        for function in layers(item):
+            if id(function) not in self._known and is_users(function):
+                self._known.add(id(function))
+                for name, root in roots_of(function):
+                    self.elsewhere.add(id(root))
+                    yield name, root, 0
 
     def knows(self, item: Any) -> bool:
         """Whether this is one of the containers."""

@@ -1,23 +1,27 @@
-"""How each kind of container is read, changed and put back: lists, dicts, sets, closure cells, globals, classes and objects."""
+"""How each kind of container is read, changed and put back: lists, dicts, sets, closure cells, globals, classes and objects.
+
+One table is for what a function finds by itself, and is to be found as it is below what its class makes of it (:func:`kind_of`), one for what
+it is given, which the caller sees through the methods of its class (:func:`given_kind`).
+"""
 
 from __future__ import annotations
 
 import contextvars
 import enum
 import os
-import sys
 import types
-import weakref
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..trees import Fixed
-from .contents import contents_of
-from .library_classes import is_holding, is_installed
-from .namespaces import Names
-from .originals import module_of
+from ...trees import Fixed
+from ..appended import Appended
+from ..contents import contents_of
+from ..library_classes import is_holding
+from ..namespaces import Names
+from ..originals import module_of
+from .origin import is_users, owner_of, package_of
 
 _CLOSED = (
     types.ModuleType,
@@ -32,7 +36,7 @@ _CLOSED = (
     enum.Enum,
     type(None),
 )
-_FOREIGN = frozenset({*sys.stdlib_module_names, "graph_compiler", "numpy", "jax", "jaxlib"})
+_STATELESS = frozenset({"numpy", "jax", "jaxlib"})  # frameworks whose objects hold no state of the user's
 COMPILED = "_compiled_"  # attributes that hold compiled methods: no state of the user's
 _CLASS_OF = "__class__"
 
@@ -51,17 +55,30 @@ MISSING = _Missing()
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of container: its parts by key, one part put in or (``MISSING``) taken out, and all of them replaced; whether its parts are attributes."""
+    """A kind of container: its parts by key (``pairs``), one part put in or (``MISSING``) taken out (``put``); ``dotted`` where they are attributes.
+
+    ``refilled`` replaces all parts, where it is not enough to put in each that differs.
+    """
 
     pairs: Callable[[Any], dict[Any, Any]]
     put: Callable[[Any, Any, Any], None]
-    refill: Callable[[Any, dict[Any, Any]], None]
+    refilled: Callable[[Any, dict[Any, Any]], None] | None = None
     dotted: bool = False
+
+    def refill(self, held: Any, before: dict[Any, Any]) -> None:
+        """Makes a container hold these parts."""
+        if self.refilled is not None:
+            return self.refilled(held, before)
+        now = self.pairs(held)
+        for key in {**now, **before}:
+            if now.get(key, MISSING) is not (part := before.get(key, MISSING)):
+                self.put(held, key, part)
+        return None
 
 
 def _dict_behind(held: Any) -> tuple[Any, Any]:
-    """A dict, and the class whose methods read and change it: not what a subclass makes of its items. What passes for a dict (a proxy, by which
-    TensorFlow tracks those of a module) has one behind it."""
+    """The plain dict, and the class whose methods read and change it without the overrides of subclasses. Proxies of dicts (TensorFlow
+    tracks modules by some) are looked through."""
     while not issubclass(type(held), dict):
         held = held.__wrapped__
     return held, OrderedDict if isinstance(held, OrderedDict) else dict
@@ -87,11 +104,6 @@ def _refill_dict(held: dict[Any, Any], before: dict[Any, Any]) -> None:
         _put_in_dict(held, key, value)
 
 
-def _refill_names(names: Names, before: dict[Any, Any]) -> None:
-    for name in {**dict.fromkeys(names.names), **names.pairs(), **before}:
-        _put_in_dict(names.space, name, before.get(name, MISSING))
-
-
 def _pairs_of_cell(cell: types.CellType) -> dict[Any, Any]:
     try:
         return {0: cell.cell_contents}
@@ -106,8 +118,11 @@ def _put_in_cell(cell: types.CellType, key: Any, value: Any) -> None:
         cell.cell_contents = value
 
 
-def _put_in_list(held: Any, key: Any, value: Any) -> None:
-    held[key] = value
+def _put_item(held: Any, key: Any, value: Any) -> None:
+    if value is not MISSING:
+        held[key] = value
+    elif key in held:
+        del held[key]
 
 
 def _refill_list(held: Any, before: dict[Any, Any]) -> None:
@@ -120,7 +135,7 @@ def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-def _slots(item: Any) -> list[str]:
+def slots_of(item: Any) -> list[str]:
     """Names of the attributes that an object keeps outside of its ``__dict__``."""
     found = (slots for cls in type(item).__mro__ if (slots := vars(cls).get("__slots__")) is not None)
     names = [name for slots in found for name in ((slots,) if isinstance(slots, str) else slots)]
@@ -131,12 +146,12 @@ def _pairs_of_object(item: Any) -> dict[Any, Any]:
     attributes = getattr(item, "__dict__", {})
     if hasattr(type(item), COMPILED):
         attributes = {name: part for name, part in attributes.items() if not name.startswith(COMPILED)}
-    return {_CLASS_OF: type(item), **attributes, **{name: getattr(item, name) for name in _slots(item) if hasattr(item, name)}}
+    return {_CLASS_OF: type(item), **attributes, **{name: getattr(item, name) for name in slots_of(item) if hasattr(item, name)}}
 
 
 def _put_in_object(item: Any, key: Any, value: Any) -> None:
     attributes = getattr(item, "__dict__", None)
-    if attributes is not None and key not in (_CLASS_OF, *_slots(item)):
+    if attributes is not None and key not in (_CLASS_OF, *slots_of(item)):
         _put_in_dict(attributes, key, value)
     elif value is MISSING:
         object.__delattr__(item, key)
@@ -145,26 +160,11 @@ def _put_in_object(item: Any, key: Any, value: Any) -> None:
 
 
 def _refill_object(item: Any, before: dict[Any, Any]) -> None:
-    for name in {**_pairs_of_object(item), **before}:
-        if _pairs_of_object(item).get(name, MISSING) is not before.get(name, MISSING):
-            _put_in_object(item, name, before.get(name, MISSING))
+    Kind(_pairs_of_object, _put_in_object).refill(item, before)
     attributes = getattr(item, "__dict__", {})
     compiled = {name: part for name, part in attributes.items() if name not in before}
     if list(attributes) != (order := [*(name for name in before if name in attributes), *compiled]):
         _refill_dict(attributes, {name: attributes[name] for name in order})
-
-
-def is_of_user(cls: type) -> bool:
-    """Whether a class may hold state of the user's: not those of installed libraries."""
-    known = _of_user.get(cls)
-    if known is None:
-        file = str(getattr(sys.modules.get(cls.__module__), "__file__", None) or "")
-        library = cls.__module__.partition(".")[0] in (*_FOREIGN, "torch") or is_installed(file)
-        known = _of_user[cls] = not library or cls.__module__ == "__main__"
-    return known
-
-
-_of_user: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
 
 
 def _pairs_of_class(cls: type) -> dict[Any, Any]:
@@ -178,12 +178,6 @@ def _put_in_class(cls: type, key: Any, value: Any) -> None:
         type.__delattr__(cls, key)
 
 
-def _refill_class(cls: type, before: dict[Any, Any]) -> None:
-    for name in {**_pairs_of_class(cls), **before}:
-        if vars(cls).get(name, MISSING) is not before.get(name, MISSING):
-            _put_in_class(cls, name, before.get(name, MISSING))
-
-
 def _pairs_of_variable(variable: contextvars.ContextVar[Any]) -> dict[Any, Any]:
     held = variable.get(MISSING)
     return {} if held is MISSING else {0: held}
@@ -194,20 +188,16 @@ def _put_in_variable(variable: contextvars.ContextVar[Any], key: Any, value: Any
         variable.set(value)
 
 
-def _put_in_environment(held: Any, key: Any, value: Any) -> None:
-    if value is not MISSING:
-        held[key] = value
-    elif key in held:
-        del held[key]
-
-
-def _refill_environment(held: Any, before: dict[Any, Any]) -> None:
-    for name in {**held, **before}:
-        _put_in_environment(held, name, before.get(name, MISSING))
-
-
 def _numbered(held: Any) -> dict[Any, Any]:
     return dict(enumerate(held))
+
+
+def _refill_mapping(held: Any, before: dict[Any, Any]) -> None:
+    for key in [key for key in held if key not in before]:
+        del held[key]
+    if isinstance(held, dict) and [key for key in before if key in held] != list(held):
+        held.clear()  # another order
+    held.update(before)
 
 
 OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object, dotted=True)
@@ -223,23 +213,53 @@ def _put_contents(item: Any, value: Any) -> None:
         contents.put(item, value.value)
 
 
-_CONTENTS = Kind(
-    _pairs_of_contents, lambda item, key, value: _put_contents(item, value), lambda item, before: _put_contents(item, before[0])
-)
-CLASS = Kind(_pairs_of_class, _put_in_class, _refill_class)
+_CONTENTS = Kind(_pairs_of_contents, lambda item, key, value: _put_contents(item, value))
+CLASS = Kind(_pairs_of_class, _put_in_class)
+_LIST = Kind(_numbered, _put_item, _refill_list)
 _KINDS: tuple[tuple[Any, Kind], ...] = (
     (dict, Kind(_pairs_of_dict, _put_in_dict, _refill_dict)),
-    (list, Kind(_numbered, _put_in_list, _refill_list)),
-    (
-        contextvars.ContextVar,
-        Kind(_pairs_of_variable, _put_in_variable, lambda held, before: _put_in_variable(held, 0, before.get(0, MISSING))),
-    ),
-    (type(os.environ), Kind(dict, _put_in_environment, _refill_environment)),
-    (deque, Kind(_numbered, _put_in_list, _refill_list)),
+    ((list, deque), _LIST),
+    (contextvars.ContextVar, Kind(_pairs_of_variable, _put_in_variable)),
+    (type(os.environ), Kind(dict, _put_item)),
     (set, Kind(lambda held: dict(zip(held, held)), lambda held, key, value: None, _refill_set)),
-    (Names, Kind(lambda names: names.pairs(), lambda names, key, value: _put_in_dict(names.space, key, value), _refill_names)),
-    (types.CellType, Kind(_pairs_of_cell, _put_in_cell, lambda cell, before: _put_in_cell(cell, 0, before.get(0, MISSING)))),
+    (Names, Kind(lambda names: names.pairs(), lambda names, key, value: _put_in_dict(names.space, key, value))),
+    (types.CellType, Kind(_pairs_of_cell, _put_in_cell)),
 )
+
+
+class Field(str):
+    """The name of an attribute, as a key."""
+
+    __slots__ = ()
+
+
+_FIELDS = Kind(
+    lambda item: {Field(name): part for name, part in vars(item).items()},
+    object.__setattr__,
+    lambda item, before: _refill_mapping(vars(item), {str(name): part for name, part in before.items()}),
+    dotted=True,
+)
+_GIVEN: tuple[tuple[Any, Kind], ...] = (
+    (tuple, Kind(_numbered, lambda held, key, value: None)),
+    ((list, deque), _LIST),
+    (Mapping, Kind(lambda held: dict(held.items()), _put_item, _refill_mapping)),
+)
+_APPENDED = Kind(lambda held: _numbered(held.added), lambda held, key, value: None)
+
+
+def given_kind(item: Any, always: bool = False) -> Kind | None:
+    """How a container among arguments is read and changed; None for what is none: classes, modules, and, unless ``always``, what can be called.
+
+    >>> from collections import UserDict
+    >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
+    ({'a': 1}, None)
+    """
+    if type(item) is Appended:
+        return _APPENDED
+    found = next((kind for cls, kind in _GIVEN if isinstance(item, cls)), None)
+    if found is not None or isinstance(item, (type, types.ModuleType)) or callable(item) and not always:
+        return found
+    return _FIELDS if isinstance(getattr(item, "__dict__", None), dict) else None
 
 
 def kind_of(item: Any, always: bool = False) -> Kind | None:
@@ -250,19 +270,21 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
     if contents_of(item) is not None:
         return _CONTENTS
     if isinstance(item, type):
-        return CLASS if is_of_user(item) else None
-    if isinstance(item, _CLOSED) or hasattr(type(item), "__array__") or not (hasattr(item, "__dict__") or _slots(item)):
+        return CLASS if is_users(item) else None
+    if isinstance(item, _CLOSED) or hasattr(type(item), "__array__") or not (hasattr(item, "__dict__") or slots_of(item)):
         return None
     return OBJECT if always or _holds_of_user(type(item)) else None
 
 
 def _holds_of_user(cls: type) -> bool:
-    return module_of(cls).partition(".")[0] not in _FOREIGN | {""} or is_holding(cls)
+    module = module_of(cls)
+    is_stateless = not module or package_of(module) in _STATELESS or owner_of(module) in ("python", "own")
+    return not is_stateless or is_holding(cls)
 
 
 def slotted(items: Iterable[Any]) -> list[Any]:
     """The objects that keep their attributes in slots alone: among arguments these are not taken apart, but looked into where they are."""
-    return [item for item in items if not hasattr(item, "__dict__") and _slots(item) and kind_of(item) is OBJECT]
+    return [item for item in items if not hasattr(item, "__dict__") and slots_of(item) and kind_of(item) is OBJECT]
 
 
 def has_attributes(item: Any) -> bool:

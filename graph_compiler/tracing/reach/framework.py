@@ -7,15 +7,15 @@ import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from inspect import getattr_static
 from typing import Any
 
-from ..errors import GraphCompilerError, SourceNotFound
-from ..trees import iterate_structure
-from .behind import behind
-from .code_names import globals_read
-from .definitions import place_of
-from .reach import cell_is_filled
+from ...errors import GraphCompilerError, SourceNotFound
+from ...trees import iterate_structure
+from ..behind import behind
+from ..definitions import place_of
+from .origin import package_of
+from .refers import layers, named
+from .spaces import entry_of, spaces_of
 
 _EVERYWHERE = "numpy"  # its arrays are data for every framework, and its functions stand in the code of all
 # Packages that tell a framework beside the one of its name.
@@ -23,7 +23,6 @@ _PACKAGES = {
     "jaxlib": "jax", "flax": "jax", "optax": "jax", "equinox": "jax", "haiku": "jax", "keras": "tensorflow",
     "transformers": "torch", "torchvision": "torch", "torchaudio": "torch", "timm": "torch",
 }  # fmt: skip
-_MOST_FUNCTIONS = 200
 _TRACKING = (
     "tensorflow.python.trackable.",
     "keras.src.utils.tracking",
@@ -106,30 +105,16 @@ def _is_tracking(item: Any) -> bool:
 
 
 def _package(module: Any) -> str:
-    package = module.partition(".")[0] if isinstance(module, str) else ""  # classes of extensions may have something else there
+    package = package_of(module)
     return _PACKAGES.get(package, package)
 
 
 def _named(obj: Any) -> Iterator[str]:
     """The frameworks of what the code of a function refers to, and of the user's functions that it calls."""
-    waiting: list[Any] = [inspect.unwrap(getattr(obj, "__func__", obj)), getattr_static(type(obj), "__call__", None)]
-    seen: set[types.FunctionType] = set()
-    while waiting and len(seen) < _MOST_FUNCTIONS:
-        function = waiting.pop(0)
-        if not isinstance(function, types.FunctionType) or function in seen:
-            continue
-        seen.add(function)
-        for item in _referred(function):
-            yield (
-                ""
-                if _is_tracking(item)
-                else _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
-            )
-            yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's
-            waiting.append(item.func if isinstance(item, functools.partial) else item)
-
-
-def _referred(function: types.FunctionType) -> list[Any]:
-    own = globals_read(function.__code__)  # of co_names, which are those of attributes, too: x.T
-    used = [function.__globals__[name] for name in function.__code__.co_names if name in own and name in function.__globals__]
-    return [*used, *(cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell))]
+    of_obj = [*layers(obj)]  # also of a framework's own function
+    called = (function for space in spaces_of([entry_of(obj)]) for function in space.functions)
+    for item in (item for function in dict.fromkeys((*of_obj, *called)) for item in named(function)):
+        item = item.func if isinstance(item, functools.partial) else item
+        if not _is_tracking(item):
+            yield _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
+        yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's

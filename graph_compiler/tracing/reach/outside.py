@@ -12,16 +12,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ..abstract import registered_with
+from ..code_names import names_read
+from ..conjunction import Fact
+from ..library_data import library_facts
+from ..library_objects import answers_of
+from ..namespaces import names_of_builtins
+from ..same import is_same, same_fact, same_items
+from ..versions import dict_of_class
 from .absent import absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
-from .abstract import registered_with
-from .code_names import names_read
-from .conjunction import Fact
-from .library_data import library_facts
-from .library_objects import answers_of
-from .namespaces import names_of_builtins
-from .reach import MOST_ITEMS, Reach, attributes_of, cell_is_filled
-from .same import is_same, same_fact, same_items
-from .versions import dict_of_class
+from .refers import cell_is_filled
+from .walk import MOST_ITEMS, Reached, attributes_of
 
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 _UNSET = object()
@@ -30,7 +31,7 @@ Free = Callable[[Any, Any], bool]  # whether a part of a container (a whole one:
 
 
 def facts_outside(
-    reach: Reach,
+    reach: Reached,
     facts_of: Callable[[Any], Iterable[Fact]] = lambda owner: (),
     contents: Callable[[Any], Any] = lambda item: None,
     free: Free = lambda holder, key: False,
@@ -42,7 +43,8 @@ def facts_outside(
 
     >>> from graph_compiler.tracing import Surroundings
     >>> settings = {"scale": 2}
-    >>> surroundings = Surroundings(facts_outside(Reach([lambda x: x * settings["scale"]])))
+    >>> function = eval("lambda x: x * settings['scale']", {"settings": settings})
+    >>> surroundings = Surroundings(facts_outside(Reached([function])))
     >>> surroundings.holds(), settings.update(scale=3), surroundings.holds(), surroundings.reason()
     (True, None, False, 'an item of the global settings changed since')
     """
@@ -53,7 +55,7 @@ def facts_outside(
         *_variables(reach, free),
         *_library_objects(reach),
         *_environment(reach, free),
-        *library_facts(reach.functions, reach.follows),
+        *library_facts(reach.functions),
         *_owners(reach, facts_of, free),
     ]
     found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
@@ -62,7 +64,7 @@ def facts_outside(
     return [*found, *(Fact("{}({}) == {}", (contents, *pair), "the elements of an array") for pair in buffers)]
 
 
-def _globals(reach: Reach, free: Free) -> Iterator[Fact]:
+def _globals(reach: Reached, free: Free) -> Iterator[Fact]:
     used = {(id(function.__globals__), name): function.__globals__ for function in reach.functions for name in reach.globals_of(function)}
     for (_, name), held in used.items():
         if not _stays(held[name]) and not free(held, name):
@@ -78,13 +80,13 @@ def _stays(item: Any) -> bool:
     return is_plain or isinstance(item, types.ModuleType)
 
 
-def _cells(reach: Reach, free: Free) -> Iterator[Fact]:
+def _cells(reach: Reached, free: Free) -> Iterator[Fact]:
     for name, cell in reach.cells:
         if cell_is_filled(cell) and not free(cell, 0):
             yield same_fact("{}.cell_contents", (cell,), cell.cell_contents, f"the variable {name} of an enclosing function")
 
 
-def _functions(reach: Reach, free: Free) -> Iterator[Fact]:
+def _functions(reach: Reached, free: Free) -> Iterator[Fact]:
     for function in reach.functions:
         yield same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
         for name in ("__defaults__", "__kwdefaults__"):
@@ -101,13 +103,13 @@ def _free_in(free: Free, own: dict[str, Any], _: Any, name: Any) -> bool:
     return free(own, name)
 
 
-def _variables(reach: Reach, free: Free) -> Iterator[Fact]:
+def _variables(reach: Reached, free: Free) -> Iterator[Fact]:
     for variable in reach.variables:
         if not free(variable, 0):
             yield same_fact("{}.get({})", (variable, _UNSET), variable.get(_UNSET), f"the context variable {variable.name}")
 
 
-def _library_objects(reach: Reach) -> Iterator[Fact]:
+def _library_objects(reach: Reached) -> Iterator[Fact]:
     for reference in reach.references:
         yield Fact("({}() is None) is {}", (reference, reference() is None), "the target of a weak reference")
     for partial in reach.partials:
@@ -121,7 +123,7 @@ def _library_objects(reach: Reach) -> Iterator[Fact]:
             yield Fact("{}({}) == {}", (row.read, item, row.read(item)), row.what)
 
 
-def _environment(reach: Reach, free: Free) -> Iterator[Fact]:
+def _environment(reach: Reached, free: Free) -> Iterator[Fact]:
     """All of it, where the user's own code names it."""
     if not any(_ENVIRONMENT & names_read(function.__code__) for function in reach.functions):
         return
@@ -132,7 +134,7 @@ def _environment(reach: Reach, free: Free) -> Iterator[Fact]:
     yield Fact("{}() == {}", (now, now()), "an environment variable")
 
 
-def _owners(reach: Reach, facts_of: Callable[[Any], Iterable[Fact]], free: Free) -> Iterator[Fact]:
+def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[Fact]], free: Free) -> Iterator[Fact]:
     watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
     fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
     for owner in reach.owners:
@@ -166,14 +168,14 @@ def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> Fact:
     return same_fact("{}[{}]", (own, name), item, what, of)
 
 
-def _of_class(reach: Reach, owner: Any, watched: set[int]) -> Iterator[str]:
+def _of_class(reach: Reached, owner: Any, watched: set[int]) -> Iterator[str]:
     """Attributes of an object's class that one of its own would hide."""
     for cls in type(owner).__mro__:
         if id(cls) in watched:
             yield from (name for name in reach.attributes(cls) if hasattr(owner, "__dict__"))
 
 
-def _containers(reach: Reach, free: Free, known_as: dict[int, str]) -> Iterator[Fact]:
+def _containers(reach: Reached, free: Free, known_as: dict[int, str]) -> Iterator[Fact]:
     """What containers hold; those that a name or attribute stands for are ``known_as`` it."""
     for items in reach.containers:
         if isinstance(items, (tuple, frozenset)) or free(items, None):

@@ -1,0 +1,115 @@
+"""Writes of blocks to tensors of the outside, which ``torch.cond`` and ``while_loop`` allow where no gradients are taken.
+
+A region is pure: the block writes to a copy, which leaves it as one more output, and is carried by a loop. Behind the node stands the write to the tensor itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from ....errors import TracingError
+from ....ir.block import Block
+from ....ir.closing import Body
+from ....ir.node import Node, Origin, Value
+from ....ir.record import CallRecord
+from ....ir.rewrite import Rewriter
+from ....ops.registry import ArraySpec
+from ..memory.pasts import Past
+from ..memory.written import may_be_written
+from ..trace import Trace
+
+
+@dataclass(slots=True)
+class _Open:
+    """One block that is being recorded, and what the tensors that it writes to held before."""
+
+    may_write: bool
+    written: dict[Value, Past] = field(default_factory=dict)
+
+
+class OuterWrites:
+    """What the open blocks of a recording write to."""
+
+    def __init__(self, capture: Trace) -> None:
+        self.capture = capture
+        self._open: list[_Open] = []
+
+    @contextmanager
+    def undone(self, may_write: bool) -> Iterator[dict[Value, Past]]:
+        """Inside, a block is recorded, which is not run: afterwards the tensors that it writes to, which are given by their values, hold what they held before."""
+        block = _Open(may_write)
+        self._open.append(block)
+        try:
+            yield block.written
+        finally:
+            self._open.pop()
+            self._restore(block.written.values())
+
+    def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Before a call that may write to its arguments."""
+        for tensor in may_be_written(key, args, kwargs) if self._open else ():
+            self._save(tensor)
+
+    def _save(self, tensor: torch.Tensor) -> None:
+        recorder = self.capture.recorder
+        base = recorder.base_of(self.capture.value(tensor))
+        if recorder.is_made_here(base) or base in recorder.arguments or base in self._open[-1].written:
+            return
+        owner = recorder.array_of(base)
+        if owner is not None:
+            self._open[-1].written[base] = self.capture._quietly(Past, owner)
+
+    def refuse(self, written: Sequence[Value], origin: Origin) -> None:
+        """``TracingError`` where the innermost block may not write to one of these: torch forbids it."""
+        recorder = self.capture.recorder
+        for value in written if self._open else ():
+            base = recorder.base_of(value)
+            is_allowed = self._open[-1].may_write and not torch.is_grad_enabled() and base in self._open[-1].written
+            if not recorder.is_made_here(base) and not is_allowed:
+                raise TracingError(
+                    f"{origin}: {value.name} is written to inside of a branch or the body of a loop, which torch's operators forbid for what was made outside of it "
+                    "(but for cond and while_loop under torch.no_grad). Return the new array instead, or write to a copy (clone)"
+                )
+
+    def _restore(self, pasts: Iterable[Past]) -> None:
+        for past in pasts:
+            self.capture._quietly(past.restore)
+
+    def refuse_shared(self, nodes: Sequence[Node], written: Container[Value], origin: Origin) -> None:
+        """``TracingError`` where a block also uses a view, made outside of it, of what it writes to: it would not see the writes."""
+        base_of = self.capture.recorder.base_of
+        made = {value for node in nodes for value in node.outputs}
+        for value in (value for node in nodes for value in node.uses):
+            if value not in made and value not in written and base_of(value) in written:
+                raise TracingError(
+                    f"{origin}: {value.name} is a view, made outside, of {base_of(value).name}, which is written to inside of a branch or the body of a loop. Take the "
+                    "view inside"
+                )
+
+    def before_and_after(self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]) -> tuple[Any, list[torch.Tensor]]:
+        """What a call gives, and what it leaves in these tensors, which then hold what they held before."""
+        quietly = self.capture._quietly
+        before = [quietly(Past, tensor) for tensor in tensors]
+        result = call()
+        after = [quietly(tensor.clone) for tensor in tensors]
+        self._restore(before)
+        return result, after
+
+
+def on_copies(body: Body, written: Mapping[Value, Value], origin: Origin) -> Body:
+    """The body with copies of what it writes to, which are its last outputs; ``written`` says of which value each is a copy."""
+    rewriter = Rewriter(Block(tuple(body.inputs), tuple(body.nodes), tuple(body.outputs)))
+    copies = []
+    for value, source in written.items():
+        copy = Value(value.name, ArraySpec(value.spec.hints, value.dtype))
+        rewriter.append(Node("torch.Tensor.clone", (source,), {}, origin, (copy,), CallRecord("clone", result=copy)))
+        rewriter.replace((value,), (copy,))
+        copies.append(copy)
+    for node in body.nodes:
+        rewriter.append(rewriter.rewritten(node))
+    return Body(body.name, body.inputs, rewriter.nodes, (*rewriter.mapped(tuple(body.outputs)), *copies))

@@ -1,0 +1,89 @@
+"""Names of torch that are private: what a new version of torch may rename stands in this file, and nowhere else in the frontend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import _ops, overrides
+from torch.utils import _python_dispatch
+
+# Classes of kernels and of modes
+OpOverload: Any = _ops.OpOverload
+OpOverloadPacket: Any = _ops.OpOverloadPacket
+HigherOrderOperator: Any = _ops.HigherOrderOperator
+TorchDispatchMode: Any = _python_dispatch.TorchDispatchMode
+
+# Modes and overrides
+no_torch_function: Callable[[], Any] = torch._C.DisableTorchFunction  # a context: calls go to kernels, past modes and classes
+count_function_modes: Callable[[], int] = torch._C._len_torch_function_stack
+count_dispatch_modes: Callable[[], int] = torch._C._len_torch_dispatch_stack
+function_mode_at: Callable[[int], Any] = torch._C._get_function_stack_at
+dispatch_mode_at: Callable[[int], Any] = torch._C._get_dispatch_stack_at
+pop_function_mode: Callable[[], Any] = overrides._pop_mode
+without_function_mode: Callable[[], Any] = overrides._pop_mode_temporarily  # a context: the innermost mode sees no calls
+push_function_mode: Callable[[Any], None] = overrides._push_mode
+pop_dispatch_mode: Callable[[], Any] = _python_dispatch._pop_mode
+push_dispatch_mode: Callable[[Any], None] = _python_dispatch._push_mode
+no_modes: Callable[[], Any] = _python_dispatch._disable_current_modes  # a context: no mode of any kind sees calls
+function_modes: Callable[[], list[Any]] = overrides._get_current_function_mode_stack
+disabled_torch_function: Any = torch._C._disabled_torch_function_impl
+disabled_torch_dispatch: Any = torch._C._disabled_torch_dispatch_impl
+is_any_autocast_enabled: Callable[[], bool] = torch._C._is_any_autocast_enabled
+default_device: Any = torch._GLOBAL_DEVICE_CONTEXT  # its ``device_context``, of the thread
+
+# Transforms (torch.func, torch.vmap) and tracing
+current_transform: Callable[[], Any] = torch._C._functorch.peek_interpreter_stack  # None outside of transforms
+has_transforms: Callable[[], bool] = torch._C._are_functorch_transforms_active
+is_wrapped: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functorch_wrapped_tensor
+is_batched: Callable[[torch.Tensor], bool] = torch._C._functorch.is_batchedtensor
+unwrapped: Callable[[torch.Tensor], torch.Tensor] = torch._C._functorch.get_unwrapped
+batch_axis: Callable[[torch.Tensor], Any] = torch._C._functorch.maybe_get_bdim
+jit_trace: Callable[[], Any] = torch._C._get_tracing_state
+
+# Autograd
+current_autograd_node: Callable[[], Any] = torch._C._current_autograd_node
+set_versions: Callable[[tuple[torch.Tensor, ...], tuple[int, ...]], None] = torch._C._autograd._unsafe_set_version_counter
+
+versions_preserved: Callable[[tuple[torch.Tensor, ...]], Any] = torch.autograd._unsafe_preserve_version_counter
+
+# Modules whose functions are public under other names
+NN_KERNELS: Any = torch._C._nn
+VARIABLE_FUNCTIONS: Any = torch._VF
+is_left_aligned: Callable[[torch.Tensor, torch.Tensor], bool] = torch._nested_tensor_from_mask_left_aligned
+negative_view: Callable[[torch.Tensor], torch.Tensor] = torch._neg_view
+
+
+def fake_mode() -> Any:
+    """The mode of fake tensors that is on, or None."""
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
+
+
+def compiling_flag() -> Any:
+    """What ``torch.compiler.is_compiling()`` returns where torch itself compiles nothing."""
+    return torch.compiler._is_compiling_flag
+
+
+def set_compiling_flag(flag: Any) -> None:
+    """Sets :func:`compiling_flag`."""
+    torch.compiler._is_compiling_flag = flag
+
+
+def drop_compiled() -> None:
+    """Drops what torch's compiler has cached."""
+    torch._dynamo.reset()
+
+
+def dict_version() -> Any:
+    """The function by which torch's compiler counts changes of dicts. ``ImportError`` where this torch has none."""
+    from torch._C._dynamo.guards import dict_version
+
+    return dict_version
+
+
+def core_aten_decompositions() -> Any:
+    """Kernel -> its decomposition into torch's core kernels."""
+    from torch._decomp import core_aten_decompositions  # takes a while to load
+
+    return core_aten_decompositions()

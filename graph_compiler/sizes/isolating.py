@@ -1,0 +1,116 @@
+"""Comparisons of sizes solved for the smallest size that they are about: of ``(n - 1) // 2 + 1 >= 3`` is left ``n >= 5``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, Union
+
+from .algebra import Apply, Scalar, Size
+
+
+class Compared(NamedTuple):
+    """A whole size, one of ``eq``, ``ne``, ``ge``, ``le``, and the number that it is compared with."""
+
+    size: Size
+    function: str
+    number: int
+
+
+Solved = Union[Compared, bool]  # a truth value where it is the same for all sizes
+
+_MIRRORED = {"eq": "eq", "ne": "ne", "ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
+_STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}  # of whole numbers
+
+
+def comparison(condition: Any) -> Compared | None:
+    """A condition that compares a whole size with a whole number, with the number on the right; None of any other."""
+    atom = next(condition.atoms())
+    if not isinstance(atom, Apply) or atom.function not in _MIRRORED:
+        return None
+    (left, right), function = atom.arguments, atom.function
+    if isinstance(right, Size):
+        left, right, function = right, left, _MIRRORED[function]
+    if not (isinstance(left, Size) and left.type is int and type(right) is int):
+        return None
+    function, more = _STRICT.get(function, (function, 0))
+    return Compared(left, function, right + more)
+
+
+def isolate(compared: Compared) -> Solved:
+    """The same comparison about the innermost size that it can be solved for.
+
+    Every step is an equivalence of whole numbers, negative ones too: sums and multiples, floor division by a positive number, and ``min``
+    and ``max`` with a number.
+
+    >>> from graph_compiler.sizes import Size, Symbol, apply
+    >>> n = Size.of(Symbol("n", 0, hint=9))
+    >>> isolate(Compared((n - 1) // 2 + 1, "ge", 3))
+    Compared(size=n.shape[0], function='ge', number=5)
+    >>> isolate(Compared(apply("max", n, 4), "ge", 2))
+    True
+    """
+    solved: Solved | None = compared
+    while isinstance(solved, Compared):
+        compared, solved = solved, _step(solved)
+    return compared if solved is None else solved
+
+
+def _step(compared: Compared) -> Solved | None:
+    """One step further in; None where there is none."""
+    terms = list(compared.size.terms())
+    atoms, factor = terms[0]
+    if len(terms) > 1 or factor != 1:
+        return _of_sum(terms, compared.function, compared.number)
+    atom = atoms[0]
+    rule = _RULES.get(atom.function) if isinstance(atom, Apply) and len(atoms) == 1 else None
+    return rule(*atom.arguments, compared.function, compared.number) if rule and isinstance(atom, Apply) else None
+
+
+def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
+    """``factor * size + more``: the number moves to the right, and a factor of all is divided by."""
+    more = sum(coefficient for monomial, coefficient in terms if not monomial)
+    factors = [coefficient for monomial, coefficient in terms if monomial]
+    factor = math.gcd(*factors) * (-1 if max(factors) < 0 else 1)
+    if factor == 1 and not more:
+        return None
+    size: Any = sum(_product(monomial, coefficient // factor) for monomial, coefficient in terms if monomial)
+    return _divided(size, _MIRRORED[function] if factor < 0 else function, number - more, factor)
+
+
+def _product(monomial: Any, coefficient: int) -> Any:
+    return coefficient * math.prod(Size.of(atom) for atom in monomial)
+
+
+def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
+    """``size * factor`` compared with the number, where the comparison is mirrored already for a negative factor."""
+    if function == "ge":
+        return Compared(size, function, -(-number // factor))
+    if function == "le":
+        return Compared(size, function, number // factor)
+    return Compared(size, function, number // factor) if number % factor == 0 else function == "ne"
+
+
+def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
+    """``left // right`` by a positive number."""
+    if not (isinstance(left, Size) and left.type is int and type(right) is int and right > 0) or function not in ("ge", "le"):
+        return None
+    return Compared(left, function, number * right + (right - 1 if function == "le" else 0))
+
+
+def _of_extreme(settled: str) -> Callable[..., Solved | None]:
+    """``max`` and ``min`` with a number; ``settled`` is the comparison that the number alone can make true."""
+
+    def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
+        size, bound = (left, right) if isinstance(left, Size) else (right, left)
+        if not (isinstance(size, Size) and size.type is int and type(bound) is int) or function not in ("ge", "le"):
+            return None
+        holds = bound >= number if function == "ge" else bound <= number
+        if function == settled:
+            return True if holds else Compared(size, function, number)
+        return Compared(size, function, number) if holds else False
+
+    return rule
+
+
+_RULES: dict[str, Callable[..., Solved | None]] = {"floordiv": _of_floordiv, "max": _of_extreme("ge"), "min": _of_extreme("le")}

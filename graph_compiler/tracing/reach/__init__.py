@@ -1,0 +1,1 @@
+"""What a function can reach without being given it, and whose code that is."""

@@ -1,0 +1,90 @@
+"""Whose code something is: the user's, an installed library's, a framework's, Python's own, or this package's."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+OWN = __name__.partition(".")[0]
+# Whose functions are recorded: what their own code holds is no part of a recording.
+FRAMEWORKS = frozenset(
+    {"torch", "numpy", "scipy", "jax", "jaxlib", "opt_einsum", "flax", "optax", "equinox", "haiku", "keras", "tensorflow"}
+)
+Owner = Literal["user", "library", "framework", "python", "own"]
+INTERNAL = frozenset({"framework", "python", "own"})
+_INSTALLED = ("site-packages", "dist-packages")
+_PYTHON = (f"{Path(os.__file__).parent}{os.sep}", "<frozen")
+
+
+def owner_of(item: Any) -> Owner:
+    """The owner of a module (or the name of one), of a class, of a function, or of the code that runs in a frame.
+
+    A function is told by its code: a wrapper bears the name of what it wraps.
+
+    >>> [owner_of(item) for item in (os, functools.partial, owner_of, "torch.nn", "users.model")]
+    ['python', 'python', 'own', 'framework', 'user']
+    """
+    if isinstance(item, types.FunctionType):
+        return _owner(item.__globals__.get("__name__"), item.__code__.co_filename)
+    if isinstance(item, types.FrameType):
+        return _owner(item.f_globals.get("__name__"), item.f_code.co_filename)
+    name = item if isinstance(item, str) else item.__name__ if isinstance(item, types.ModuleType) else item.__module__
+    return _owner(name, getattr(sys.modules.get(name) if isinstance(name, str) else None, "__file__", None))
+
+
+def is_users(item: Any) -> bool:
+    """Whether what :func:`owner_of` takes is the user's."""
+    return owner_of(item) == "user"
+
+
+def is_internal(item: Any) -> bool:
+    """Whether it is Python's, a framework's or this package's: neither the user's, nor of a library that calls these."""
+    return owner_of(item) in INTERNAL
+
+
+@functools.lru_cache(maxsize=8192)
+def owner_of_file(file: str) -> Owner:
+    """The owner of a file with code, where no more is known.
+
+    >>> [owner_of_file(file) for file in (__file__, os.__file__, "/home/me/model.py")]
+    ['own', 'python', 'user']
+    """
+    inside = next((file.rpartition(f"{folder}{os.sep}")[2] for folder in _INSTALLED if folder in file), "").partition(os.sep)[0]
+    return _owner(inside or next((package for package, folder in _folders() if file.startswith(folder)), None), file)
+
+
+def package_of(name: Any) -> str:
+    """The package of a module by its name; empty where a class of a compiled extension has something else there.
+
+    >>> package_of("torch.nn.functional"), package_of(None)
+    ('torch', '')
+    """
+    return name.partition(".")[0] if isinstance(name, str) else ""
+
+
+@functools.lru_cache(maxsize=8192)
+def _owner(name: Any, file: Any) -> Owner:
+    package, file = package_of(name), file if isinstance(file, str) else ""
+    if name == "__main__":  # whose file may be that of a program that runs the user's
+        return "user"
+    if package == OWN:
+        return "own"
+    if package in FRAMEWORKS:
+        return "framework"
+    if package in sys.stdlib_module_names:
+        return "python"
+    if any(folder in file for folder in _INSTALLED):
+        return "library"
+    return "python" if file.startswith(_PYTHON) else "user"
+
+
+def _folders() -> Iterator[tuple[str, str]]:
+    """Where the code of frameworks and of this package stands, as it was imported and with links followed."""
+    for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *FRAMEWORKS):
+        if file := getattr(sys.modules.get(name), "__file__", None):
+            yield from ((name, f"{folder}{os.sep}") for folder in (Path(file).absolute().parent, Path(file).resolve().parent))

@@ -1,0 +1,34 @@
+"""Weights of the moment in the place of parameters; what is written to stays a parameter."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from graph_compiler.passes.freeze import freeze
+
+from .graphs import Recording, after
+
+
+def test_weights_become_constants_of_the_same_values() -> None:
+    made = Recording()
+    x, weight, bias = made.input("x"), made.parameter("weight"), made.parameter("bias")
+    graph = made.returning(made.call("add", made.call("mul", x, weight), bias))
+    frozen = after(partial(freeze, arrays={"weight": "W", "bias": "B"}), graph)
+    assert not frozen.parameters and frozen.constants == {"weight": (weight, "W"), "bias": (bias, "B")}
+    assert frozen.nodes == graph.nodes
+
+
+def test_what_a_call_writes_to_stays_a_parameter() -> None:
+    made = Recording()
+    x, count, view_of = made.input("x"), made.parameter("count"), made.parameter("table")
+    row = made.call("getitem", view_of, views={0: view_of})
+    made.call("add_", count, makes=0, writes=(count,))
+    made.call("fill_", row, makes=0, writes=(row,))
+    frozen = after(partial(freeze, arrays={"count": "C", "table": "T"}), made.returning(made.call("add", x, count)))
+    assert list(frozen.parameters) == ["count", "table"] and not frozen.constants
+
+
+def test_weights_that_are_not_given_stay() -> None:
+    made = Recording()
+    graph = made.returning(made.call("mul", made.input("x"), made.parameter("weight")))
+    assert after(partial(freeze, arrays={}), graph) is graph

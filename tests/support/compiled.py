@@ -1,0 +1,55 @@
+"""Programs that JAX has compiled, for the other process of a run and for later runs: reading one takes a third of the time of compiling it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).resolve().parents[2] / ".pytest_cache" / "jax"
+_SECONDS = 30 * 86400  # programs that are older are compiled anew
+
+
+def keep_programs(folder: Path = FOLDER) -> None:
+    """From here on this process reads and writes programs there; does nothing where JAX is not loaded, or keeps its programs otherwise.
+
+    Processes that tests start are told by ``tests/support/environment.py`` to keep none.
+    """
+    jax, files, cache = map(_loaded, ("jax", "jax._src.lru_cache", "jax._src.compilation_cache"))
+    if jax is None or not hasattr(files, "LRUCache") or not hasattr(cache, "reset_cache"):
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        drop_old(folder)
+    except OSError:  # a checkout that cannot be written to
+        return
+    files.LRUCache.put = _put
+    for name, value in {
+        "jax_enable_compilation_cache": True,
+        "jax_compilation_cache_dir": str(folder),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }.items():
+        jax.config.update(name, value)
+    cache.reset_cache()  # which of these hold was settled by the first program of this process
+
+
+def _loaded(name: str) -> Any:
+    return sys.modules.get(name)
+
+
+def drop_old(folder: Path) -> None:
+    """Removes what is older than a month."""
+    oldest = time.time() - _SECONDS
+    for path in folder.iterdir():
+        if path.stat().st_mtime < oldest:
+            path.unlink(missing_ok=True)
+
+
+def _put(cache: Any, key: str, value: bytes) -> None:
+    """Whole at once: another process may be reading, and this one may be ended."""
+    part = cache.path / f"{key}.{os.getpid()}"
+    part.write_bytes(value)
+    part.replace(cache.path / f"{key}-cache")
