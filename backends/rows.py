@@ -67,9 +67,9 @@ class Rows:
     """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error.
 
     ``unsupported`` says why the framework cannot have some operations: name -> reason. ``channels_last`` names the operations that it
-    computes faster, or at all, with the channels in the last axis; the layout pass brings their arrays there. ``bounded``: its compiler has to
-    know all sizes, so those that depend on elements get a bound where they can. ``stand_in(op, dtype)`` is the type that the decomposition of an
-    operation is computed in for arrays of ``dtype``, or None for their own.
+    computes faster, or at all, with the channels in the last axis; the layout pass brings their arrays there. ``bounded``: its compiler has
+    to know all sizes, so those that depend on elements get a bound where they can. ``compute_dtype(op, dtype)`` is the type that the
+    decomposition of an operation is computed in for arrays of ``dtype``, or None for their own.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class Rows:
         unsupported: Mapping[str, str] | None = None,
         channels_last: Container[str] = (),
         bounded: bool = False,
-        stand_in: Callable[[str, str], str | None] = lambda op, dtype: None,
+        compute_dtype: Callable[[str, str], str | None] = lambda op, dtype: None,
     ) -> None:
         self.framework, self.unsupported, self.channels_last, self.bounded = framework, unsupported or {}, channels_last, bounded
-        self.stand_in = stand_in
+        self.compute_dtype = compute_dtype
         self._rows: dict[str, Row] = {}
         self._only: dict[str, Callable[..., bool]] = {}
         self.structured: dict[str, Callable[[Any, Any], None]] = {}

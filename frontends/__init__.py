@@ -1,6 +1,6 @@
 """The frameworks that functions are recorded from: one folder each, with the same file names in each.
 
-``capture.py`` says how calls are seen; ``raising/`` holds the rows, framework call -> canonical operations;
+``capture.py`` says how calls are seen; ``lifting/`` holds the rows, framework call -> canonical operations;
 ``parameters.py`` where weights and buffers live.
 """
 

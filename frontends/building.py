@@ -1,4 +1,4 @@
-"""The builder that raising rows write with: canonical operations, and what a recording may assume of sizes."""
+"""The builder that lifting rows write with: canonical operations, and what a recording may assume of sizes."""
 
 from __future__ import annotations
 

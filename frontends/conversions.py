@@ -1,7 +1,8 @@
 """``float(x)``, ``int(x)`` and ``len(x)`` of arrays and of symbolic numbers: Python wants numbers of its very classes, symbols are none.
 
-While recording, the modules of the user's functions find stand-ins under these names, which give symbols. Only where their code does nothing with
-the names but call them and ask ``isinstance``: what is handed on (``dtype=float``, ``return len``) is left as it is, and a conversion then guards the number.
+While recording, the modules of the user's functions find shims under these names, which give symbols. Only where their code does nothing
+with the names but call them and ask ``isinstance``: what is handed on (``dtype=float``, ``return len``) is left as it is, and a conversion
+then guards the number.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..sizes import apply
 from ..tracing.code_names import names_read
 from .host_math import Symbols
 from .name_uses import only_called
-from .standing_in import standing_in
+from .shims import shimmed
 
 _FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
 CONVERTED = ("int", "float")
@@ -75,18 +76,18 @@ def places_of(functions: Iterable[types.FunctionType]) -> Iterator[tuple[dict[st
 def conversions_in(
     places: Iterable[tuple[dict[str, Any], str, str]], symbols: Symbols, length_of: Callable[[Any], Any]
 ) -> AbstractContextManager[None]:
-    """Inside of the block code finds the stand-ins where it looks up these names in these globals; a place names the file of the code as well.
+    """Inside of the block code finds the shims where it looks up these names in these globals; a place names the file of the code as well.
 
     ``length_of`` gives the size that the length of an array is, None for all else.
     """
-    stand_ins = {name: _Counted(length_of) if name in COUNTED else _Conversion(_ORIGINALS[name], symbols) for name in _ORIGINALS}
+    shims = {name: _Counted(length_of) if name in COUNTED else _Conversion(_ORIGINALS[name], symbols) for name in _ORIGINALS}
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
     for space, name, file in places:
-        if name in stand_ins:
+        if name in shims:
             spaces[id(space), name] = space
             files.setdefault((id(space), name), {space.get("__file__") or file}).add(file)
-    return standing_in((space, key[1], stand_ins[key[1]]) for key, space in spaces.items() if _may_be_replaced(space, key[1], files[key]))
+    return shimmed((space, key[1], shims[key[1]]) for key, space in spaces.items() if _may_be_replaced(space, key[1], files[key]))
 
 
 def _may_be_replaced(space: dict[str, Any], name: str, files: Iterable[str]) -> bool:

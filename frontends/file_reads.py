@@ -14,7 +14,7 @@ import numpy as np
 
 _SHORT = 1 << 16  # bytes: two writes may bear one time, and be of one length
 _NAMES = ("file", "path", "fname")  # under which functions take the name of a file
-_stat = os.stat  # which has a stand-in while something is recorded
+_stat = os.stat  # which has a shim while something is recorded
 
 
 def _of_file(*args: Any, **kwargs: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import TracingError
 from ..tracing import active
-from .askers import user_of
+from .call_site import user_of
 
 Rows = dict[Any, tuple[str, ...]]  # what holds functions, and their names
 FLEETING: Rows = {

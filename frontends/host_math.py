@@ -29,11 +29,11 @@ class Symbols(NamedTuple):
     number_of: Callable[[Any], Any] = lambda item: item
 
 
-def stand_ins_of_math(symbols: Symbols) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
+def math_shims(symbols: Symbols) -> Iterator[tuple[Callable[..., Any], Callable[..., Any]]]:
     """Each function of ``math`` that can stay symbolic, and what takes its place.
 
     >>> symbols = Symbols(lambda item: item == 4, lambda args: args, lambda function, operands: function(*operands))
-    >>> places = {original.__name__: stand_in for original, stand_in in stand_ins_of_math(symbols)}
+    >>> places = {original.__name__: shim for original, shim in math_shims(symbols)}
     >>> places["sqrt"](4), places["sqrt"](9)
     (2.0, 3.0)
     """

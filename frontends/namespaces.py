@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..tracing.code_names import names_read
-from ..tracing.conjunction import Fact
+from ..tracing.conjunction import EnvironmentGuard
 from ..tracing.listening import Listener
 from ..tracing.namespaces import names_in, reaches_own_globals, values_in
 from ..tracing.reach.absent import names_of_whole
@@ -63,17 +63,20 @@ class GlobalReads(Listener):
                 self.note(space, name)
         return list(self._functions.values())
 
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[EnvironmentGuard]:
         """Those that were read as a whole have the names that they had."""
         return [names_of_whole(space, "the module") for space in self._whole.values()]
 
 
-def all_of(functions: Iterable[types.FunctionType]) -> list[Fact]:
+def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
     """For code that has not run yet: all globals of those of the functions that read, or write, some by text, are what they are, and hold what they hold."""
     spaces = {id(one.__globals__): one.__globals__ for one in functions if reaches_own_globals(names_read(one.__code__))}
     facts = [names_of_whole(space, "the module") for space in spaces.values()]
     for space in spaces.values():
-        facts += [Fact("{}({}, {}) == {}", (_seen, space, name, _seen(space, name)), f"the global {name}") for name in values_in(space)]
+        facts += [
+            EnvironmentGuard("{}({}, {}) == {}", (_seen, space, name, _seen(space, name)), f"the global {name}")
+            for name in values_in(space)
+        ]
     return facts
 
 
@@ -149,7 +152,7 @@ def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str
 def _running(mode: str, run: Callable[..., Any]) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
     """``eval`` and ``exec``: the code that they run reads the globals that its instructions name."""
 
-    def stand_in(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
+    def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
         def noted(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
             frame = sys._getframe(1)
             code = source if isinstance(source, types.CodeType) else compile(source.strip() if mode == "eval" else source, "<text>", mode)
@@ -163,7 +166,7 @@ def _running(mode: str, run: Callable[..., Any]) -> Callable[[GlobalReads, dict[
 
         return noted
 
-    return stand_in
+    return shim
 
 
 _STAND_INS: dict[str, Callable[[GlobalReads, dict[str, Any]], Any]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Any
 
-from ..trees import Branch, Item, Path, Static, Tree
+from ..trees import Branch, Path, Static, Tree, TypedLeaf
 
 DTYPES: dict[type, str] = {int: "int64", float: "float64"}
 
@@ -24,7 +24,7 @@ def holds_numbers(held: Any, is_whole: bool) -> bool:
 def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
     """The tree with the numbers at these ``places`` marked as such, which were part of the structure."""
     if isinstance(tree, Static) and type(tree.value) in DTYPES and path in places:
-        return Item(type(tree.value))
+        return TypedLeaf(type(tree.value))
     if isinstance(tree, Branch):
         return Branch(
             tree.type, tree.keys, tuple(with_numbers(child, places, (*path, key)) for key, child in zip(tree.keys, tree.children))

@@ -1,4 +1,4 @@
-"""Raising rows: how one call of a source framework is written in canonical operations.
+"""Lifting rows: how one call of a source framework is written in canonical operations.
 
     @rows.row("add", "__radd__")
     def add(b, input, other, *, alpha=1): ...
@@ -18,7 +18,7 @@ Row = TypeVar("Row", bound=Callable[..., Any])
 
 
 class Rows:
-    """The raising table of one framework, by the names of its functions. A second row for a name is an error."""
+    """The lifting table of one framework, by the names of its functions. A second row for a name is an error."""
 
     def __init__(self, framework: str) -> None:
         self.framework = framework
@@ -30,7 +30,7 @@ class Rows:
         def register(function: Row) -> Row:
             for name in names:
                 if name in self._rows:
-                    raise DuplicateRow(f"{self.framework} has two raising rows for {name!r}")
+                    raise DuplicateRow(f"{self.framework} has two lifting rows for {name!r}")
                 self._rows[name] = function
             return function
 

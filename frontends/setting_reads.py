@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..tracing.conjunction import Fact
+from ..tracing.conjunction import EnvironmentGuard
 from ..tracing.listening import Listener, of_this_thread
-from .askers import user_of
+from .call_site import user_of
 from .file_reads import FILES
 from .fleeting import FLEETING, UNSEEDED, refusals
 
 Rows = dict[Any, tuple[str, ...]]  # what holds functions that only tell a setting, and their names
-StandIn = tuple[Any, str, Any]
+Shim = tuple[Any, str, Any]
 _ROWS: Rows = {
     np: ("geterr", "get_printoptions"),
     np.random: ("get_state",),
@@ -62,7 +62,7 @@ class SettingReads(Listener):
     ['what getcwd gives']
     """
 
-    stand_ins: tuple[StandIn, ...] = ()
+    shims: tuple[Shim, ...] = ()
 
     def __init__(self, spaces: Iterable[dict[str, Any]] = ()) -> None:
         super().__init__()
@@ -73,8 +73,8 @@ class SettingReads(Listener):
 
     def __enter__(self) -> SettingReads:
         _open.append(self)
-        known = {id(stand_in.__wrapped__): stand_in for _, _, stand_in in self.stand_ins}
-        self._replaced = [(owner, name, vars(owner)[name]) for owner, name, _ in self.stand_ins if id(vars(owner)[name]) in known]
+        known = {id(shim.__wrapped__): shim for _, _, shim in self.shims}
+        self._replaced = [(owner, name, vars(owner)[name]) for owner, name, _ in self.shims if id(vars(owner)[name]) in known]
         self._imported = [(space, name, item) for space in self._spaces for name, item in space.items() if id(item) in known]
         for owner, name, item in self._replaced:
             setattr(owner, name, known[id(item)])
@@ -93,9 +93,9 @@ class SettingReads(Listener):
         """This setting was asked for."""
         self._asked[key] = name, ask
 
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[EnvironmentGuard]:
         """A guard for each setting that was read: it has its value of now."""
-        return [Fact("{}() == {}", (ask, ask()), f"what {name} gives") for name, ask in self._asked.values()]
+        return [EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives") for name, ask in self._asked.values()]
 
 
 def note(name: str, key: Any, ask: Callable[[], Any]) -> None:
@@ -128,7 +128,7 @@ def _again(original: Callable[..., Any], compared: Callable[[Any], Any]) -> Call
     return again
 
 
-def stand_ins(rows: Rows) -> tuple[StandIn, ...]:
+def shims_of(rows: Rows) -> tuple[Shim, ...]:
     """For each row what stands in its place while recording."""
     places = [(owner, name) for owner, names in rows.items() for name in names]
     return tuple(
@@ -136,8 +136,8 @@ def stand_ins(rows: Rows) -> tuple[StandIn, ...]:
     )
 
 
-SettingReads.stand_ins = (
-    *stand_ins(_ROWS),
+SettingReads.shims = (
+    *shims_of(_ROWS),
     *((*place, _noting(*place, of_file)) for place, of_file in FILES.items()),
     *refusals(FLEETING),
     *refusals(UNSEEDED, unless_given=True),

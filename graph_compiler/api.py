@@ -15,13 +15,13 @@ from typing import Any
 
 from .errors import FrameworkNotInstalled, InvalidOption, NotCompilable, SourceNotFound, UnknownFramework, nearest
 from .runtime import Graph, LazyGraph, files
-from .runtime.asked import check_options, refusing_unknown, shown
 from .runtime.containers import LazyMethod, compile_class, compile_module
+from .runtime.deferred import DeferredPipeline
+from .runtime.options import check_options, refusing_unknown, shown
 from .runtime.pipeline import Options, Pipeline
 from .runtime.signatures import require_arguments
 from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
-from .runtime.unsettled import UnsettledPipeline
 from .tracing.definitions import place_of
 from .tracing.given import give_arguments
 from .tracing.host_random import host_state_kept
@@ -309,7 +309,7 @@ def _pipeline(
     if to is not None and to is not _another:
         _known(to, BACKENDS, "to")
     if source is None and is_lazy and framework_of(obj, FRONTENDS) is None:
-        return UnsettledPipeline(obj, _name(obj), lambda args, kwargs: _pipeline(obj, None, to, args, kwargs, options))
+        return DeferredPipeline(obj, _name(obj), lambda args, kwargs: _pipeline(obj, None, to, args, kwargs, options))
     written_in = _source_of(obj, source, args, kwargs)
     to = _another(written_in) if to is _another else to or written_in
     return Pipeline(obj, _name(obj), _room("frontends", written_in), _room("backends", to), written_in == to, options, _backend)

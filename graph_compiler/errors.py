@@ -13,7 +13,7 @@ class GraphCompilerError(Exception):
 class UnsupportedOperation(GraphCompilerError):
     """One or more recorded calls have no translation to the target.
 
-    Cause: the traced function called something that has no row in the source framework's raising
+    Cause: the traced function called something that has no row in the source framework's lifting
     table and no decomposition into calls that have one, or the target framework has no row for it.
     Remedy: the message lists *all* such calls with the line that made each; add a row for it
     (docs/adding_an_operation.md), or replace the call. ``problems`` are the same calls, one text each.

@@ -51,7 +51,7 @@ INNER_RANKS = {
         "numbers": 0,
         "basics": 1,
         "memory": 2,
-        "raising": 2,
+        "lifting": 2,
         "state": 3,
         "process": 3,
         "gradients": 4,
@@ -217,7 +217,8 @@ def circles(sources: list[Source]) -> Iterator[str]:
 
 
 def inner_place(path: str) -> tuple[str, str] | None:
-    """The framework's folder that a file is in, if its rooms have ranks, and the room: ``frontends/torch/memory/pasts.py`` -> ``memory``."""
+    """The framework's folder that a file is in, if its rooms have ranks, and the room: ``frontends/torch/memory/saved_contents.py`` ->
+    ``memory``."""
     for folder, ranks in INNER_RANKS.items():
         if path.startswith(f"{folder}/"):
             room, slash, _ = path.removeprefix(f"{folder}/").partition("/")
@@ -366,22 +367,24 @@ PLANTED_IMPORTS = {
 }
 
 LEGAL_INSIDE = {
-    "frontends/torch/__init__": "from .recording import record\nfrom .state import keeping\n",
-    "frontends__torch__recording": "from .memory.pasts import past\n",
+    "frontends/torch/__init__": "from .recording import record\nfrom .state import array_access\n",
+    "frontends__torch__recording": "from .memory.saved_contents import past\n",
     "frontends__torch__basics__kinds": "",
-    "frontends__torch__memory__pasts": "from ..basics import kinds\nfrom . import views\nif TYPE_CHECKING:\n    from ..trace import Trace\n",
+    "frontends__torch__memory__saved_contents": (
+        "from ..basics import kinds\nfrom . import views\nif TYPE_CHECKING:\n    from ..trace import Trace\n"
+    ),
     "frontends/torch/trace/__init__": "",
     "frontends__torch__memory__views": "from ....ir.graph import Graph\n",
-    "frontends__torch__state__keeping": "from ..memory.views import view\n",
+    "frontends__torch__state__array_access": "from ..memory.views import view\n",
     "frontends__jax__recording": "",
 }
 
 PLANTED_INSIDE = {
-    "upward": ("frontends__torch__memory__bad", "from ..state.keeping import leave\n"),
-    "upward, by module": ("frontends__torch__memory__bad", "from ..state import keeping\n"),
-    "upward, within a function": ("frontends__torch__memory__bad", "def f():\n    from ..state.keeping import leave\n"),
-    "upward, for type checkers": ("frontends__torch__memory__bad", "if TYPE_CHECKING:\n    from ..state.keeping import Kept\n"),
-    "same rank": ("frontends__torch__process__bad", "from ..state.keeping import leave\n"),
+    "upward": ("frontends__torch__memory__bad", "from ..state.array_access import leave\n"),
+    "upward, by module": ("frontends__torch__memory__bad", "from ..state import array_access\n"),
+    "upward, within a function": ("frontends__torch__memory__bad", "def f():\n    from ..state.array_access import leave\n"),
+    "upward, for type checkers": ("frontends__torch__memory__bad", "if TYPE_CHECKING:\n    from ..state.array_access import Kept\n"),
+    "same rank": ("frontends__torch__process__bad", "from ..state.array_access import leave\n"),
     "a file beside the rooms": ("frontends__torch__capture__bad", "from .. import recording\n"),
     "the frontend's own names": ("frontends__torch__capture__bad", "from .. import record\n"),
     "a room without a rank": ("frontends__torch__shed__bad", ""),
@@ -424,9 +427,9 @@ def test_planted_inner_import_is_found(case: str, tmp_path: Path) -> None:
 
 def test_planted_circle_is_found(tmp_path: Path) -> None:
     assert not list(circles(plant(tmp_path, **LEGAL_INSIDE)))
-    views = "if TYPE_CHECKING:\n    from .pasts import Past\n"
+    views = "if TYPE_CHECKING:\n    from .saved_contents import Past\n"
     found = list(circles(plant(tmp_path, **{**LEGAL_INSIDE, "frontends__torch__memory__views": views})))
-    assert found == ["frontends/torch/memory/pasts.py, frontends/torch/memory/views.py: import each other in a circle"]
+    assert found == ["frontends/torch/memory/saved_contents.py, frontends/torch/memory/views.py: import each other in a circle"]
 
 
 @pytest.mark.parametrize("case", PLANTED_FRAMEWORKS)

@@ -8,14 +8,14 @@ import pytest
 
 from graph_compiler.runtime.dispatch import dispatcher
 from graph_compiler.runtime.matching import Matching
-from graph_compiler.tracing.conjunction import Fact, condition
+from graph_compiler.tracing.conjunction import EnvironmentGuard, condition
 
 SETTINGS: dict[str, Any] = {"scale": 2}
 MATCHING = Matching(["if not (len(args) == 1): return misfit", "x = args[0].real"], ["x"], {"unlike": (AttributeError,)}, "misfit")
 
 
 def _attempt(call: str = "double(x)") -> Any:
-    fact = Fact("{}['scale'] == {}", (SETTINGS, 2))
+    fact = EnvironmentGuard("{}['scale'] == {}", (SETTINGS, 2))
     return dispatcher(condition([fact]), MATCHING, call, {"double": lambda x: 2 * x, "misfit": "no fit", "failed": type})
 
 

@@ -15,10 +15,10 @@ import graph_compiler  # noqa: E402
 from graph_compiler.errors import GradientRefused, UnsupportedOperation  # noqa: E402
 
 from .programs.transforms import NewStyle, Square, StraightThrough  # noqa: E402
-from .support.canonical import raised  # noqa: E402
+from .support.canonical import lifted  # noqa: E402
 
 Function = torch.autograd.Function
-TARGETS = ("torch", "jax", "tensorflow", "raised")
+TARGETS = ("torch", "jax", "tensorflow", "lifted")
 
 
 class Reversal(Function):
@@ -384,10 +384,10 @@ def by_tensorflow(graph: Any) -> Callable[[Any], tuple[Any, Any]]:
 
 def graph_of(function: Any, to: str) -> tuple[Any, Callable[[Any], tuple[Any, Any]]]:
     """The graph, and a function that gives its result and gradient."""
-    pytest.importorskip(to if to != "raised" else "torch")
-    if to in ("torch", "raised"):
+    pytest.importorskip(to if to != "lifted" else "torch")
+    if to in ("torch", "lifted"):
         graph = graph_compiler.compile(function, args=(FIRST.clone().requires_grad_(),))
-        graph = raised(graph) if to == "raised" else graph
+        graph = lifted(graph) if to == "lifted" else graph
         return graph, by_torch(graph)
     graph = graph_compiler.compile(function, to=to, args=(FIRST,))
     return graph, by_jax(graph) if to == "jax" else by_tensorflow(graph)
@@ -396,7 +396,7 @@ def graph_of(function: Any, to: str) -> tuple[Any, Callable[[Any], tuple[Any, An
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("name", RIGHT)
 def test_gradients_of_rules(name: str, to: str) -> None:
-    if name in HOOKS and to not in ("torch", "raised"):
+    if name in HOOKS and to not in ("torch", "lifted"):
         pytest.skip("only an array of torch can be asked whether it requires a gradient")
     graph, run = graph_of(RIGHT[name], to)
     for x in (FIRST, OTHER):
@@ -410,7 +410,7 @@ def test_gradients_of_rules(name: str, to: str) -> None:
 def test_other_rules_are_refused_where_a_gradient_is_taken(name: str, to: str) -> None:
     function, words = REFUSED[name]
     graph, run = graph_of(function, to)
-    given = OTHER.clone().requires_grad_() if to in ("torch", "raised") else OTHER
+    given = OTHER.clone().requires_grad_() if to in ("torch", "lifted") else OTHER
     np.testing.assert_allclose(
         np.asarray(graph(given).detach() if hasattr(graph(given), "detach") else graph(given)), function(OTHER), rtol=1e-5
     )

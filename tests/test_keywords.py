@@ -13,8 +13,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
-from graph_compiler.frontends.torch.raising.driver import own_keywords  # noqa: E402
-from graph_compiler.frontends.torch.raising.table import rows  # noqa: E402
+from graph_compiler.frontends.torch.lifting.driver import own_keywords  # noqa: E402
+from graph_compiler.frontends.torch.lifting.table import rows  # noqa: E402
 
 _STUBS = Path(torch.__file__).parent / "_C"
 _DEALT_WITH = {"self", "out"}  # before a row is called

@@ -25,7 +25,7 @@ from graph_compiler.ir.node import Value
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.ops.axes import ROWS
 from graph_compiler.ops.layouts import to_first, to_last
-from graph_compiler.passes import decompose, layout, pointwise, prune, share
+from graph_compiler.passes import conv1x1_to_linear, cse, dce, decompose, layout
 from graph_compiler.trees import Branch, Leaf
 
 from .models import small
@@ -48,8 +48,8 @@ def graph_of(write_it: Callable[..., Any], *shapes: Sequence[int], dtype: str = 
 def in_last(graph: Graph) -> Graph:
     """The graph after the pass, checked."""
     moved, _ = layout(graph, PREFERS)
-    simple, _ = share(verify(moved))
-    return verify(prune(simple)[0])
+    simple, _ = cse(verify(moved))
+    return verify(dce(simple)[0])
 
 
 def permutations(graph: Graph) -> int:
@@ -217,11 +217,11 @@ def test_pointwise_convolutions_are_products() -> None:
         return b.conv(x, weight, vector, strides=(2, 1), **options)
 
     graph = graph_of(write_it, (2, 3, 5, 6))
-    found, changed = pointwise(in_last(graph))
+    found, changed = conv1x1_to_linear(in_last(graph))
     assert changed
     assert [node.op for node in verify(found).nodes if node.op in ("conv", "linear")] == ["linear"]
     np.testing.assert_allclose(run(found, image(2, 3, 5, 6))[0], run(graph, image(2, 3, 5, 6))[0], rtol=1e-5)
-    assert pointwise(graph) == (graph, False)
+    assert conv1x1_to_linear(graph) == (graph, False)
 
 
 # ---------------------------------------------------------------------------------------------- random networks

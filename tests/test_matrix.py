@@ -15,7 +15,7 @@ pytest.importorskip("jax")
 
 from graph_compiler import ops
 from graph_compiler.ir import Graph, Node
-from graph_compiler.passes import prune
+from graph_compiler.passes import dce
 from graph_compiler.tracing import Request, recording
 
 from . import test_numpy_samples
@@ -24,15 +24,15 @@ from .control_flow.running import as_jax
 from .jax_source import test_jax_samples
 from .limits import TARGETS
 from .numpy_source.arrays import made as array_made
-from .support.one_call import raise_call
+from .support.one_call import lift_call
 from .support.samples import made
 from .support.turns import turn
 from .test_random import DRAWS
 from .test_samples import SAMPLES
 
-# Operations that no call of a source framework is raised to. Strict: one that a sample raises fails.
+# Operations that no call of a source framework is lifted to. Strict: one that a sample lifts to fails.
 UNRAISED = {
-    "copy": "of the pass that gives results memory of their own: a raised graph is pure, and needs none",
+    "copy": "of the pass that gives results memory of their own: a lifted graph is pure, and needs none",
     "refuse_gradient": "of rules for gradients, which tests/test_gradient_rules.py has",
     "threefry": "of jax.random, which tests/jax_source has",
     "philox": "of tf.random, which tests/tensorflow_source has",
@@ -92,13 +92,13 @@ NESTED = {
 Call = tuple[str, Callable[..., Any], Any, dict[str, Any]]  # framework, function, arguments
 
 
-def raised(framework: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Graph:
+def lifted(framework: str, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Graph:
     """The canonical graph of a sample's call."""
     frontend = importlib.import_module(f"graph_compiler.frontends.{framework}")
     with recording():
         recorded = frontend.record(Request(function, tuple(args), kwargs, "sample", same_framework=False))
-    graph: Graph = prune(recorded.graph)[0]
-    return graph if graph.dialect == "canonical" else frontend.raise_graph(graph)
+    graph: Graph = dce(recorded.graph)[0]
+    return graph if graph.dialect == "canonical" else frontend.lift_graph(graph)
 
 
 def operations(nodes: Iterable[Node]) -> set[str]:
@@ -137,21 +137,21 @@ def is_named(name: str, sample: str) -> bool:
 
 
 def search(missing: set[str]) -> None:
-    """Leaves those of the operations that no sample is raised to; looks at samples that have one in their name first."""
+    """Leaves those of the operations that no sample is lifted to; looks at samples that have one in their name first."""
     for name in (*sorted(missing), ""):
         for sample, call in samples():
             if not (name in missing if name else missing):
                 break
             if is_named(name, sample):
-                missing -= operations(raised(*call()).nodes)
+                missing -= operations(lifted(*call()).nodes)
 
 
 def test_every_operation_is_in_a_sample() -> None:
     """A quarter of torch's samples each week, and of all samples those that it takes to find every operation."""
-    graphs = [raised(*of_torch(case.values[1])) for case in SAMPLES if turn(str(case.id), 4) == 0]
-    graphs += [raise_call(*draw) for draw in DRAWS]
+    graphs = [lifted(*of_torch(case.values[1])) for case in SAMPLES if turn(str(case.id), 4) == 0]
+    graphs += [lift_call(*draw) for draw in DRAWS]
     exercised = set().union(*(operations(graph.nodes) for graph in graphs))
     missing = {name for name in ops.all_ops() if name not in exercised and name not in UNRAISED}
     search(missing)
-    assert not missing, f"no sample raises to {', '.join(sorted(missing))}"
+    assert not missing, f"no sample lifts to {', '.join(sorted(missing))}"
     assert not exercised & UNRAISED.keys()

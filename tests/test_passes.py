@@ -15,7 +15,7 @@ from graph_compiler.errors import InvalidFile  # noqa: E402
 from graph_compiler.ir import Builder, Graph  # noqa: E402
 from graph_compiler.ir.sameness import same_program  # noqa: E402
 from graph_compiler.ops.registry import ArraySpec  # noqa: E402
-from graph_compiler.passes.share import share  # noqa: E402
+from graph_compiler.passes.cse import cse  # noqa: E402
 
 
 def calls_of(graph: Any, name: str) -> int:
@@ -42,7 +42,7 @@ class TestShare:
         sine, cosine = (b.body(name, [], lambda op=op: (op(x),)) for name, op in (("sine", b.sin), ("cosine", b.cos)))
         first = b.run("branch", [chooses], [sine, cosine])
         b.graph.outputs = [*first, *b.run("branch", [chooses], [cosine, sine])]
-        shared, _ = share(b.graph)
+        shared, _ = cse(b.graph)
         assert [region.name for node in shared.nodes for region in node.regions] == ["sine", "cosine", "cosine", "sine"]
         assert same_program(b.graph, shared)
         swapped = b.graph.derive(nodes=[b.graph.nodes[1], b.graph.nodes[0]], outputs=b.graph.outputs[::-1])

@@ -18,9 +18,10 @@ import pytest
 from graph_compiler.errors import GraphCompilerError
 
 from .programs import (
-    asked_types,
+    aliased_state,
+    alternating_modules,
+    argument_extras,
     batching,
-    called,
     captured,
     changes,
     closures,
@@ -30,8 +31,7 @@ from .programs import (
     encoders,
     failing,
     foreign,
-    found,
-    given,
+    fuzz_regressions,
     gradient_reads,
     growing,
     guards,
@@ -42,27 +42,27 @@ from .programs import (
     numbers,
     numpy_state,
     places,
+    proxies,
     resets,
     schedules,
     signatures,
     sizes,
-    standing,
     state,
     training,
     transforms,
-    turns,
-    twins,
+    transitive_calls,
+    type_queries,
     uncounted,
     unseen,
     views,
     wanted_numbers,
     wrappers,
 )
-from .programs.table import RAISED, TARGETS, Program, check
+from .programs.table import LIFTED, TARGETS, Program, check
 from .support.turns import WEEK, turn
 
 TABLES = {
-    "asked_types": asked_types,
+    "type_queries": type_queries,
     "signatures": signatures,
     "guards": guards,
     "gradient_reads": gradient_reads,
@@ -72,8 +72,8 @@ TABLES = {
     "wanted_numbers": wanted_numbers,
     "computed_sizes": computed_sizes,
     "views": views,
-    "standing": standing,
-    "called": called,
+    "proxies": proxies,
+    "transitive_calls": transitive_calls,
     "state": state,
     "changes": changes,
     "closures": closures,
@@ -90,15 +90,15 @@ TABLES = {
     "transforms": transforms,
     "batching": batching,
     "control_flow": control_flow,
-    "found": found,
-    "given": given,
+    "fuzz_regressions": fuzz_regressions,
+    "argument_extras": argument_extras,
     "growing": growing,
     "memory": memory,
     "resets": resets,
     "schedules": schedules,
     "training": training,
-    "turns": turns,
-    "twins": twins,
+    "alternating_modules": alternating_modules,
+    "aliased_state": aliased_state,
     "uncounted": uncounted,
     "unseen": unseen,
 }
@@ -107,11 +107,12 @@ EVERYWHERE = frozenset({"views-through_view_sizes_add_", "wrappers-autocast_mode
 
 def limitation(table: str, program: Program, to: str) -> str | None:
     """Why a program gives something else in a target."""
-    return guards.LIMITATIONS.get((program.name, "torch" if to == RAISED else to)) if table == "guards" else None
+    return guards.LIMITATIONS.get((program.name, "torch" if to == LIFTED else to)) if table == "guards" else None
 
 
 def is_in_turn(table: str, program: Program, to: str) -> bool:
-    """Whether a program runs in a target whatever the run: in its own framework, where that is wrong or refused, and in one of the others."""
+    """Whether a program runs in a target whatever the run: in its own framework, where that is wrong or refused, and in one of the
+    others."""
     own, *others = program.targets
     name = f"{table}-{program.name}"
     always = to == own or name in EVERYWHERE or program.error(to) or limitation(table, program, to)
@@ -128,11 +129,14 @@ def cases(module_of: dict[str, Any]) -> Iterator[Any]:
 
 
 CASES = list(cases(TABLES))
-# Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for suffices.
+# Tables, and the targets, in which a program is recorded before, too: the recording is the same, so one target that is recorded for
+# suffices.
 BEFORE = {
-    "views": (), "kept_views": ("numpy",), "memory": (), "control_flow": (), "resets": (), "training": (), "turns": (), "twins": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (),
-    "gradient_reads": ("torch",), "containers": ("torch",), "encoders": (), "failing": (), "uncounted": ("torch",), "asked_types": (), "inner_gradients": (), "given": ("torch",), "growing": (), "standing": (), "called": ("jax",),
-    "numpy_state": ("numpy",), "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
+    "views": (), "kept_views": ("numpy",), "memory": (), "control_flow": (), "resets": (), "training": (), "alternating_modules": (),
+    "aliased_state": (), "unseen": (), "numbers": (), "computed_sizes": (), "schedules": (), "gradient_reads": ("torch",),
+    "containers": ("torch",), "encoders": (), "failing": (), "uncounted": ("torch",), "type_queries": (), "inner_gradients": (),
+    "argument_extras": ("torch",), "growing": (), "proxies": (), "transitive_calls": ("jax",), "numpy_state": ("numpy",),
+    "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]
 

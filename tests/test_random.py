@@ -17,7 +17,7 @@ from graph_compiler.trees import iterate_structure
 
 from .limits import TARGETS
 from .support.compare import dtype_name, expected_dtype, to_numpy
-from .support.one_call import raise_call
+from .support.one_call import lift_call
 from .support.seeding import seed
 
 _N = 4000
@@ -28,7 +28,7 @@ _ZEROS = torch.zeros(_N)
 def _draw(to: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], seed: int = 0) -> Any:
     """What the row ``name`` draws in a target with a seed."""
     backend = pytest.importorskip(to) and importlib.import_module(f"graph_compiler.backends.{to}")
-    graph = raise_call(name, function, args, kwargs)
+    graph = lift_call(name, function, args, kwargs)
     flat = load(write(graph, backend.dialect, name))
     arrays = [backend.target.convert(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
     backend.target.seed(seed)
@@ -132,7 +132,7 @@ def test_without_replacement_no_index_comes_twice(to: str) -> None:
 @pytest.mark.parametrize("name", ["dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout"])
 def test_dropout_outside_of_training_is_no_operation(name: str) -> None:
     x = torch.ones((2, 3, 4) if name == "dropout1d" else (2, 3, 4, 4))
-    graph = raise_call(f"nn.functional.{name}", getattr(F, name), (x,), {"training": False})
+    graph = lift_call(f"nn.functional.{name}", getattr(F, name), (x,), {"training": False})
     assert not graph.nodes
     assert graph.outputs == graph.inputs
 

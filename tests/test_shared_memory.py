@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graph_compiler
-from graph_compiler.frontends.torch.memory import handed
-from graph_compiler.frontends.torch.memory.handed import Handed
+from graph_compiler.frontends.torch.memory import exported_memory
+from graph_compiler.frontends.torch.memory.exported_memory import ExportedMemory
 
 _PLACES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), min_size=1, max_size=12)
 
@@ -21,7 +21,7 @@ _PLACES = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 9)), min_size=1,
 @given(_PLACES, st.tuples(st.integers(0, 40), st.integers(0, 9)))
 def test_those_are_found_whose_elements_overlap(places: list[tuple[int, int]], asked: tuple[int, int]) -> None:
     memory = torch.from_numpy(np.zeros(50, np.float32))
-    shared = Handed()
+    shared = ExportedMemory()
     for start, length in places:
         shared.share(memory[start : start + length], "here")
     start, length = asked
@@ -44,7 +44,7 @@ def _refuse(tensor: torch.Tensor) -> Any:
 
 def test_weights_from_a_file_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     model, x = _FromFile(), torch.randn(3, 200)
-    monkeypatch.setattr(handed, "Snapshot", _refuse)
+    monkeypatch.setattr(exported_memory, "Snapshot", _refuse)
     graph = graph_compiler.compile(model, args=(x,))
     torch.testing.assert_close(graph(x), model(x))
 

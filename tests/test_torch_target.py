@@ -194,7 +194,7 @@ def test_an_empty_array_of_jax_is_taken() -> None:
     assert_same(target.convert(jnp.zeros((0, 3))), torch.zeros(0, 3))
 
 
-# ---------------------------------------------------------------------------------------------- rows for what no torch call is raised to
+# ---------------------------------------------------------------------------------------------- rows for what no torch call is lifted to
 X, Y = torch.linspace(-2, 3, 24).reshape(2, 3, 4), torch.linspace(1, 2, 3)
 ROWS: dict[str, tuple[Any, tuple[Any, ...], Any]] = {
     "padding of one side": (

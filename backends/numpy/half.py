@@ -31,10 +31,10 @@ _ROUNDED_ONCE = frozenset({
 _OPENED_IN_FLOAT32 = frozenset({"lstm", "gru", "rnn"})
 
 
-def stand_in(op: str, dtype: str) -> str | None:
+def compute_dtype(op: str, dtype: str) -> str | None:
     """The type that the decomposition of ``op`` is computed in for arrays of ``dtype``; None for its own.
 
-    >>> stand_in("lstm", "bfloat16"), stand_in("lstm", "float64")
+    >>> compute_dtype("lstm", "bfloat16"), compute_dtype("lstm", "float64")
     ('float32', None)
     """
     return "float32" if op in _OPENED_IN_FLOAT32 and dtype in HALF else None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...ir.graph import Graph
-from ...passes import own_effects
-from ...passes.own_results import own_results as _own_results
+from ...passes import copy_overwritten
+from ...passes.copy_aliased_outputs import copy_aliased_outputs as _copy_aliased_outputs
 
 # Operations whose row may give a view of the first array, or the array itself.
 VIEWS = frozenset({
@@ -16,8 +16,8 @@ VIEWS = frozenset({
 READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
-def own_results(graph: Graph) -> tuple[Graph, bool]:
+def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
     """Results as arrays of their own: no memory shared with arguments, weights or one another, no numpy scalars; and what is written to arguments is whole until then."""
-    graph, separated = own_effects(graph, VIEWS | READ_ONLY)
-    graph, copied = _own_results(graph, VIEWS, READ_ONLY, scalars=True)
+    graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
+    graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)
     return graph, separated or copied

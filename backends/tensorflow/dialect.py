@@ -15,7 +15,7 @@ from ...sizes import Size, Symbol, hint_of
 from ..dialect import CanonicalDialect
 from ..half_numbers import HALF, held
 from ..rows import Operand, Rows, operand
-from .stand_ins import stand_in
+from .compute_dtypes import compute_dtype
 
 _OPERATORS = frozenset({
     "add", "bitwise_and", "bitwise_or", "bitwise_xor", "divide", "equal", "greater", "greater_equal", "less", "less_equal", "multiply",
@@ -93,7 +93,7 @@ class _Cast:
     @classmethod
     def of(cls, op: str, dtypes: list[str]) -> _Cast:
         for dtype in dtypes:
-            if found := stand_in(op, dtype):
+            if found := compute_dtype(op, dtype):
                 return cls(dtype, found)
         return cls()
 

@@ -3,7 +3,7 @@
 from ..dialect import CanonicalDialect
 from . import prelude as prelude
 from .lowering import rows as rows
-from .memory import own_results as own_results
+from .memory import copy_aliased_outputs as copy_aliased_outputs
 from .native import target as target
 
 name = "torch"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.graph import Graph
-from ...passes import own_effects
+from ...passes import copy_overwritten
 
 # Operations whose row may give a view of the first tensor, or the tensor itself.
 VIEWS = frozenset({
@@ -12,6 +12,6 @@ VIEWS = frozenset({
 })  # fmt: skip
 
 
-def own_results(graph: Graph) -> tuple[Graph, bool]:
+def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
     """What is written to arguments is whole until then. Results may share memory with arguments that nobody writes to, as those of torch itself do."""
-    return own_effects(graph, VIEWS)
+    return copy_overwritten(graph, VIEWS)

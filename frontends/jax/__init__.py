@@ -6,9 +6,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ...ir.graph import Graph
-from . import checking as checking
+from . import array_access as array_access
 from . import files as files
-from . import keeping as keeping
+from . import reference as reference
 from .recording import record as record
 from .source import JaxCalls
 
@@ -21,11 +21,11 @@ where_parameters_are = (
 dialect = JaxCalls()
 
 
-def raise_graph(graph: Graph) -> Graph:
-    """See :func:`graph_compiler.frontends.jax.raising.driver.raise_graph`; the tables are loaded at the first use."""
-    from .raising.driver import raise_graph
+def lift_graph(graph: Graph) -> Graph:
+    """See :func:`graph_compiler.frontends.jax.lifting.driver.lift_graph`; the tables are loaded at the first use."""
+    from .lifting.driver import lift_graph
 
-    return raise_graph(graph)
+    return lift_graph(graph)
 
 
 def unrecorded() -> AbstractContextManager[None]:

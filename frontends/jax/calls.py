@@ -1,6 +1,6 @@
 """Calls of public functions while a function is traced: each stands in the program as one operation that bears its public name.
 
-The functions that have a raising row are replaced in their modules, for the thread that records. A call of one binds :data:`call_p`.
+The functions that have a lifting row are replaced in their modules, for the thread that records. A call of one binds :data:`call_p`.
 Transformations (``vmap``, ``grad``) run the function itself, so that a row never sees a call that was transformed. Where the row takes the
 arguments, it tells the sizes of the result, and JAX is asked for types only, with the sizes of the moment; elsewhere the program of its
 body goes with the call.
@@ -25,7 +25,7 @@ from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import hint_of
 from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
-from ..standing_in import Place, standing_in, under_any_name
+from ..shims import Shim, shimmed, under_any_name
 from .associative_scans import scanned_in_parallel
 from .counted_loops import counted, scanned
 from .dtypes import dtype_name, is_key
@@ -145,9 +145,9 @@ class _Held:
 
     def __init__(self) -> None:
         self._known: Any = None
-        self._found: list[Place] = []
+        self._found: list[Shim] = []
 
-    def places(self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]) -> list[Place]:
+    def places(self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]) -> list[Shim]:
         """Of each function (its identity, itself, what is to stand for it) its names in these modules."""
         now = tuple(replacements), tuple((id(module), len(vars(module))) for module in modules)
         if now != self._known:
@@ -178,7 +178,7 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
         in_parallel = jax.lax.associative_scan
         replacements[id(in_parallel)] = in_parallel, scanned_in_parallel(in_parallel, _traces)
         modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in _HOLDERS and module is not None]
-        undo.enter_context(standing_in([*_held.places(modules, replacements), *under_any_name(scopes, replacements.values())]))
+        undo.enter_context(shimmed([*_held.places(modules, replacements), *under_any_name(scopes, replacements.values())]))
         yield lambda function: replacements.get(id(function), (function, _with_rule(function)))[1]
 
 
@@ -261,7 +261,7 @@ def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> A
         results.append(result)
         return found
 
-    types, program = _rehearsed(name, body, tree, leaves), None
+    types, program = _abstract_results(name, body, tree, leaves), None
     if types is None:
         program = _traced(body, leaves)
         types = tuple(program.out_avals)
@@ -269,9 +269,9 @@ def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> A
     return unflatten(results[-1], found)
 
 
-def _rehearsed(name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]) -> tuple[Any, ...] | None:
+def _abstract_results(name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any]) -> tuple[Any, ...] | None:
     """The types of what a call gives, by the row of the function; None where that does not take it."""
-    from .raising.rehearsal import rehearse
+    from .lifting.abstract_eval import abstract_eval
 
     recording = current()
     before, _thread.quiet = getattr(_thread, "quiet", False), True
@@ -285,7 +285,7 @@ def _rehearsed(name: str, body: Callable[..., Any], tree: Tree, leaves: list[Any
     values = [Value("x", ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype))) for leaf in leaves]
     args, kwargs = map_structure(expression_of, unflatten(tree, values))
     specs = tuple(ArraySpec(tuple(item.shape), dtype_name(item.dtype)) for item in seen)
-    found = rehearse(name, args, kwargs, specs, recording.knows)
+    found = abstract_eval(name, args, kwargs, specs, recording.knows)
     if found is None:
         return None
     for condition in found[1]:

@@ -62,7 +62,7 @@ def _python(text: str) -> Any:
 
 def check(graph: Graph) -> None:
     """``InvalidFile`` where a node calls what is no primitive and no public function that can be recorded."""
-    from .raising.driver import rows
+    from .lifting.driver import rows
 
     for node in every(graph.nodes):
         key = row_key(node.op)

@@ -13,16 +13,16 @@ import jax
 
 from ...sizes import Size
 from ..conversions import conversions_in, places_of
-from ..host_math import Symbols, stand_ins_of_math
+from ..host_math import Symbols, math_shims
 from ..python_arithmetic import computed
-from ..standing_in import standing_in, under_any_name
+from ..shims import shimmed, under_any_name
 from .asking import is_jax
 from .sizes import decided, expression_of, is_symbolic, symbolic
 
 
 def math_seen(spaces: Iterable[dict[str, Any]]) -> AbstractContextManager[None]:
     """Inside of the block these functions take symbols of the user's code as they are: as attributes of their module, and under any name in these globals."""
-    return standing_in(under_any_name((vars(math), *spaces), stand_ins_of_math(_SYMBOLS)))
+    return shimmed(under_any_name((vars(math), *spaces), math_shims(_SYMBOLS)))
 
 
 def conversions_seen(functions: Iterable[types.FunctionType]) -> AbstractContextManager[None]:
@@ -35,7 +35,7 @@ def dimensions_seen() -> AbstractContextManager[None]:
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
     places = [(vars(export), "is_symbolic_dim", lambda item: is_symbolic(item) or asked(item))] if export and asked else []
-    return standing_in(places)
+    return shimmed(places)
 
 
 def _length(item: Any) -> Any:

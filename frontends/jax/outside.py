@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from ...tracing import Reached, facts_outside
-from ...tracing.conjunction import Fact
+from ...tracing.conjunction import EnvironmentGuard
 from ...tracing.reach.walk import Policy
 from .models import is_model, settings_of
 from .models.nnx import is_nnx
@@ -17,9 +17,9 @@ from .models.nnx import is_nnx
 _PLAIN = (bool, int, float, str, type(None))
 
 
-def outside_of(reached: Reached) -> list[Fact]:
+def outside_of(reached: Reached) -> list[EnvironmentGuard]:
     """What callables refer to; of models what they consist of, for their arrays are parameters."""
-    wide = Fact("{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64")
+    wide = EnvironmentGuard("{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64")
     return [wide, *facts_outside(reached, _of_model, _contents)]
 
 
@@ -37,12 +37,12 @@ def _is_leaf(item: Any) -> bool:
     return isinstance(item, (jax.Array, np.ndarray))
 
 
-def _of_model(model: Any) -> Iterator[Fact]:
+def _of_model(model: Any) -> Iterator[EnvironmentGuard]:
     """Settings of the parts of a model, and which parts these are."""
     for part, key in settings_of(model):
         own, item = vars(part), vars(part)[key]
         if isinstance(item, _PLAIN) or is_nnx(item):
-            yield Fact("{}.get({}) is {}", (own, key, item), f"the attribute {key} of a {type(part).__name__}", own)
+            yield EnvironmentGuard("{}.get({}) is {}", (own, key, item), f"the attribute {key} of a {type(part).__name__}", own)
 
 
 def _contents(item: Any) -> bytes | None:

@@ -9,10 +9,10 @@ from typing import Any
 import jax
 
 from ...tracing import Reached
-from .keeping import own
+from .array_access import own
 from .models import Model, model_of
 from .models.nnx import is_nnx_module, nodes_of
-from .models.places import places_of, standing_there
+from .models.places import places_of, replaced
 
 _MODES = ("deterministic", "use_running_average")  # attributes that nnx's train() and eval() set
 
@@ -42,14 +42,14 @@ class Weights:
     def called_with(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
         """Inside of the block all models hold these arrays: the callable, and a function that gives what they hold then."""
         with ExitStack() as stack:
-            held, stand_ins = {}, {}
+            held, replacements = {}, {}
             for prefix, model in self._models.items():
                 given = {name: arrays[prefix + name] for name in model.arrays()}
-                stand_in, held[prefix] = stack.enter_context(model.traced(given))
-                stand_ins.update({id(model.item): stand_in} if stand_in is not model.item else {})
-            stack.enter_context(standing_there(self._places, stand_ins))
+                replacement, held[prefix] = stack.enter_context(model.traced(given))
+                replacements.update({id(model.item): replacement} if replacement is not model.item else {})
+            stack.enter_context(replaced(self._places, replacements))
             yield (
-                _called(self.function, stand_ins),
+                _called(self.function, replacements),
                 lambda: {f"{prefix}{name}": array for prefix, now in held.items() for name, array in now().items()},
             )
 
@@ -138,12 +138,12 @@ def _model_called(function: Any) -> Any:
     return function
 
 
-def _called(function: Any, stand_ins: Mapping[int, Any]) -> Any:
+def _called(function: Any, replacements: Mapping[int, Any]) -> Any:
     """The function, or the method of the same name, of what stands for its model."""
-    if id(function) in stand_ins:
-        return stand_ins[id(function)]
+    if id(function) in replacements:
+        return replacements[id(function)]
     owner = getattr(function, "__self__", None)
-    return getattr(stand_ins[id(owner)], function.__name__) if id(owner) in stand_ins else function
+    return getattr(replacements[id(owner)], function.__name__) if id(owner) in replacements else function
 
 
 def _named_models(called: Any, others: Iterable[Any], names: Mapping[int, str]) -> Iterator[tuple[str, Model]]:

@@ -20,19 +20,19 @@ from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
-from ...tracing import Locator, Recorder, Recording, Request, Surroundings
-from ...tracing.alone import alone
+from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
 from ...tracing.code_names import names_read
 from ...tracing.escapes import refuse_escapes
 from ...tracing.given import GivenArguments
 from ...tracing.host_random import DRAWS
 from ...tracing.iterators import refuse_outside
+from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
-from ..asked_types import asked_in
 from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
 from ..signatures import input_names, named_arguments
+from ..type_shim import type_shimmed
 from .calls import custom_rules_kept, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
@@ -67,28 +67,28 @@ def record(request: Request) -> Recording:
 
     A function of JAX keeps no state but in the variables of ``nnx`` modules.
     """
-    assumed = Assumed()
-    with alone:
+    hypotheses = Hypotheses()
+    with recording_lock:
         for _ in range(_MOST_ATTEMPTS):
-            attempt = _Attempt(request, assumed)
+            attempt = _Attempt(request, hypotheses)
             try:
                 return attempt.run()
             except Exception as problem:
-                more = attempt.more_assumed(problem)
-                if more == assumed:
+                more = attempt.next_hypotheses(problem)
+                if more == hypotheses:
                     raise
-                assumed = more
+                hypotheses = more
     raise TracingError(f"{request.name} could not be traced with symbolic sizes, nor with those of the call")
 
 
 class _Settings(SettingReads):
     """Beside settings, JAX's code must not ask for random numbers of Python and numpy, which it would take for constants."""
 
-    stand_ins = (*SettingReads.stand_ins, *refusals(DRAWS))
+    shims = (*SettingReads.shims, *refusals(DRAWS))
 
 
 @dataclass(frozen=True)
-class Assumed:
+class Hypotheses:
     """What a tracing assumes of sizes, under guards: that those which are equal now always are, and the sizes of ``fixed`` axes (input, axis)."""
 
     equal: bool = False
@@ -98,8 +98,8 @@ class Assumed:
 class _Attempt:
     """One tracing."""
 
-    def __init__(self, request: Request, assumed: Assumed) -> None:
-        self.function, self.for_jax, self.assumed = request.function, request.same_framework, assumed
+    def __init__(self, request: Request, hypotheses: Hypotheses) -> None:
+        self.function, self.for_jax, self.hypotheses = request.function, request.same_framework, hypotheses
         self.first: dict[int, Size] = {}  # size now -> the symbol of the first axis that has it
         self.leaves, tree = flatten((request.args, request.kwargs), is_array, opens)
         self.tree = plain_classes(tree)
@@ -115,7 +115,7 @@ class _Attempt:
         self.globals = GlobalReads((function.__globals__, name) for function in functions for name in names_read(function.__code__))
         self.settings = _Settings(self.spaces)
         self.shown = Shown()
-        self.before = Surroundings([*all_of(functions), *outside_of(reached)])
+        self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
         self.types: list[Any] = []
         self.result: tuple[list[Any], Tree] | None = None
 
@@ -131,7 +131,7 @@ class _Attempt:
         with (
             deciding(self),
             seen(_names(), self._scopes()) as replaced,
-            asked_in(((scope, name) for scope in self._scopes() for name in (*scope, "type")), self._stands, self.shown.class_of),
+            type_shimmed(((scope, name) for scope in self._scopes() for name in (*scope, "type")), self._stands, self.shown.class_of),
             custom_rules_kept() if self.for_jax else nullcontext(),
             self.shown.hidden(self._scopes()),
             self.globals,
@@ -189,9 +189,9 @@ class _Attempt:
 
     def _size(self, value: Value, index: int, axis: int) -> Any:
         size = Size.of(Symbol(value, axis, int(value.spec.shape[axis])))
-        if (index, axis) in self.assumed.fixed:
+        if (index, axis) in self.hypotheses.fixed:
             return self.decide(size)
-        first = self.first.setdefault(size.hint, size) if self.assumed.equal and size.hint > 1 else size
+        first = self.first.setdefault(size.hint, size) if self.hypotheses.equal and size.hint > 1 else size
         if first is not size:
             self.decide(apply("eq", first, size))
         return first
@@ -231,20 +231,20 @@ class _Attempt:
         """Never: sizes of inputs have the numbers of the call."""
         return False
 
-    def more_assumed(self, problem: Exception) -> Assumed:
+    def next_hypotheses(self, problem: Exception) -> Hypotheses:
         """What to assume besides, given what JAX said: first that sizes are equal, then those of the call that failed, then all."""
         sizes = [size for leaf in self.leaves for size in leaf.shape if size > 1]
         if isinstance(problem, TracingError):
-            return self.assumed
-        if not self.assumed.equal and len(set(sizes)) < len(sizes):
-            return Assumed(equal=True)
+            return self.hypotheses
+        if not self.hypotheses.equal and len(set(sizes)) < len(sizes):
+            return Hypotheses(equal=True)
         every = frozenset((index, axis) for index, leaf in enumerate(self.leaves) for axis in range(len(leaf.shape)))
         wanted = [expression_of(dim) for dim in getattr(problem, "sizes_asked", ())]
         inputs = self.recorder.graph.inputs
         found = frozenset(
             (inputs.index(symbol.source), symbol.axis) for size in wanted if isinstance(size, Size) for symbol in size.symbols()
         )
-        return Assumed(True, self.assumed.fixed | found if found - self.assumed.fixed else every)
+        return Hypotheses(True, self.hypotheses.fixed | found if found - self.hypotheses.fixed else every)
 
     # ------------------------------------------------------------------------------ the graph
     def _finished(self, found: list[Any], names: list[str]) -> Recording:
@@ -270,7 +270,7 @@ class _Attempt:
         given = (function.function, *function.given.values()) if isinstance(function, GivenArguments) else (function,)
         return (*given, *referred(self.tree))
 
-    def _unchanged(self) -> Surroundings:
+    def _unchanged(self) -> EnvironmentGuards:
         """The environment guards of the recording. ``TracingError`` if the function changed its environment."""
         if not self.before.holds():
             raise TracingError(
@@ -278,7 +278,7 @@ class _Attempt:
                 "Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
             )
         self.reached.extend(self.globals.functions())
-        return Surroundings([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached)])
+        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached)])
 
     def _output(self, value: Any) -> Value:
         if isinstance(value, Value):
@@ -301,7 +301,7 @@ def _is_traced(item: Any) -> bool:
 
 
 def _names() -> list[str]:
-    from .raising.driver import rows
+    from .lifting.driver import rows
 
     return [name for name in rows.names() if "." in name]
 

@@ -18,7 +18,7 @@ from jax.core import Tracer
 
 from ...errors import TracingError
 from ...tracing.listening import Listener
-from ..standing_in import standing_in, under_any_name
+from ..shims import shimmed, under_any_name
 from .dtypes import is_key
 from .equations import is_users
 
@@ -51,9 +51,9 @@ class Shown(Listener):
     @contextmanager
     def hidden(self, scopes: Iterable[dict[str, Any]]) -> Iterator[None]:
         """Inside of the block, tracers of :attr:`trace` are none for the user's code, whose globals are ``scopes``; errors are noted."""
-        told = ((Tracer, _stand_in(self)), (_is_concrete, self._is_concrete))
+        told = ((Tracer, _shim(self)), (_is_concrete, self._is_concrete))
         by_module = (vars(jax.core), "is_concrete", self._is_concrete)  # which is on its way out, and given by __getattr__
-        with standing_in([*under_any_name((vars(jax.core), *scopes), told), by_module]), ExitStack() as undo:
+        with shimmed([*under_any_name((vars(jax.core), *scopes), told), by_module]), ExitStack() as undo:
             for cls in _ERRORS:
                 undo.callback(setattr, cls, "__init__", cls.__init__)
                 cls.__init__ = _noting(cls.__init__, self)
@@ -82,7 +82,7 @@ class Shown(Listener):
         return isinstance(item, Tracer) and item._trace is self.trace
 
 
-def _stand_in(shown: Shown) -> type:
+def _shim(shown: Shown) -> type:
     class Asked(type):
         def __instancecheck__(cls, item: Any) -> bool:
             return isinstance(item, Tracer) and not (shown.is_own(item) and is_users(sys._getframe(1).f_code.co_filename))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir.graph import Graph
-from . import checking as checking
+from . import array_access as array_access
 from . import files as files
-from . import keeping as keeping
+from . import reference as reference
 from .calls import NumpyCalls
 from .patches import unrecorded as unrecorded
 from .recording import record as record
@@ -20,8 +20,8 @@ def example_inputs(function: Any) -> None:
     """Functions of numpy tell nothing of their arguments."""
 
 
-def raise_graph(graph: Graph) -> Graph:
-    """See :func:`graph_compiler.frontends.numpy.raising.driver.raise_graph`; the tables are loaded at the first use."""
-    from .raising.driver import raise_graph
+def lift_graph(graph: Graph) -> Graph:
+    """See :func:`graph_compiler.frontends.numpy.lifting.driver.lift_graph`; the tables are loaded at the first use."""
+    from .lifting.driver import lift_graph
 
-    return raise_graph(graph)
+    return lift_graph(graph)

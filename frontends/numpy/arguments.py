@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...sizes import Size, Symbol
-from ...trees import Branch, Item, Leaf, Path, Tree, flatten, leaves_at, plain_classes
+from ...trees import Branch, Leaf, Path, Tree, TypedLeaf, flatten, leaves_at, plain_classes
 from ..open_numbers import DTYPES, with_numbers
 from .draws import GENERATORS
 from .sizes import symbolic
@@ -39,7 +39,7 @@ def typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
     """The tree with the classes of scalars, numbers and generators at their places."""
     if isinstance(tree, Leaf):
         leaf = next(leaves)
-        return Item(type(leaf)) if isinstance(leaf, (np.generic, *GENERATORS, *DTYPES)) else tree
+        return TypedLeaf(type(leaf)) if isinstance(leaf, (np.generic, *GENERATORS, *DTYPES)) else tree
     return Branch(tree.type, tree.keys, tuple(typed(child, leaves) for child in tree.children)) if isinstance(tree, Branch) else tree
 
 

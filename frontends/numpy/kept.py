@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...tracing.growing import StandIns
+from ...tracing.append_only import ListShims
 from ...tracing.namespaces import Names
 from ...tracing.places import Place, Replaced, State
 from ...tracing.reach.containers import MISSING
 from ...tracing.reach.world import Held
 from ...tracing.updates import Containers
-from ...trees import Branch, Fixed, Growing, Tree, flatten, unflatten
+from ...trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ..open_numbers import DTYPES, holds_numbers
 from .arguments import Inputs, is_array, typed
 from .sizes import is_symbolic
@@ -25,13 +25,13 @@ class Kept:
         self.values: tuple[Any, ...] = ()  # what the places hold while recording
         self._trees: tuple[Tree, ...] = ()
 
-    def enter(self, inputs: Inputs, stand_ins: StandIns) -> None:
+    def enter(self, inputs: Inputs, list_shims: ListShims) -> None:
         """The places hold traced arrays and symbolic numbers, which are inputs."""
         trees: list[Tree] = []
         values: list[Any] = []
         for place in self.places:
-            if (growing := stand_ins.put(place)) is not None:
-                trees.append(Growing(list, (), ()))
+            if (growing := list_shims.put(place)) is not None:
+                trees.append(AppendOnly(list, (), ()))
                 values.append(growing)
                 continue
             held, name = place.read(), place.name.removeprefix("self.") or "state"

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ...tracing.conjunction import Fact
+from ...tracing.conjunction import EnvironmentGuard
 from ..taking import Taking, taking, views_among
 
 
@@ -91,11 +91,11 @@ class KeptViews:
         self._taken.append((array, place, owner))
         return known.setdefault(id(array), made)
 
-    def facts(self) -> Iterator[Fact]:
+    def facts(self) -> Iterator[EnvironmentGuard]:
         """That each view still lies where it lay."""
         for array, place, owner in self._taken:
             still = partial(_still, place, self._placed[id(owner)][1], _lies(array, owner))
-            yield Fact("{}()", (still,), "an array that was a view of another one, which is written to,")
+            yield EnvironmentGuard("{}()", (still,), "an array that was a view of another one, which is written to,")
 
 
 def _is_view(array: Any, owner: Any) -> bool:

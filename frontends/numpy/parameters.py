@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from ...errors import GuardFailed, TracingError
-from ...tracing.conjunction import Fact, conjunction
-from ...tracing.growing import StandIns
+from ...tracing.append_only import ListShims
+from ...tracing.conjunction import EnvironmentGuard, conjunction
 from ...tracing.namespaces import Names
 from ...tracing.places import Place as StatePlace
 from ...tracing.reach.containers import MISSING, Kind, is_whole
 from ...tracing.reach.world import ORDER, Change, Held, World
 from ...tracing.updates import Containers
 from .arguments import Inputs, is_array
+from .array_access import Watch, own, write
 from .draws import GENERATORS
-from .keeping import Watch, own, write
 from .kept import Kept, key_of
 from .kept_views import KeptViews
 from .patches import replacement_of
@@ -51,7 +51,7 @@ class Place:
             found = found[index] if isinstance(found, tuple) and index < len(found) else MISSING
         return found
 
-    def holds(self, array: Any) -> Fact:
+    def holds(self, array: Any) -> EnvironmentGuard:
         """That this very array is there now, of the shape and type that it has now."""
         kept = "{}[{}] is {}"
         space = getattr(self.held.item, "space", None) if isinstance(self.held.item, Names) else getattr(self.held.item, "__dict__", None)
@@ -61,7 +61,9 @@ class Place:
             items = (self.held.item, self.key, array)
         else:
             kept, items = "{}() is {}", (self.read, array)
-        return Fact(f"{kept} and {{}}.shape == {{}} and {{}}.dtype is {{}}", (*items, array, array.shape, array, array.dtype), self.name)
+        return EnvironmentGuard(
+            f"{kept} and {{}}.shape == {{}} and {{}}.dtype is {{}}", (*items, array, array.shape, array, array.dtype), self.name
+        )
 
     def write(self, array: Any) -> None:
         """Puts another array there."""
@@ -148,16 +150,16 @@ class Weights:
         self._put: dict[Key, Any] = {}
         self.kept = Kept(())
         self._shared: list[StatePlace] = []
-        self._stand_ins = StandIns(self.world, (), (), frozenset())
+        self._list_shims = ListShims(self.world, (), (), frozenset())
 
     def may_change(self, owner: Any) -> bool:
         """Whether a recording puts something else into this object, and back."""
         return is_array(owner) or id(owner) in self.world.owners()
 
     # ------------------------------------------------------------------------------ while recording
-    def enter(self, capture: Any, kept: Kept, inputs: Inputs, stand_ins: StandIns) -> None:
+    def enter(self, capture: Any, kept: Kept, inputs: Inputs, list_shims: ListShims) -> None:
         """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name; what is ``kept`` becomes inputs."""
-        self.kept, self._stand_ins = kept, stand_ins
+        self.kept, self._list_shims = kept, list_shims
         own, inside = kept.parts(), Containers(((), {}, tuple(place.read() for place in kept.places)), is_array)
         outside = [held for held in self.world.held if not _is_in(inside, held.item)]
         parts = [(held, key, item) for held in outside for key, item in held.before.items() if key_of(held, key) not in own]
@@ -168,7 +170,7 @@ class Weights:
                 f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the function changes: "
                 "of such state it cannot be told what a write changes. Keep it in one place"
             )
-        kept.enter(inputs, stand_ins)
+        kept.enter(inputs, list_shims)
         self.views.begin(inputs.known)
         known: dict[int, Any] = {}
         for held, key, item in (*parts, *(parts if self.views.any else ())):  # once more: views are taken of their owners
@@ -209,7 +211,7 @@ class Weights:
 
         ``is_given`` tells the containers of arguments and places, which are looked after otherwise.
         """
-        self._stand_ins.take_out()
+        self._list_shims.take_out()
         arrays: dict[str, Any] = {}
         found = {place.identity: place for place in (*self.kept.places, *self._shared)}
         for change in self.world.changes():

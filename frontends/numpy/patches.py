@@ -1,8 +1,8 @@
 """Functions of numpy that no protocol hands over (``np.zeros``, ``np.array``), replaced in the user's code while a recording runs.
 
 numpy itself stays as it is: compiled code that calls ``np.empty`` would take what stands for an array for one. In the modules of the
-functions that are recorded, ``np`` is a stand-in whose functions are recorded calls, so that arrays which they make can be written to and have
-symbolic sizes. The stand-in looks at the thread: in others its functions do what they did before.
+functions that are recorded, ``np`` is a shim whose functions are recorded calls, so that arrays which they make can be written to and have
+symbolic sizes. The shim looks at the thread: in others its functions do what they did before.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import numpy.polynomial
 from ...sizes import Size
 from ...tracing.code_names import names_read
 from ...trees import iterate_structure
-from ..asked_types import asked_in
 from ..conversions import conversions_in, places_of
-from ..host_math import Symbols, stand_ins_of_math
+from ..host_math import Symbols, math_shims
 from ..python_arithmetic import computed
-from ..standing_in import standing_in
+from ..shims import shimmed
+from ..type_shim import type_shimmed
 from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
 from .names import PYTHON_MODULES
@@ -165,8 +165,8 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
         replace(np, name, functools.partial(_opened, opened))
     for name, compute in COMPUTED.items():
         found[np, name] = (getattr(np, name), Brackets(getattr(np, name), recorded, lambda: current() is not None, compute))
-    for original, stand_in in stand_ins_of_math(_SYMBOLS):
-        found[math, original.__name__] = (original, stand_in)
+    for original, shim in math_shims(_SYMBOLS):
+        found[math, original.__name__] = (original, shim)
     return found
 
 
@@ -262,8 +262,8 @@ def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[
     _here.capture = capture
     try:
         with (
-            standing_in(modules),
-            asked_in(spaces, lambda item: is_traced(item) or is_symbolic(item)),
+            shimmed(modules),
+            type_shimmed(spaces, lambda item: is_traced(item) or is_symbolic(item)),
             conversions_in(places_of(functions), _SYMBOLS._replace(number_of=_number), _length),
         ):
             yield

@@ -18,16 +18,16 @@ from ...ir.aliases import Aliases
 from ...ir.debug_info import DebugInfo
 from ...ir.graph import Effect, Graph
 from ...ir.state import GraphState
-from ...tracing import Reached, Recorder, Recording, Request, Surroundings, facts_outside, refuse_escapes
-from ...tracing.alone import alone
+from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
+from ...tracing.append_only import ListShims
 from ...tracing.code_names import names_read
-from ...tracing.conjunction import Fact
-from ...tracing.growing import StandIns
+from ...tracing.conjunction import EnvironmentGuard
 from ...tracing.host_random import DRAWS, host_state, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.places import Place, together
 from ...tracing.reach.containers import slotted
 from ...tracing.reach.walk import Policy
+from ...tracing.recording_lock import recording_lock
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, referred, statics
@@ -56,14 +56,14 @@ def record(request: Request) -> Recording:
     """
     often, numbers = _changed_often(request)
     known, views = list(request.places), KeptViews()
-    grown = request.changing.lengths.grown(known) if request.changing is not None else frozenset()
+    grown = request.auto_dynamic.lengths.grown(known) if request.auto_dynamic is not None else frozenset()
     reading = Reading(request.numbers)
     for _ in range(_MOST_ROUNDS):
         try:
             recording, found = _undisturbed(_attempt, request, together(known, often), numbers, grown, views, reading)
         except Exception:
-            if grown and request.changing is not None:
-                request.changing.lengths.give_up(grown)
+            if grown and request.auto_dynamic is not None:
+                request.auto_dynamic.lengths.give_up(grown)
                 grown = frozenset()
                 continue
             if views.next_attempt():
@@ -96,11 +96,11 @@ def _undisturbed(attempt: Callable[..., Any], *given: Any) -> Any:
 
 def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
     """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments."""
-    if request.changing is None or not request.numbers:
+    if request.auto_dynamic is None or not request.numbers:
         return [], frozenset()
-    places = request.changing.noted(Weights(request.function, (), request.stateful.objects).world, lambda held, item: None)
+    places = request.auto_dynamic.noted(Weights(request.function, (), request.stateful.objects).world, lambda held, item: None)
     known = {place.identity for place in request.places}
-    return [place for place in places if place.identity not in known], request.changing.numbers_given(
+    return [place for place in places if place.identity not in known], request.auto_dynamic.numbers_given(
         given(request.args, request.kwargs, ())[1]
     )
 
@@ -116,7 +116,7 @@ def _attempt(
     """A recording, and the places that it shows to be state although they are not among ``places``."""
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = given(args, kwargs, numbers)
-    with alone, reserved() as locks:
+    with recording_lock, reserved() as locks:
         code = Reached((function, *referred(tree)), Policy(lambda item: isinstance(item, np.ndarray)))
         refuse_outside(code.found())
         capture, weights = (
@@ -129,7 +129,7 @@ def _attempt(
         call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])
         count = len(inputs.made)
         try:
-            weights.enter(capture, kept, inputs, StandIns(weights.world, (args, kwargs), code.functions, grown))
+            weights.enter(capture, kept, inputs, ListShims(weights.world, (args, kwargs), code.functions, grown))
             containers = Containers((*call, kept.values), is_traced, weights.world.knows, stateful.arguments(*call))
             with asked.globals, asked.settings:
                 result = _run(function, *call, capture, weights, leaves, code)
@@ -144,19 +144,19 @@ def _attempt(
                 f"{request.name} changes what it does not get as an argument: {what.removesuffix(' since')}. Return it instead"
             )
     code.extend(asked.globals.functions())
-    surroundings = _surroundings(code, asked, graph, weights, containers)
-    return Recording(graph, weights, surroundings, kept.places, bool(numbers) or reading.any), found
+    environment = _environment(code, asked, graph, weights, containers)
+    return Recording(graph, weights, environment, kept.places, bool(numbers) or reading.any), found
 
 
-def _before(code: Reached) -> Surroundings:
+def _before(code: Reached) -> EnvironmentGuards:
     """Everything that the function can reach and change, as it is before the recording."""
-    return Surroundings([*all_of(code.functions), *facts_outside(code, contents=_elements)])
+    return EnvironmentGuards([*all_of(code.functions), *facts_outside(code, contents=_elements)])
 
 
 class _Settings(SettingReads):
     """Beside settings, numpy's code must not ask for random numbers of Python: no key of a graph gives these."""
 
-    stand_ins = (*SettingReads.stand_ins, *refusals({random: DRAWS[random]}))
+    shims = (*SettingReads.shims, *refusals({random: DRAWS[random]}))
 
 
 class _Asked:
@@ -249,7 +249,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
         assume_fact(graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs])
 
 
-def _surroundings(code: Reached, asked: _Asked, graph: Graph, weights: Weights, containers: Containers) -> Surroundings:
+def _environment(code: Reached, asked: _Asked, graph: Graph, weights: Weights, containers: Containers) -> EnvironmentGuards:
     """What a recording relies on: everything the function refers to but its arrays, and the types of these."""
     parts = weights.parts() | weights.kept.parts()
     read_anew = set(map(id, weights.buffers()))
@@ -261,5 +261,5 @@ def _surroundings(code: Reached, asked: _Asked, graph: Graph, weights: Weights, 
         return None if id(item) in read_anew else _elements(item)
 
     facts = [*asked.globals.facts(), *asked.settings.facts(), *facts_outside(code, contents=contents, free=is_free)]
-    held = Fact("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
-    return Surroundings([held, *weights.views.facts(), *facts] if graph.parameters else facts)
+    held = EnvironmentGuard("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
+    return EnvironmentGuards([held, *weights.views.facts(), *facts] if graph.parameters else facts)

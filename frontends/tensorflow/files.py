@@ -23,7 +23,7 @@ def read(text: str) -> Any:
 
 def check(graph: Graph) -> None:
     """``InvalidFile`` where a node calls what is no operation that can be translated."""
-    from .raising.driver import rows
+    from .lifting.driver import rows
 
     for node in every(graph.nodes):
         known = node.op.startswith(RAW) and rows.get(row_key(node.op)) is not None

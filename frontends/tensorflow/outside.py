@@ -10,11 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from ...tracing import Reached, facts_outside
-from ...tracing.conjunction import Fact
+from ...tracing.conjunction import EnvironmentGuard
 from ...tracing.reach.walk import Policy
 
 
-def outside_of(reached: Reached, roots: Iterable[Any]) -> list[Fact]:
+def outside_of(reached: Reached, roots: Iterable[Any]) -> list[EnvironmentGuard]:
     """What these callables refer to is as it was; of layers of Keras, whether they are trained."""
     layers = dict.fromkeys(layer for item in (*roots, *reached.found()) if isinstance(item, keras.Layer) for layer in _layers_of(item))
     return [*facts_outside(reached, contents=_contents), *(fact for layer in layers for fact in _of_layer(layer))]
@@ -47,8 +47,8 @@ def _layers_of(layer: keras.Layer) -> list[Any]:
     return list(layer._flatten_layers(include_self=True, recursive=True))
 
 
-def _of_layer(layer: keras.Layer) -> Iterator[Fact]:
-    yield Fact("{}.trainable is {}", (layer, layer.trainable), f"whether the layer {layer.name} is trainable")
+def _of_layer(layer: keras.Layer) -> Iterator[EnvironmentGuard]:
+    yield EnvironmentGuard("{}.trainable is {}", (layer, layer.trainable), f"whether the layer {layer.name} is trainable")
 
 
 def _contents(item: Any) -> bytes | None:

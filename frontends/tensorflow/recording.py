@@ -17,10 +17,10 @@ from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol
-from ...tracing import Locator, Recorder, Recording, Request, Surroundings, refuse_escapes
-from ...tracing.alone import alone
+from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.code_names import names_read
 from ...tracing.iterators import refuse_outside
+from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
@@ -51,7 +51,7 @@ def record(request: Request) -> Recording:
     Each operation is run once, on the arrays of the call, and nothing outside is changed.
     """
     problems: list[Exception] = []
-    with alone:
+    with recording_lock:
         for fixed in _FIXED:
             try:
                 return _Attempt(request, fixed).run()
@@ -91,7 +91,7 @@ class _Attempt:
         refuse_outside(reached.found())
         self.globals = GlobalReads((function.__globals__, name) for function in reached.functions for name in names_read(function.__code__))
         self.settings = SettingReads(list({id(function.__globals__): function.__globals__ for function in reached.functions}.values()))
-        self.before = Surroundings([*all_of(reached.functions), *outside_of(reached, self._referred())])
+        self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred())])
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
@@ -142,7 +142,7 @@ class _Attempt:
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))
 
-    def _unchanged(self) -> Surroundings:
+    def _unchanged(self) -> EnvironmentGuards:
         """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
         if not self.before.holds():
             raise TracingError(
@@ -150,4 +150,4 @@ class _Attempt:
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
-        return Surroundings([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached, self._referred())])
+        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached, self._referred())])

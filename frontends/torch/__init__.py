@@ -5,23 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from ...ir.graph import Graph
-from . import checking as checking
 from . import files as files
+from . import reference as reference
 from .calls import TorchCalls
 from .capture.capture import unrecorded as unrecorded
 from .examples import example_inputs as example_inputs
 from .recording import record as record
-from .state import keeping as keeping
+from .state import array_access as array_access
 
 name = "torch"
 dialect = TorchCalls()
 
 
-def raise_graph(graph: Graph) -> Graph:
-    """See :func:`graph_compiler.frontends.torch.raising.driver.raise_graph`; the tables are loaded at the first use."""
-    from .raising.driver import raise_graph
+def lift_graph(graph: Graph) -> Graph:
+    """See :func:`graph_compiler.frontends.torch.lifting.driver.lift_graph`; the tables are loaded at the first use."""
+    from .lifting.driver import lift_graph
 
-    return raise_graph(graph)
+    return lift_graph(graph)
 
 
 def pretrained(source: str) -> Any:

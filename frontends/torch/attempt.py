@@ -11,14 +11,14 @@ import torch
 
 from ...ir.debug_info import DebugInfo
 from ...passes.carried_checks import carry_out
-from ...tracing import Recorder, Recording, Request, Surroundings, active
-from ...tracing.alone import alone
+from ...tracing import EnvironmentGuards, Recorder, Recording, Request, active
+from ...tracing.append_only import ListShims
 from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
-from ...tracing.growing import StandIns
 from ...tracing.places import Place
 from ...tracing.reach.containers import slotted
 from ...tracing.reach.spaces import Entry, Space, entry_of, spaces_of
+from ...tracing.recording_lock import recording_lock
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics
@@ -44,13 +44,13 @@ from .process.encoders import NestedEncoders
 from .process.generators import Generators, generators_in, is_generator
 from .process.setting_reads import TorchSettingReads
 from .state.attribute_reads import AttributeReads
+from .state.environment_guards import environment_guards_of
 from .state.known_places import note_changes
 from .state.member_reads import MemberReads
 from .state.outside import outside_of
 from .state.parameter_reads import hold_to_parameters
 from .state.parameters import Weights
 from .state.state import State, enter
-from .state.surroundings import surroundings_of
 from .state.training import TrainingReads
 from .state.versions import versions_of
 
@@ -71,7 +71,7 @@ class Attempt:
 
 
 @dataclass
-class Learned:
+class Hypotheses:
     """How the function is recorded next, by what earlier attempts have shown.
 
     ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers that are inputs, ``grown`` the places of lists
@@ -126,7 +126,7 @@ class _Listeners:
 
 @contextmanager
 def _listening(
-    request: Request, learned: Learned, capture: Capture, state: State, tensors: list[Any], spaces: list[Space]
+    request: Request, hypotheses: Hypotheses, capture: Capture, state: State, tensors: list[Any], spaces: list[Space]
 ) -> Iterator[_Listeners]:
     """Inside of the block every call of torch is seen, and what the code reads beside them."""
     with (
@@ -139,23 +139,23 @@ def _listening(
         TorchSettingReads(space.held for space in spaces) as settings,
         AttributeReads(capture, tensors) as attributes,
         GlobalReads((space.held, name) for space in spaces for name in space.names) as read,
-        math_seen(capture, spaces if learned.reading.symbolic else []),
+        math_seen(capture, spaces if hypotheses.reading.symbolic else []),
         conversions_seen(capture, spaces),
         clocks_seen(capture, spaces),
         type_calls_seen(spaces),
-        compiling(learned.compiled) as claim,
+        compiling(hypotheses.compiled) as claim,
     ):
         yield _Listeners(training, members, settings, attributes, read, claim)
 
 
-def _state(request: Request, learned: Learned, weights: Weights, capture: Capture, spaces: list[Space], tree: Tree) -> State:
+def _state(request: Request, hypotheses: Hypotheses, weights: Weights, capture: Capture, spaces: list[Space], tree: Tree) -> State:
     """What the function can reach, as it is before the attempt."""
     state = State(weights, request.places, (*request.stateful.objects, *slotted(statics(tree))), request.numbers)
-    if request.changing is not None and request.changing.is_new:
-        note_changes(request.changing, weights, state)
+    if request.auto_dynamic is not None and request.auto_dynamic.is_new:
+        note_changes(request.auto_dynamic, weights, state)
     functions = [function for space in spaces for function in space.functions]
-    state.stand_ins = StandIns(state.world, (request.args, request.kwargs), functions, learned.grown)
-    learned.caches.begin(state.world.caches)
+    state.list_shims = ListShims(state.world, (request.args, request.kwargs), functions, hypotheses.grown)
+    hypotheses.caches.begin(state.world.caches)
     capture.written.caches = state.world.caches
     capture.gradients.follow(state.gradients, state.places)
     arguments = iterate_structure((request.args, request.kwargs))
@@ -163,36 +163,38 @@ def _state(request: Request, learned: Learned, weights: Weights, capture: Captur
     return state
 
 
-def attempt(request: Request, learned: Learned) -> Attempt:
+def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     """Runs and records the function once, with the places of the request as state and by what earlier attempts have shown."""
     function, args = request.function, request.args
-    tree, arrays, tensors = _given(request, learned.numbers)
+    tree, arrays, tensors = _given(request, hypotheses.numbers)
     weights = Weights(function, given_objects(function, args, tree))
     spaces = spaces_of(_entries(weights))
-    keys, reading = learned.keys, learned.reading
-    asks_unseen = asks_for_types_unseen(spaces, (function, *weights.modules())) if request.numbers or learned.grown else False
+    keys, reading = hypotheses.keys, hypotheses.reading
+    asks_unseen = asks_for_types_unseen(spaces, (function, *weights.modules())) if request.numbers or hypotheses.grown else False
     if asks_unseen:
-        learned.grown = frozenset()
+        hypotheses.grown = frozenset()
     if request.numbers and asks_unseen:
         keys.plain = True
-        learned.without_numbers()
-        return attempt(replace(request, numbers=False), learned)
-    with alone, reserved() as locks, NestedEncoders(Capture, TakingOver) as encoders:
+        hypotheses.without_numbers()
+        return attempt(replace(request, numbers=False), hypotheses)
+    with recording_lock, reserved() as locks, NestedEncoders(Capture, TakingOver) as encoders:
         recorder = Recorder(request.name, "torch")
-        capture = Capture(recorder, weights, request.same_framework, request.draws, keys, reading, learned.by_kernel, learned.kept_views)
+        capture = Capture(
+            recorder, weights, request.same_framework, request.draws, keys, reading, hypotheses.by_kernel, hypotheses.kept_views
+        )
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
-        state = _state(request, learned, weights, capture, spaces, tree)
+        state = _state(request, hypotheses, weights, capture, spaces, tree)
         locks.only(state.may_change)
         capture.generators.refuse_seeds_read(function for space in spaces for function in space.functions)
         try:
             containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))
-            with _listening(request, learned, capture, state, tensors, spaces) as heard:
+            with _listening(request, hypotheses, capture, state, tensors, spaces) as heard:
                 claim = heard.claim
                 capture.large = LargeCalls(lambda: claim.asked)
                 result = function(*call[0], **call[1])
-                seen = Seen(capture._quietly(kept, result) if claim.asked else [], capture.large)
+                seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.large)
             refuse_attributed(result)
             hold_to_parameters(capture, spaces)
             found = state.finish(capture, containers)
@@ -205,7 +207,7 @@ def attempt(request: Request, learned: Learned) -> Attempt:
             state.restore()
             capture.forget_arrays()
         is_other_code = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
-    facts = surroundings_of(weights, graph, heard.training.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
+    facts = environment_guards_of(weights, graph, heard.training.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
     facts += [
         *capture.gradients.facts(),
         *heard.members.facts(),
@@ -213,11 +215,11 @@ def attempt(request: Request, learned: Learned) -> Attempt:
         *heard.globals.facts(),
         *encoders.facts(),
         *heard.settings.facts(),
-        *learned.kept_views.facts(graph, weights, state.places),
+        *hypotheses.kept_views.facts(graph, weights, state.places),
     ]
     facts += outside_of((function, *referred(tree), *heard.globals.functions()), state.free(containers), weights, containers.holds)
-    has_numbers = reading.any or bool(learned.numbers)
-    return Attempt(Recording(graph, weights, Surroundings(facts, versions_of), state.places, has_numbers), left, is_other_code)
+    has_numbers = reading.any or bool(hypotheses.numbers)
+    return Attempt(Recording(graph, weights, EnvironmentGuards(facts, versions_of), state.places, has_numbers), left, is_other_code)
 
 
 def _entries(weights: Weights) -> list[Entry]:

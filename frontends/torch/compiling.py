@@ -15,9 +15,9 @@ from ...ir.aliases import Aliases
 from ...ir.graph import Graph
 from ...trees import iterate_structure
 from .capture.large_calls import LargeCalls, TakingOver
-from .checking import undone
 from .compat import compiling_flag, set_compiling_flag
 from .process.modes import unwound
+from .reference import undone
 from .state.state import State
 
 _CLOSE = {2: 5e-2, 4: 1e-3}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen

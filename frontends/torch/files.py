@@ -20,7 +20,7 @@ from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls
 from .compat import OpOverload
 from .gradients.ruled import REFUSE_GRADIENT
-from .raising.table import rows
+from .lifting.table import rows
 
 _NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII)
 _OBJECT = re.compile(r"torch\.(\w+)")

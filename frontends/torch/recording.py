@@ -9,7 +9,7 @@ from dataclasses import replace
 from ...errors import TracingError
 from ...tracing import Recording, Request
 from ...tracing.places import together
-from .attempt import Attempt, Learned, attempt, leaves_and_tree
+from .attempt import Attempt, Hypotheses, attempt, leaves_and_tree
 from .basics.arguments import given_objects
 from .basics.refusals import UnseenDraw, check_outside
 from .installing import as_installed, is_hook
@@ -38,15 +38,15 @@ def record(request: Request) -> Recording:
 def _recorded(request: Request) -> Recording:
     """A recording: again where places turn out to be state that were not known to be."""
     request = replace(request, places=(*request.places, *converted(request)))
-    known, rounds, learned = list(request.places), 0, Learned(not request.same_framework, Reading(request.numbers))
-    if request.numbers and request.changing is not None:
-        learned.numbers = request.changing.numbers_given(leaves_and_tree(request)[1])
-    if request.changing is not None:
-        learned.grown = request.changing.lengths.grown(request.places)
+    known, rounds, hypotheses = list(request.places), 0, Hypotheses(not request.same_framework, Reading(request.numbers))
+    if request.numbers and request.auto_dynamic is not None:
+        hypotheses.numbers = request.auto_dynamic.numbers_given(leaves_and_tree(request)[1])
+    if request.auto_dynamic is not None:
+        hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 
     def once() -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
-        return context.run(attempt, replace(request, places=outermost(learned.kept_views.without(known))), learned)
+        return context.run(attempt, replace(request, places=outermost(hypotheses.kept_views.without(known))), hypotheses)
 
     def again() -> Attempt:
         return with_compiler_if_wanted(once)
@@ -62,15 +62,15 @@ def _recorded(request: Request) -> Recording:
                 continue
             raise
         except Exception as problem:
-            if learned.grown and request.changing is not None:
-                request.changing.lengths.give_up(learned.grown)
-                learned.grown = frozenset()
+            if hypotheses.grown and request.auto_dynamic is not None:
+                request.auto_dynamic.lengths.give_up(hypotheses.grown)
+                hypotheses.grown = frozenset()
                 continue
-            if learned.keys.next_attempt(problem) or learned.by_kernel.next_attempt() or learned.kept_views.next_attempt():
+            if hypotheses.keys.next_attempt(problem) or hypotheses.by_kernel.next_attempt() or hypotheses.kept_views.next_attempt():
                 continue
-            if request.numbers and (known or learned.reading.any or learned.numbers):
+            if request.numbers and (known or hypotheses.reading.any or hypotheses.numbers):
                 request = replace(request, numbers=False)
-                learned.without_numbers()
+                hypotheses.without_numbers()
             elif often:
                 known, often = [place for place in known if place not in often], []  # as constants they may do
             else:
@@ -80,8 +80,8 @@ def _recorded(request: Request) -> Recording:
             return made.recording
         if any(map(is_hook, made.left)) and (installed := as_installed(made, again)):
             return installed
-        learned.compiled = learned.compiled and not made.is_other_code
-        learned.keys.give_up()
+        hypotheses.compiled = hypotheses.compiled and not made.is_other_code
+        hypotheses.keys.give_up()
         known = [*request.places, *together(known[len(request.places) :], list(made.left))]
         rounds += 1
     places = ", ".join(place.name for place in known[-5:])

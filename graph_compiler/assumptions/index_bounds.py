@@ -15,7 +15,7 @@ from ..sizes import Size, substitute
 class IndexBounds:
     """The elements of input ``number`` lie in ``[low, high)``, or are ``besides``. The bounds are ints or sizes of inputs.
 
-    Targets clamp an index that lies outside, or give NaN, where the source framework raises. Noted by raising rows.
+    Targets clamp an index that lies outside, or give NaN, where the source framework raises. Noted by lifting rows.
     """
 
     kind: ClassVar[str] = "index_bounds"

@@ -1,7 +1,7 @@
 """What a graph relies on, beyond the structure, data types and ranks of its inputs: the form that all kinds of such assumptions have.
 
 The kinds themselves are one class and one file each: :class:`~graph_compiler.ir.guard.Guard` here, for its conditions are part of the program, and the
-others, which are about the arguments of a call, in the room ``assumptions``. Matching, ``explain``, files and raising only loop over them.
+others, which are about the arguments of a call, in the room ``assumptions``. Matching, ``explain``, files and lifting only loop over them.
 """
 
 from __future__ import annotations

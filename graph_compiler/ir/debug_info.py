@@ -14,12 +14,12 @@ class DebugInfo:
     """Says nothing about what the program computes, and is not saved.
 
     ``numbers`` are the inputs that are numbers, with what was given for them while recording: written by frontends, read where arguments are made up
-    (``runtime/fresh.py``). ``raised`` gives for a recorded value the canonical one that it became: written by the raiser, read by ``verify`` to find the
-    first call that differs.
+    (``runtime/synthetic_inputs.py``). ``lifted`` gives for a recorded value the canonical one that it became: written by the
+    lifter, read by ``verify`` to find the first call that differs.
     """
 
     numbers: Mapping[Value, Any] = field(default_factory=dict)
-    raised: Mapping[Value, Value] = field(default_factory=dict)
+    lifted: Mapping[Value, Value] = field(default_factory=dict)
 
 
 __all__ = ["DebugInfo"]

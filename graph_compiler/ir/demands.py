@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TargetDemands:
-    """Written by frontends and raising, read where a graph is raised and written for a target; kept in files.
+    """Written by frontends and lifting, read where a graph is lifted and written for a target; kept in files.
 
     ``matmul_precision`` is how precisely the source framework multiplies matrices of float32 (``"highest"``, ``"high"``, ``"default"``; None: the target
     may choose). ``source_only`` says why the recording has a meaning in its own framework alone, empty where it has one elsewhere. ``wide`` is the

@@ -35,8 +35,8 @@ _ELEMENTS = frozenset({"fill_value", "value"})  # parameters that are elements o
 class Effect:
     """Something outside of the graph that a call changes: afterwards, ``target`` holds ``value``.
 
-    ``kind`` is ``"argument"`` or ``"place"`` (target: index of an input leaf), ``"buffer"`` (name of a parameter) or ``"constant"`` (name of a
-    constant).
+    ``kind`` is ``"argument"`` or ``"place"`` (target: index of an input leaf), ``"buffer"`` (name of a parameter) or ``"constant"`` (name
+    of a constant).
     """
 
     kind: str
@@ -52,12 +52,14 @@ class Graph:
     that belong to the user's model; ``constants`` pairs other captured values with their arrays. ``outputs`` are the
     leaves of the result, values or sizes, in order of ``output_tree``.
 
-    ``guards`` are the conditions on sizes and elements that the program itself computes; ``assumptions`` what it relies on of its arguments besides, in
-    the kinds of ``graph_compiler.assumptions``: noted by frontends, raising and the pipeline, kept by passes, checked when a call is matched.
+    ``guards`` are the conditions on sizes and elements that the program itself computes; ``assumptions`` what it relies on of its arguments
+    besides, in the kinds of ``graph_compiler.assumptions``: noted by frontends, lifting and the pipeline, kept by passes, checked when a
+    call is matched.
 
-    ``call_inputs`` is how many of the inputs are arguments, where the others stand in places outside of them (None: all are); ``number_outputs`` are the
-    places of outputs that are numbers in the original, of which arrays are computed. Written by frontends and the raiser, read by the runtime.
-    ``shared_memory`` are captured values of which another captured value, that is written to, has the memory: written by the torch frontend, read by
+    ``call_inputs`` is how many of the inputs are arguments, where the others stand in places outside of them (None: all are);
+    ``number_outputs`` are the places of outputs that are numbers in the original, of which arrays are computed. Written by frontends and
+    the lifter, read by the runtime. ``shared_memory`` are captured values of which another captured value, that is written to, has the
+    memory: written by the torch frontend, read by
     :class:`~graph_compiler.ir.aliases.Aliases`.
     """
 
@@ -98,13 +100,15 @@ class Graph:
 
     @property
     def block(self) -> Block:
-        """The program as one block, whose inputs are all sources and whose outputs are all roots: outputs, conditions of guards, effects."""
+        """The program as one block, whose inputs are all sources and whose outputs are all roots: outputs, conditions of guards,
+        effects."""
         conditions = (guard.condition for guard in self.guards)
         outputs = (*self.outputs, *conditions, *(effect.value for effect in self.effects))
         return Block(tuple(self.sources()), tuple(self.nodes), outputs)
 
     def with_block(self, block: Block) -> Graph:
-        """The graph with the nodes and outputs of a block that a pass has made of its own. Guards that hold always are left out, and repeated ones."""
+        """The graph with the nodes and outputs of a block that a pass has made of its own. Guards that hold always are left out, and
+        repeated ones."""
         made = list(block.outputs)
         outputs, made = made[: len(self.outputs)], made[len(self.outputs) :]
         conditions, values = made[: len(self.guards)], made[len(self.guards) :]
@@ -178,7 +182,8 @@ class Graph:
                 yield from item.symbols()
 
     def numbers_of_sizes(self) -> set[Value]:
-        """The inputs that are numbers and stand in parameters of nodes, which a compiler has to know (sizes, bounds of slices), elements left out."""
+        """The inputs that are numbers and stand in parameters of nodes, which a compiler has to know (sizes, bounds of slices), elements
+        left out."""
         return {symbol.source for size in _sizes_in_params(self.nodes) for symbol in size.symbols() if symbol.kind == "item"}
 
     def to_networkx(self) -> networkx.MultiDiGraph:

@@ -21,7 +21,7 @@ class Extra(Protocol):
 class CallRecord:
     """The properties of a recorded call that its name and arguments do not tell. A node of a canonical graph has none.
 
-    ``key`` is the bare name of the call, by which the raising table has its row. ``result`` is the structure that the call returned, with
+    ``key`` is the bare name of the call, by which the lifting table has its row. ``result`` is the structure that the call returned, with
     values in the place of arrays; it is None where it returned no array.
 
     ``writes`` are the values whose memory the call writes to, and ``views`` gives, for the index of an output that shares memory with an

@@ -106,7 +106,7 @@ class Encoder:
         ]
 
     def _record(self, node: Node) -> dict[str, Any] | None:
-        """What was noted of a call; its ``key`` follows from its name, and the rest serves the raising, of which a file is the result."""
+        """What was noted of a call; its ``key`` follows from its name, and the rest serves the lifting, of which a file is the result."""
         if node.record is None:
             return None
         given = {name: getattr(node.record, name) for name in _RECORDED}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import InvalidFile
-from ..trees import Branch, Fixed, Item, Leaf, Setting, Static, Tree
+from ..trees import Branch, Fixed, Leaf, Setting, Static, Tree, TypedLeaf
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
 _NUMBERS: dict[str, type] = {"int": int, "float": float}
@@ -21,7 +21,7 @@ log = logging.getLogger("graph_compiler")
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
     """A tree; ``item`` writes keys and static values."""
     if isinstance(tree, Leaf):
-        return {"number": tree.type.__name__} if isinstance(tree, Item) and tree.type in _NUMBERS.values() else "*"
+        return {"number": tree.type.__name__} if isinstance(tree, TypedLeaf) and tree.type in _NUMBERS.values() else "*"
     if isinstance(tree, Static):
         fixed = isinstance(tree.value, Fixed)
         return {"fixed" if fixed else "static": item(tree.value.value if fixed else tree.value)}
@@ -48,7 +48,7 @@ def tree_from_json(data: Any, item: Callable[[Any], Any]) -> Tree:
         cls = _NUMBERS.get(data["number"]) if isinstance(data["number"], str) else None
         if cls is None:
             raise InvalidFile(f"{data['number']!r:.80} is no class of numbers")
-        return Item(cls)
+        return TypedLeaf(cls)
     if "static" in data:
         return Static(item(data["static"]))
     if "fixed" in data:

@@ -54,11 +54,11 @@ def shape_of(operand: Input) -> tuple[Any, ...]:
 
 
 def dtype_of(*operands: Input) -> str:
-    """The one dtype of all arrays among the operands; raising makes them equal beforehand."""
+    """The one dtype of all arrays among the operands; lifting makes them equal beforehand."""
     found = {operand.dtype for operand in operands if isinstance(operand, ArraySpec)}
     if len(found) != 1:
         raise InvalidGraph(
-            f"operands of one dtype are needed, got {sorted(found) or 'only numbers'}; raising inserts astype where they differ"
+            f"operands of one dtype are needed, got {sorted(found) or 'only numbers'}; lifting inserts astype where they differ"
         )
     return found.pop()
 

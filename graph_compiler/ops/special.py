@@ -1,6 +1,6 @@
 """Element-wise functions beyond the array API standard, in the names of ``jax.numpy``, ``jax.lax`` and ``jax.scipy.special``.
 
-Those that need it compute on floats; raising converts integers beforehand, as the source framework would have.
+Those that need it compute on floats; lifting converts integers beforehand, as the source framework would have.
 """
 
 from __future__ import annotations

@@ -3,8 +3,12 @@
 Those that concern straight-line code alone are passes over blocks (:class:`.driver.Pass`), which are run on the blocks of regions too.
 """
 
-from .bounded import bounded as bounded
-from .cache_constants import cache_constants as cache_constants
+from .constant_folding import constant_folding as constant_folding
+from .conv1x1_to_linear import conv1x1_to_linear as conv1x1_to_linear
+from .copy_aliased_outputs import copy_aliased_outputs as copy_aliased_outputs
+from .copy_overwritten import copy_overwritten as copy_overwritten
+from .cse import cse as cse
+from .dce import dce as dce
 from .decompose import decompose as decompose
 from .driver import GraphPass as GraphPass
 from .driver import Pass as Pass
@@ -13,13 +17,9 @@ from .freeze import freeze as freeze
 from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
 from .generators import repeat_draws as repeat_draws
-from .implied import drop_implied as drop_implied
 from .interpreter import Interpreter as Interpreter
 from .layout import layout as layout
-from .own_effects import own_effects as own_effects
-from .own_results import own_results as own_results
-from .pointwise import pointwise as pointwise
-from .prune import prune as prune
+from .pad_dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
 from .segment_scans import segment_scans as segment_scans
-from .share import share as share
+from .simplify_guards import simplify_guards as simplify_guards
 from .snapshots import drop_snapshots as drop_snapshots

@@ -24,7 +24,7 @@ class Rows(Protocol):
     def can_write(self, node: Node) -> bool:
         """Whether there is a row for this node."""
 
-    def stand_in(self, op: str, dtype: str) -> str | None:
+    def compute_dtype(self, op: str, dtype: str) -> str | None:
         """The type that the decomposition of ``op`` is computed in for arrays of ``dtype``; None for its own."""
 
 
@@ -73,7 +73,7 @@ def _opened(block: Block, rows: Rows, name: str) -> Block:
 
 def _written(build: Builder, rule: Callable[..., Any], node: Node, rows: Rows) -> tuple[Any, ...]:
     """The outputs of the node by its decomposition, computed in the types that stand in for those of its inputs."""
-    inputs = [_cast(build, item, rows.stand_in(node.op, item.dtype)) if isinstance(item, Value) else item for item in node.inputs]
+    inputs = [_cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item for item in node.inputs]
     results = rule(build, *inputs, **node.params)
     made = results if isinstance(results, tuple) else (results,)
     return tuple(_cast(build, item, value.dtype) for item, value in zip(made, node.outputs, strict=True))

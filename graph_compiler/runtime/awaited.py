@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import WeightsMissing
-from ..tracing.alone import alone
+from ..tracing.recording_lock import recording_lock
 
 if TYPE_CHECKING:
     from .variant import Variant
@@ -39,7 +39,7 @@ def require_weights(variants: Iterable[Variant]) -> None:
     """
     for variant in variants:
         if isinstance(vars(variant).get("attempt"), _HeldBack):
-            with alone:
+            with recording_lock:
                 require_loaded(variant.graph.name, *_weights_of(variant))
 
 

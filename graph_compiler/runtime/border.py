@@ -69,23 +69,23 @@ class _Crossing:
 
     def __init__(self, border: Border, types: Mapping[Path, str]) -> None:
         self._types = types
-        self._border, self._checking, self._keeping = border, border.frontend.checking, border.frontend.keeping
+        self._border, self._reference, self._array_access = border, border.frontend.reference, border.frontend.array_access
         self._own: dict[int, Any] = {}  # arrays of the original's framework that the call is given: they stay what they are
         self._entered: dict[int, tuple[Any, Any, Any]] = {}  # an array made for the original, what it was made of, and its stamp then
 
     def replace(self, given: list[Any], change: Callable[[Any, Path], Any]) -> None:
-        leaves, tree = flatten(given, self._checking.is_array, _is_opened)
+        leaves, tree = flatten(given, self._reference.is_array, _is_opened)
         for path, leaf in zip(paths(tree), leaves):
             if (other := change(leaf, path)) is not leaf:
                 self._put(given, path, other)
 
     def entering(self, array: Any, path: Path) -> Any:
-        if self._keeping.is_own(array):
+        if self._array_access.is_own(array):
             self._own[id(array)] = array
             return array
-        own = self._checking.leaves((widened(array, self._types.get(path), self._border.target),), {})[0]
+        own = self._reference.leaves((widened(array, self._types.get(path), self._border.target),), {})[0]
         if own is not array:
-            self._entered[id(own)] = own, array, self._keeping.Stamp(own)
+            self._entered[id(own)] = own, array, self._array_access.Stamp(own)
         return own
 
     def leaving(self, array: Any, path: Path) -> Any:
@@ -108,7 +108,7 @@ class _Crossing:
         known = {id(item): item for item in _held(given)}
 
         def is_leaf(item: Any) -> bool:
-            return id(item) in known or not isinstance(item, type) and (self._checking.is_array(item) or hasattr(item, "__array__"))
+            return id(item) in known or not isinstance(item, type) and (self._reference.is_array(item) or hasattr(item, "__array__"))
 
         leaves, tree = flatten(result, is_leaf, _is_opened)
         if not leaves:
@@ -125,7 +125,7 @@ class _Crossing:
             container[path[-1]] = item  # type: ignore[index]
         else:
             object.__setattr__(container, path[-1], item)
-        if not self._keeping.is_own(item):
+        if not self._array_access.is_own(item):
             self._take_owner(given, path)
 
     def _take_owner(self, given: list[Any], path: tuple[Any, ...]) -> None:

@@ -29,7 +29,7 @@ class _Twin:
 class Converted:
     """Array -> its twin in another framework, for as long as the array lives and is as it was (``stamp``).
 
-    >>> from graph_compiler.frontends.numpy.keeping import Stamp
+    >>> from graph_compiler.frontends.numpy.array_access import Stamp
     >>> import numpy as np
     >>> converted, array = Converted(lambda array: array.tolist(), Stamp), np.ones(2)
     >>> converted.of(array), converted.of(array) is converted.of(array)

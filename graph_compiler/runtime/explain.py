@@ -19,8 +19,8 @@ from .variant import Variant
 
 def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
     """The first reason why a call does not fit a variant; ``given`` is state by name, instead of what the places hold."""
-    if not variant.surroundings.holds():
-        return variant.surroundings.reason()
+    if not variant.environment.holds():
+        return variant.environment.reason()
     if given is None and variant.match(args, kwargs) is not None:
         return variant.last_failure.strip().partition("\n")[0] or "it fits"  # the rest of a framework's error is advice for its own users
     return next(
@@ -45,8 +45,8 @@ def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def outdated(variant: Variant) -> str:
     """Why no call fits now, whatever its arguments: what is read outside of them is another, ``None`` may have become an array. Empty where calls may fit."""
-    if not variant.surroundings.holds():
-        return variant.surroundings.reason()
+    if not variant.environment.holds():
+        return variant.environment.reason()
     return next(_state_differences(variant, _held(variant)), "")
 
 
@@ -56,7 +56,7 @@ def _held(variant: Variant) -> list[tuple[Place, Tree, Any]]:
 
 
 def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) -> Iterator[str]:
-    convert = variant.target.convert if variant.leaving is None else variant.leaving.convert
+    convert = variant.target.convert if variant.write_back is None else variant.write_back.convert
     for place, old, item in held:
         yield from structure_differences(old, item, (OUTSIDE, place.name), lambda part: convert(part) is not None)
 

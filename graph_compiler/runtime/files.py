@@ -18,11 +18,11 @@ from ..errors import FrameworkNotInstalled, GraphCompilerError, GuardFailed, Inv
 from ..ir.graph import Graph as IRGraph
 from ..ir.serialisation import KEY, NAME, matching
 from ..ops.dtypes import ITEMSIZE, NARROWED
-from ..tracing import Surroundings
-from .absent import Absent
+from ..tracing import EnvironmentGuards
 from .decoding import checked_index, dtypes_of, graphs_of, read_json, require_stored
 from .graph import Graph
 from .loaded import Held, LoadedPipeline
+from .missing_frontend import MissingFrontend
 from .piecewise import FILES
 from .pipeline import Options
 from .stored import Hashed, stored_arrays
@@ -73,7 +73,7 @@ def _graph_in(
     graph, held = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1), Held(arrays, trained)
     try:
         for one in graphs:
-            graph.adopt(pipeline.written(Recorded(one, held), Surroundings(), "loaded"))
+            graph.adopt(pipeline.written(Recorded(one, held), EnvironmentGuards(), "loaded"))
     except _DAMAGE as problem:
         if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise
@@ -88,7 +88,7 @@ def _frontend(name: str, data: Any, frontend_of: Callable[[str], ModuleType]) ->
     except FrameworkNotInstalled as problem:
         if any(body["dialect"] != "canonical" for body in data["variants"]):
             raise
-        return Absent(name, problem)
+        return MissingFrontend(name, problem)
 
 
 def _nothing(*args: Any, **kwargs: Any) -> Any:

@@ -26,7 +26,7 @@ class Following:
         self._current: dict[str, Any] = {}
         self.failures = 0
         self._numbers: dict[tuple[bool, bool | None], int] = {}
-        self.holds_simply = variant.surroundings.simple.function()
+        self.holds_simply = variant.environment.simple.function()
 
     def begin(self, reads_weights: bool, mode: bool | None) -> int:
         """The number under which a compiled program asks :meth:`still_holds`; -1 where the variant is for something else."""
@@ -50,7 +50,7 @@ class Following:
         """``GuardFailed`` where something is no longer as it was when the program was compiled."""
         variant = self._variant
         with self._in_mode(mode):
-            changed = "" if variant.surroundings.lasting.holds() else variant.surroundings.reason()
+            changed = "" if variant.environment.lasting.holds() else variant.environment.reason()
             if reads_weights and not (changed or hasattr(variant.parameters, "read")):
                 changed = self._replaced()
         if changed:

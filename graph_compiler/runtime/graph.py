@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import NotCompilable, NotTraced
 from ..tracing import active
-from ..tracing.alone import alone
-from .asked import check_options
+from ..tracing.recording_lock import recording_lock
 from .awaited import require_weights
 from .beyond import Limit
 from .comparison import Tolerance
 from .following import follow_any, tracer_of
 from .inspected import Inspected
+from .options import check_options
 from .passed_on import passed_on
 from .pure import purely
 from .retracing import Retraced
@@ -162,7 +162,7 @@ class Graph(Retraced, Inspected, Viewed):
         """
         pipeline = self.pipeline.for_framework(framework)
         made = self._by(pipeline)
-        with alone:
+        with recording_lock:
             for variant in self._variants:
                 made.adopt(pipeline.rewritten(variant))
         return made
@@ -175,7 +175,7 @@ class Graph(Retraced, Inspected, Viewed):
         []
         """
         pipeline = self.pipeline.for_framework(framework)
-        with alone:
+        with recording_lock:
             return [problem for variant in self._variants for problem in pipeline.missing(variant)]
 
     @property
@@ -286,7 +286,7 @@ class Graph(Retraced, Inspected, Viewed):
         In the mode ``training`` of the original's modules (None: as they are), which are afterwards as before. A call that fits nothing is
         recorded; while the target traces (``is_traced``) only a mode can be, with arguments that are made up.
         """
-        from .stepping import step
+        from .module_calls import step
 
         return step(self, held, args, kwargs, key, training, is_traced)
 

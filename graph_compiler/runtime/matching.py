@@ -19,7 +19,7 @@ from ..ir.graph import Graph
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
 from ..sizes import Symbol
-from ..trees import Branch, Growing, Item, Leaf, Setting, Static, Tree, is_container, plain_class, same_static
+from ..trees import AppendOnly, Branch, Leaf, Setting, Static, Tree, TypedLeaf, is_container, plain_class, same_static
 from .target import Target
 
 Match = Callable[..., "tuple[Any, ...] | None"]
@@ -134,7 +134,7 @@ class _Matcher:
         return name
 
     def _tree(self, tree: Tree, access: str) -> None:
-        if isinstance(tree, Item):
+        if isinstance(tree, TypedLeaf):
             self._item(tree.type, access)
         elif isinstance(tree, Leaf):
             self._leaf(access)
@@ -193,7 +193,7 @@ class _Matcher:
             self.bound["plain_class"] = plain_class
             is_one += f" or plain_class(type({name})) is {bound}"
         self._require(is_one)
-        if isinstance(tree, Growing):
+        if isinstance(tree, AppendOnly):
             return
         keys = tuple(key for key in tree.keys if not isinstance(key, Setting))
         if issubclass(cls, Mapping) and len(keys) > 1:  # the original may go through it in order

@@ -1,4 +1,4 @@
-"""From a callable to a variant: record, simplify, raise, write, load."""
+"""From a callable to a variant: record, simplify, lift, write, load."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from ..ir.verifier import verify
 from ..passes import (
     GraphPass,
     bake_generators,
-    bounded,
-    cache_constants,
+    constant_folding,
+    conv1x1_to_linear,
+    cse,
+    dce,
     decompose,
-    drop_implied,
     drop_snapshots,
     freeze,
     layout,
+    pad_dynamic_sizes,
     passed,
-    pointwise,
-    prune,
     repeat_draws,
-    share,
+    simplify_guards,
 )
-from ..tracing import Request, Surroundings, active
+from ..tracing import EnvironmentGuards, Request, active
 from ..tracing import recording as open_recording
 from ..tracing.attributes import refuse_attributed
-from ..tracing.changing import Changing
+from ..tracing.auto_dynamic import AutoDynamic
 from ..tracing.definitions import telling_place
 from ..tracing.iterators import refuse_iterators
 from ..tracing.places import Place
@@ -51,11 +51,11 @@ from ..trees import Branch, Tree, iterate_structure, unfixed
 from .awaited import require_loaded
 from .border import Border
 from .converted import Converted, Shared, twin_of
-from .leaving import Leaving
 from .methods import Methods
 from .source_framework import SourceFramework
 from .variant import Recorded, Variant
 from .weights import NativeWeights
+from .write_back import WriteBack
 
 
 @dataclass
@@ -85,12 +85,12 @@ class Pipeline:
     backend_of: Callable[[str], ModuleType] = importlib.import_module
     _places: tuple[Place, ...] = ()
     _opened: bool = False  # whether the recording at hand has symbols for numbers that Python read or computed
-    _changing: Changing = field(init=False, default_factory=Changing)
+    _auto_dynamic: AutoDynamic = field(init=False, default_factory=AutoDynamic)
     _adopted: Converted = field(init=False)
     _copied: Converted = field(init=False)
 
     def __post_init__(self) -> None:
-        native, stamp = self.target.target, self.frontend.keeping.Stamp
+        native, stamp = self.target.target, self.frontend.array_access.Stamp
         table = Shared if native.shares else Converted
         self._adopted, self._copied = table(native.adopt, stamp), table(native.convert, stamp)
 
@@ -111,12 +111,15 @@ class Pipeline:
             return self._recorded(args, kwargs, why, numbers=False)  # numbers, as symbols, may have been what failed
 
     def _refuse_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
-        """``CallMismatch`` where the target traces the call: with arrays that have no elements another framework's function cannot be recorded."""
+        """``CallMismatch`` where the target traces the call: with arrays that have no elements another framework's function cannot be
+        recorded."""
         target = self.target.target
         if not self.same_framework and any(map(target.is_traced, iterate_structure((args, kwargs)))):
             raise CallMismatch(
-                f"{self.name}: {target.name} traces this call, which fits no recorded variant ({why}), and the original cannot be recorded with "
-                "arrays that have no elements. Record a variant for such arguments before, with add_variant(args, kwargs); where elements decide "
+                f"{self.name}: {target.name} traces this call, which fits no recorded variant ({why}), and the original cannot be "
+                "recorded with "
+                "arrays that have no elements. Record a variant for such arguments before, with add_variant(args, kwargs); where elements "
+                "decide "
                 "in one that is there, call functional(parameters, ...) instead, which looks at them while it runs"
             )
 
@@ -136,7 +139,7 @@ class Pipeline:
                     options.stateful,
                     numbers,
                     options.include_generators,
-                    self._changing,
+                    self._auto_dynamic,
                 )
             )
         self._note_places(recording.places)
@@ -149,8 +152,8 @@ class Pipeline:
         graph = self.simplified(graph)
         count = count_all(recording.graph.nodes)
         counts = f"{count} call{'' if count == 1 else 's'} recorded, {count_all(graph.nodes)} kept"
-        recorded = Recorded(graph, recording.weights, self.frontend.checking.ranges(args, kwargs), counts)
-        return self.written(recorded, recording.surroundings, why)
+        recorded = Recorded(graph, recording.weights, self.frontend.reference.ranges(args, kwargs), counts)
+        return self.written(recorded, recording.environment, why)
 
     def _note_places(self, places: Sequence[Place]) -> None:
         """Later recordings know them as state."""
@@ -176,17 +179,18 @@ class Pipeline:
         return Border(self.frontend, self.target.target, True) if self.methods is None else self.methods.border
 
     def fail_as_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Runs the original, whose recording for this call has ended with an exception of its own and was undone: what it changes before it raises stays
-        changed. Arguments of other frameworks it cannot be given."""
-        checking = self.frontend.checking
-        if not (self.has_original and hasattr(checking, "saved")):  # of a framework whose arrays cannot be written to
+        """Runs the original, whose recording for this call has ended with an exception of its own and was undone: what it changes before it
+        raises stays changed. Arguments of other frameworks it cannot be given."""
+        reference = self.frontend.reference
+        if not (self.has_original and hasattr(reference, "saved")):  # of a framework whose arrays cannot be written to
             return
-        given = [item for item in iterate_structure((args, kwargs)) if checking.is_array(item)]
-        if all(item is one for item, one in zip(given, checking.leaves(args, kwargs))):
+        given = [item for item in iterate_structure((args, kwargs)) if reference.is_array(item)]
+        if all(item is one for item, one in zip(given, reference.leaves(args, kwargs))):
             self.call(args, kwargs)
 
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what that recording does not look after."""
+        """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what that recording does not
+        look after."""
         owner = getattr(self.function, "__self__", self.function)
         with reserved() as locks:
             world = World([(type(owner).__name__, owner)], called=[self.function])
@@ -199,18 +203,20 @@ class Pipeline:
         if changed := [change.where for change in world.changes() if not active.knows(change.held.item)]:
             world.restore()
             raise TracingError(
-                f"{self.name} keeps state ({', '.join(dict.fromkeys(changed))}) and is compiled by itself, where the function that calls it cannot be "
-                "seen to reach it, so this cannot be recorded; call the original there, or hold the compiled one in an attribute, a closure or a global"
+                f"{self.name} keeps state ({', '.join(dict.fromkeys(changed))}) and is compiled by itself, where the function that calls "
+                "it cannot be "
+                "seen to reach it, so this cannot be recorded; call the original there, or hold the compiled one in an attribute, a "
+                "closure or a global"
             )
         return result
 
-    def written(self, recorded: Recorded, surroundings: Surroundings, why: str) -> Variant:
+    def written(self, recorded: Recorded, environment: EnvironmentGuards, why: str) -> Variant:
         """A recording in the target framework."""
         graph = recorded.graph
         as_recorded = self.same_framework and graph.dialect != "canonical"
         if not as_recorded:
             stage.name = f"translating to {self.target.name}"
-            graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.raise_graph(graph))
+            graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.lift_graph(graph))
             self.target.dialect.check(graph)
         graph = self._passed_on(graph)
         stage.name = "writing"
@@ -224,14 +230,17 @@ class Pipeline:
             self._note_places(held.kept())
         constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
         parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self.native_weights(recorded, graph)
-        surroundings = surroundings.followed_by(parameters) if getattr(parameters, "is_counted", False) else surroundings
+        environment = environment.with_derived(parameters) if getattr(parameters, "is_counted", False) else environment
         store = recorded.weights.rebind if as_recorded else parameters.leave
-        leaving = None if as_recorded or graph.state.places is None else Leaving(graph, self.frontend.keeping, native, self._copied)
-        saved = getattr(self.frontend.checking, "saved", None)  # of a framework whose arrays can be written to
+        write_back = (
+            None if as_recorded or graph.state.places is None else WriteBack(graph, self.frontend.array_access, native, self._copied)
+        )
+        saved = getattr(self.frontend.reference, "saved", None)  # of a framework whose arrays can be written to
         return Variant(
-            graph, program, native, parameters, constants, surroundings, why, self.options.compile_options, recorded, saved, store, leaving,
-            None if self.same_framework else self.frontend.keeping.is_own,
-            self.frontend.checking.watching(graph) if as_recorded and hasattr(self.frontend.checking, "watching") else None,
+            graph, program, native, parameters, constants, environment, why, self.options.compile_options, recorded, saved, store,
+            write_back,
+            None if self.same_framework else self.frontend.array_access.is_own,
+            self.frontend.reference.watching(graph) if as_recorded and hasattr(self.frontend.reference, "watching") else None,
             methods=self.methods,
         )  # fmt: skip
 
@@ -248,7 +257,7 @@ class Pipeline:
         """A variant in this pipeline's target."""
         recorded = variant.recording
         assert recorded is not None
-        return self.written(recorded, variant.surroundings, variant.why)
+        return self.written(recorded, variant.environment, variant.why)
 
     def missing(self, variant: Variant) -> list[str]:
         """What keeps a variant from being written in this pipeline's target, in words."""
@@ -265,45 +274,46 @@ class Pipeline:
         except ModuleNotFoundError as problem:
             package = (problem.name or "").partition(".")[0]
             raise FrameworkNotInstalled(
-                f"{self.name}: a module of {self.target.name} is one of {package}, which is not installed here; install it with: pip install {package}"
+                f"{self.name}: a module of {self.target.name} is one of {package}, which is not installed here; install it with: pip "
+                f"install {package}"
             ) from None
         return module.as_module(graph)
 
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:
         """The recorded graph without what contributes nothing or is the same at every call."""
-        graph = passed(graph, drop_snapshots, prune)
+        graph = passed(graph, drop_snapshots, dce)
         if not self.options.include_generators:
-            graph = passed(graph, partial(bake_generators, copy=self.frontend.checking.COPY))
+            graph = passed(graph, partial(bake_generators, copy=self.frontend.reference.COPY))
             if (state := graph.randomness.recorded_from) is not None:
                 graph = graph.derive(randomness=replace(graph.randomness, recorded_from=None))
-                graph = passed(graph, partial(repeat_draws, state=state, calls=self.frontend.checking.RANDOM_STATE))
+                graph = passed(graph, partial(repeat_draws, state=state, calls=self.frontend.reference.RANDOM_STATE))
         if self.options.array_caching or not self.options.include_generators:
-            graph = passed(graph, partial(cache_constants, evaluate=self._evaluate))
-        return passed(graph, share, prune, drop_implied)
+            graph = passed(graph, partial(constant_folding, evaluate=self._evaluate))
+        return passed(graph, cse, dce, simplify_guards)
 
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
         """The canonical graph with repeated operations shared."""
         rows = self.target.rows
-        own_results = getattr(self.target, "own_results", None)  # of a target whose arrays can be written to
+        copy_aliased_outputs = getattr(self.target, "copy_aliased_outputs", None)  # of a target whose arrays can be written to
         return passed(
             graph,
-            prune,
+            dce,
             partial(decompose, rows=rows),
-            *([bounded] if rows.bounded else []),
+            *([pad_dynamic_sizes] if rows.bounded else []),
             partial(layout, prefers=rows.channels_last),
-            pointwise,
-            share,
-            prune,
-            drop_implied,
-            *([own_results] if own_results else []),
+            conv1x1_to_linear,
+            cse,
+            dce,
+            simplify_guards,
+            *([copy_aliased_outputs] if copy_aliased_outputs else []),
         )
 
     def _frozen(self, recording: Any) -> IRGraph:
         require_loaded(self.name, recording.weights, recording.graph.parameters)
         live = recording.weights.live(list(recording.graph.parameters))()
         names = list(live)
-        return freeze(recording.graph, dict(zip(names, self.frontend.checking.copied([live[name] for name in names]))))[0]
+        return freeze(recording.graph, dict(zip(names, self.frontend.reference.copied([live[name] for name in names]))))[0]
 
     def _passed_on(self, graph: IRGraph) -> IRGraph:
         """The program after the user's own passes, which are checked whatever the environment says."""
@@ -319,7 +329,7 @@ class Pipeline:
     def _evaluate(self, graph: IRGraph) -> list[Any]:
         program = self.source_text(graph, "Constants.")
         leading = ({name: array for name, (_, array) in graph.constants.items()},) if program.arguments else ()
-        with self.frontend.checking.random_kept():
+        with self.frontend.reference.random_kept():
             return list(load(program)(*leading))
 
     # ------------------------------------------------------------------------------ parameters

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GuardFailed
-from ..trees import Branch, Item, Tree
+from ..trees import Branch, Tree, TypedLeaf
 from .sorted_keys import in_recorded_order
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _held(variant: Variant, given: Any) -> tuple[Any, ...]:
 
 
 def _number(target: Target, tree: Tree, item: Any) -> Any:
-    if not isinstance(tree, Item) or tree.type not in (int, float) or type(item) is tree.type:
+    if not isinstance(tree, TypedLeaf) or tree.type not in (int, float) or type(item) is tree.type:
         return item
     array = target.convert(item)
     is_number = array is not None and not target.is_traced(array) and tuple(array.shape) == ()

@@ -11,8 +11,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed
-from ..tracing.alone import alone, is_mine
 from ..tracing.host_random import host_state_kept
+from ..tracing.recording_lock import is_mine, recording_lock
 from ..trees import iterate_structure
 from .awaited import hold_back, require_weights, waiting
 from .following import give_up, tracer_of
@@ -77,7 +77,7 @@ class Retraced:
         """The result of a variant, of those after the first ``known``; of all, where there are other threads: recordings of theirs, which change
         what functions see and put it back, are waited for."""
         has_others = threading.active_count() > 1
-        with alone if has_others else nullcontext():
+        with recording_lock if has_others else nullcontext():
             for variant in self._variants[0 if has_others else known :]:
                 result = variant.attempt(args, kwargs)
                 if not isinstance(result, Missed):
@@ -135,7 +135,7 @@ class Retraced:
 
     def _recorded_in_turn(self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         """A new variant. From before it is recorded until it has run, other calls leave the state as it is: it was recorded with it."""
-        with alone:
+        with recording_lock:
             self._take_turns(turns)
             made = self._recorded(args, kwargs, why)
             turns.enter_context(made.turn or nullcontext())
@@ -148,7 +148,7 @@ class Retraced:
     @contextmanager
     def held_still(self) -> Iterator[None]:
         """Inside of the block no call of another thread changes the state of this graph, and none is recorded."""
-        with alone, ExitStack() as turns:
+        with recording_lock, ExitStack() as turns:
             self._take_turns(turns)
             yield
 
@@ -190,7 +190,7 @@ class Retraced:
         self.pipeline = self.pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
         started = time.perf_counter()
-        with alone, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
+        with recording_lock, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
             variant = self.pipeline(args, kwargs, why)
             if self.pipeline.options.verify:
                 hold_back(variant)

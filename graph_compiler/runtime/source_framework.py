@@ -49,7 +49,7 @@ class Weights(Protocol):
 
 
 class Reference(Protocol):
-    """The original as a reference (``checking.py``): fresh inputs, runs that leave nothing behind, results on the way."""
+    """The original as a reference (``reference.py``): fresh inputs, runs that leave nothing behind, results on the way."""
 
     COPY: str  # the call that copies an array
     RANDOM_STATE: tuple[str, str]  # the calls that read and set the framework's generator
@@ -88,8 +88,8 @@ class Reference(Protocol):
         """A recorded graph that returns a copy of what every node gives, and the values that these are."""
 
 
-class Keeping(Protocol):
-    """How the user's objects hold arrays (``keeping.py``)."""
+class ArrayAccess(Protocol):
+    """How the user's objects hold arrays (``array_access.py``)."""
 
     Stamp: Callable[[Any], Stamp]
 
@@ -124,14 +124,14 @@ class SourceFramework(Protocol):
 
     name: str
     dialect: Dialect  # of its recorded calls, and of them alone
-    checking: Reference
-    keeping: Keeping
+    reference: Reference
+    array_access: ArrayAccess
     files: SavedCalls
 
     def record(self, request: Request) -> Recording:
-        """Runs the function and records it. A frontend that records canonical graphs at once has nothing to raise."""
+        """Runs the function and records it. A frontend that records canonical graphs at once has nothing to lift."""
 
-    def raise_graph(self, graph: Graph) -> Graph:
+    def lift_graph(self, graph: Graph) -> Graph:
         """The canonical graph of one in the framework's own calls."""
 
     def unrecorded(self) -> AbstractContextManager[None]:
@@ -141,4 +141,4 @@ class SourceFramework(Protocol):
         """Keyword arguments that the original can tell of itself, or none."""
 
 
-__all__ = ["Keeping", "Node", "Recording", "Reference", "SavedCalls", "SourceFramework", "Stamp", "Watch", "Weights"]
+__all__ = ["ArrayAccess", "Node", "Recording", "Reference", "SavedCalls", "SourceFramework", "Stamp", "Watch", "Weights"]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..trees import Branch, Growing, Item, Leaf, Path, Setting, Static, Tree, child_of, items_of, plain_class, same_static, unfixed
+from ..trees import AppendOnly, Branch, Leaf, Path, Setting, Static, Tree, TypedLeaf, child_of, items_of, plain_class, same_static, unfixed
 
 OUTSIDE = 2  # how the path of a place outside of the arguments begins
 IsArray = Callable[[Any], bool]
@@ -21,7 +21,7 @@ def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) 
     elif isinstance(old, Static):
         if not same_static(old.value, value):
             yield _other_static(old.value, value, path, is_array)
-    elif not (type(value) is old.type if isinstance(old, Item) else is_array(value)):
+    elif not (type(value) is old.type if isinstance(old, TypedLeaf) else is_array(value)):
         yield f"{place(path)} is {_describe(value, is_array)} and was recorded as {_describe_tree(old)}"
 
 
@@ -29,7 +29,7 @@ def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) 
     if plain_class(type(value)) is not old.type:
         yield _of_other_class(old, value, path, is_array)
         return
-    if isinstance(old, Growing):
+    if isinstance(old, AppendOnly):
         return
     if is_array(value):
         yield f"{place(path)} is an array and was recorded as {_describe_tree(old)}"
@@ -134,7 +134,7 @@ def _is_own_array(value: Any) -> bool:
 
 
 def _describe_tree(tree: Tree) -> str:
-    if isinstance(tree, Item):
+    if isinstance(tree, TypedLeaf):
         return f"{'an' if tree.type is int else 'a'} {tree.type.__name__}"
     if isinstance(tree, Static):
         return _describe_static(tree.value)

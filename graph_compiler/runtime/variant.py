@@ -15,7 +15,7 @@ from ..ir.elements import same_elements
 from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import count_all, every
-from ..tracing import Surroundings
+from ..tracing import EnvironmentGuards
 from ..tracing.host_random import host_state, restore_host_state
 from ..tracing.places import State, planned_places
 from ..tracing.state_locks import StateLock
@@ -23,7 +23,6 @@ from ..tracing.updates import apply_updates, put
 from ..trees import leaves_at, paths, unflatten
 from .dispatch import Attempt, dispatcher
 from .following import Following, follow
-from .leaving import Leaving
 from .matching import UnknownMatch, matcher, matching, unknown_matcher
 from .methods import Methods
 from .recorded import Recorded
@@ -31,6 +30,7 @@ from .refusals import raise_refused
 from .state_owners import owners_of
 from .target import Target
 from .traits import arrays_written, numbers_of
+from .write_back import WriteBack
 
 _NONE: Mapping[str, Any] = {}
 
@@ -58,13 +58,13 @@ class Variant:
     target: Target
     parameters: Callable[[], Mapping[str, Any]]
     constants: Mapping[str, Any]
-    surroundings: Surroundings = field(default_factory=Surroundings)
+    environment: EnvironmentGuards = field(default_factory=EnvironmentGuards)
     why: str = "first call"
     compile_options: dict[str, Any] | None = None
     recording: Recorded | None = None
     saved: Callable[[Any], Callable[[], None]] | None = None  # gives what puts back an array that the flat function writes to
     store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
-    leaving: Leaving | None = None  # of state in the user's objects, which hold arrays of another framework
+    write_back: WriteBack | None = None  # of state in the user's objects, which hold arrays of another framework
     is_own: Callable[[Any], bool] | None = None  # tells arrays of the source framework; None of a graph that was loaded
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None  # of arrays: tells later whether they are still unwritten
     methods: Methods | None = None  # of objects that hold arrays of the target; None in the original's framework
@@ -77,7 +77,7 @@ class Variant:
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
-        self.holds, self.match = self.surroundings.holds, self._matcher()
+        self.holds, self.match = self.environment.holds, self._matcher()
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         self._updates = self.graph.state.updates  # None where a call changes no container and no place; else () at least
         self._take = self.methods.taking(self._updates or ()) if self.methods else None
@@ -99,14 +99,14 @@ class Variant:
     def _dispatcher(self) -> Attempt:
         """:meth:`attempt` of a graph that only computes: without a look at what it has not, in one function."""
         parameters: Any = self.parameters
-        follows = parameters in self.surroundings.followers  # up to date once the condition holds
+        follows = parameters in self.environment.derived  # up to date once the condition holds
         leading = {"parameters": "parameters.current" if follows else "parameters()", "constants": "constants"}
         found = matching(self.graph, self.target, self.is_own, misfit="no_fit")
         call = f"function({', '.join([*(leading[name] for name in self.program.arguments), *found.names])})"
         bound = {name: getattr(self, name) for name in ("function", "parameters", "constants")}
         bound.update(no_fit=NO_FIT, failed=self._failed, checked=self._checked, followed=functools.partial(follow, self))
         is_followed = None if self._tracer is None else self._tracer.is_following
-        return dispatcher(self.surroundings.condition, found, f"checked({call})" if self.program.checks else call, bound, is_followed)
+        return dispatcher(self.environment.condition, found, f"checked({call})" if self.program.checks else call, bound, is_followed)
 
     def _checked(self, outcome: Any) -> Any:
         """The result among what the flat function returned, once its guards hold."""
@@ -119,7 +119,7 @@ class Variant:
         return tuple(len(self.program.arguments) + place for place, value in enumerate(self.graph.inputs) if value in numbers)
 
     def _matcher(self) -> Any:
-        held = None if self.leaving is None else self.leaving.convert
+        held = None if self.write_back is None else self.write_back.convert
         match, state = matcher(self.graph, self.target, held, self.is_own), self.state
         if state is None:
             return match
@@ -154,7 +154,7 @@ class Variant:
 
     def state_now(self) -> dict[str, Any]:
         """What the places hold, by name, with arrays of the graph's framework."""
-        natively = self.leaving.natively if self.leaving is not None else lambda held: held
+        natively = self.write_back.natively if self.write_back is not None else lambda held: held
         return {place.name: natively(place.read()) for place in self.state.kept()} if self.state else {}
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
@@ -164,7 +164,7 @@ class Variant:
         if "parameters" not in wanted:
             held = (constants,) if wanted else ()
             return lambda given=None: held
-        if parameters in self.surroundings.followers:
+        if parameters in self.environment.derived:
             if wanted == ("parameters",):
                 return lambda given=None: (parameters.current if given is None else given,)
             return lambda given=None: (parameters.current if given is None else given, constants)
@@ -271,8 +271,8 @@ class Variant:
 
     def _update(self, new: tuple[Any, ...], arguments: Any) -> None:
         """Containers and places hold what the call has given them."""
-        if self.leaving is not None:
-            self.leaving.leave(new, arguments)
+        if self.write_back is not None:
+            self.write_back.leave(new, arguments)
             return
         planned = planned_places(self.state, new, arguments) if self.state else []
         apply_updates(self._updates or (), new, arguments)
@@ -327,8 +327,8 @@ class Variant:
             elif effect.kind == "buffer":
                 self.store(effect.target, value)
             elif effect.kind == "place":
-                assert self.leaving is not None
-                self.leaving.write(effect.target, value, held)
+                assert self.write_back is not None
+                self.write_back.write(effect.target, value, held)
             else:
                 self.constants[effect.target] = value  # type: ignore[index]
 
@@ -390,7 +390,7 @@ class Variant:
 
     def _target_of(self, effect: Effect) -> Any:
         """What an effect changes: of a place its name."""
-        return self.leaving.name_of(effect.target) if effect.kind == "place" and self.leaving is not None else effect.target
+        return self.write_back.name_of(effect.target) if effect.kind == "place" and self.write_back is not None else effect.target
 
 
 def _nothing() -> None:

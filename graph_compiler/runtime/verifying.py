@@ -18,8 +18,8 @@ from ..tracing.host_random import host_state_kept, host_state_seeded
 from ..trees import Branch, Leaf, call_of, flatten, leaves_at, unflatten
 from .comparison import Tolerance, Types, difference, single
 from .explain import outdated
-from .fresh import fresh_leaves, recorded_inputs
 from .pipeline import Pipeline
+from .synthetic_inputs import recorded_inputs, synthetic_leaves
 from .variant import Recorded, Variant
 from .widening import with_recorded_types
 
@@ -51,7 +51,7 @@ class Verification:
         assert variant.recording is not None
         self.name, self.pipeline, self.variant, self.tolerance = name, pipeline, variant, tolerance
         self.recording: Recorded = variant.recording
-        self.reference = pipeline.frontend.checking
+        self.reference = pipeline.frontend.reference
         self.runs = self.skipped = 0
         self.numbers = pipeline.same_framework or not variant.is_random
 
@@ -75,7 +75,7 @@ class Verification:
 
     def try_sizes(self, sizes: Sizes, seed: int) -> bool:
         """Verifies at these other sizes; False where the original refuses them or a guard does not hold."""
-        leaves = fresh_leaves(self.recording, self.reference, sizes, seed)
+        leaves = synthetic_leaves(self.recording, self.reference, sizes, seed)
         fits = self.check(leaves, seed)
         self.skipped += not fits
         return fits
@@ -190,7 +190,7 @@ class Verification:
         if self.pipeline.same_framework:
             yield from self._observed(leaves, seed)
         else:
-            yield from self._raised(leaves, seed)
+            yield from self._lifted(leaves, seed)
             yield from self._observed(leaves, seed)
 
     def _recorded_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
@@ -203,13 +203,13 @@ class Verification:
             arrays = load(program)(*(held[name] for name in program.arguments), *self._copied(leaves))
         return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
 
-    def _raised(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
+    def _lifted(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Recorded calls against what they became, both on the same inputs."""
         recorded = self._recorded_values(leaves, seed)
         graph, target = self.variant.graph, self.variant.target
-        raised = graph.debug.raised
+        lifted = graph.debug.lifted
         made = {value for node in graph.nodes for value in node.outputs}
-        wanted = [(old, raised[old]) for old in recorded if raised.get(old) in made]
+        wanted = [(old, lifted[old]) for old in recorded if lifted.get(old) in made]
         program = write(_returning(graph, [new for _, new in wanted]), self.pipeline.target.dialect, "Intermediate results.")
         held = {"parameters": self._held(list(graph.parameters)), "constants": self._constants(self.variant)}
         key = [target.next_key()] if self.variant.is_random else []

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from ..ir.graph import Graph
 from .awaited import awaited_of
 from .converted import Converted
-from .leaving import elements_of
 from .source_framework import Watch, Weights
 from .target import Target
+from .write_back import elements_of
 
 _NONE: Mapping[str, Any] = {}
 

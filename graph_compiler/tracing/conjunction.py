@@ -1,4 +1,4 @@
-"""Many small facts, checked by one function."""
+"""Environment guards: many small facts about what is outside of a call, checked by one generated function."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reading._at_fork_reinit)  # type: ignore[attr-defined]
 
 
-class Fact(NamedTuple):
+class EnvironmentGuard(NamedTuple):
     """An expression that is true, and the objects that stand in its braces; ``what`` it tells of, in words.
 
     ``of`` is the dict whose entries are all that it depends on, where there is one, ``class_of`` the object whose class is, ``words`` the
@@ -41,7 +41,7 @@ class Fact(NamedTuple):
         return self.of is not None or self.class_of is not None or self.words is not None
 
 
-class Follower(Protocol):
+class Derived(Protocol):
     """Something that is computed from entries of dicts, and again after they have changed."""
 
     dicts: list[dict[Any, Any]]
@@ -69,35 +69,37 @@ class Condition(NamedTuple):
         return holds
 
 
-def conjunction(facts: Iterable[Fact], versions_of: VersionsOf | None = None, followers: Sequence[Follower] = ()) -> Callable[[], bool]:
+def conjunction(
+    facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()
+) -> Callable[[], bool]:
     """A function that tells whether all facts hold; see :func:`condition`."""
-    return condition(facts, versions_of, followers).function()
+    return condition(facts, versions_of, derived).function()
 
 
-def condition(facts: Iterable[Fact], versions_of: VersionsOf | None = None, followers: Sequence[Follower] = ()) -> Condition:
+def condition(facts: Iterable[EnvironmentGuard], versions_of: VersionsOf | None = None, derived: Sequence[Derived] = ()) -> Condition:
     """That all facts hold.
 
     With ``versions_of``, what depends on a dict or a class is looked at only where the versions of all of them together have changed.
-    Where the facts hold, ``followers`` are up to date.
+    Where the facts hold, ``derived`` is up to date.
 
     >>> held = {"step": 1}
-    >>> holds = conjunction([Fact("{}[{}] == {}", (held, "step", 1), of=held), Fact("len({}) == 1", (held,))])
+    >>> holds = conjunction([EnvironmentGuard("{}[{}] == {}", (held, "step", 1), of=held), EnvironmentGuard("len({}) == 1", (held,))])
     >>> holds(), held.update(step=2), holds()
     (True, None, False)
     """
     known = list(facts)
     if versions_of is None:
-        return _straight([*known, *(Fact("{}() is None", (follower.refresh,)) for follower in followers)])
+        return _straight([*known, *(EnvironmentGuard("{}() is None", (one.refresh,)) for one in derived)])
     seen = [fact for fact in known if fact.has_versions]
-    return _straight([*_seen_by(versions_of, seen, followers), *(fact for fact in known if not fact.has_versions)])
+    return _straight([*_seen_by(versions_of, seen, derived), *(fact for fact in known if not fact.has_versions)])
 
 
-def first_broken(facts: Iterable[Fact]) -> str:
+def first_broken(facts: Iterable[EnvironmentGuard]) -> str:
     """What the first fact that does not hold is about; empty where all hold."""
     return next((fact.what for fact in facts if not _straight([fact]).function()()), "")
 
 
-def _straight(facts: list[Fact]) -> Condition:
+def _straight(facts: list[EnvironmentGuard]) -> Condition:
     bound: dict[str, Any] = {}
     alike: dict[str, list[tuple[Any, ...]]] = {}
     for fact in facts:
@@ -121,9 +123,9 @@ def _compiled(source: str) -> CodeType:
     return compile(source, "<facts>", "exec")
 
 
-def _seen_by(versions_of: VersionsOf, facts: list[Fact], followers: Sequence[Follower]) -> list[Fact]:
-    """One fact for all of these: nothing has changed since they held, and the followers were refreshed."""
-    dicts = _distinct([*(fact.of for fact in facts if fact.of is not None), *(held for follower in followers for held in follower.dicts)])
+def _seen_by(versions_of: VersionsOf, facts: list[EnvironmentGuard], derived: Sequence[Derived]) -> list[EnvironmentGuard]:
+    """One fact for all of these: nothing has changed since they held, and what is derived was computed again."""
+    dicts = _distinct([*(fact.of for fact in facts if fact.of is not None), *(held for one in derived for held in one.dicts)])
     objects = _distinct([fact.class_of for fact in facts if fact.class_of is not None])
     words = _distinct([fact.words for fact in facts if fact.words is not None])
     if not dicts and not objects and not words:
@@ -138,12 +140,12 @@ def _seen_by(versions_of: VersionsOf, facts: list[Fact], followers: Sequence[Fol
             seen = versions.copy()  # before the entries are read: what changes meanwhile shows at the next call
             if not entries():
                 return False
-            for follower in followers:
-                follower.refresh()
+            for one in derived:
+                one.refresh()
             held[0] = seen
             return True
 
-    return [Fact("({} == {}[0] or {}())", (versions.now, held, hold_still))]
+    return [EnvironmentGuard("({} == {}[0] or {}())", (versions.now, held, hold_still))]
 
 
 def _distinct(items: Iterable[Any]) -> list[Any]:

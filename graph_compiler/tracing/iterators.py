@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import TracingError
 from ..trees import iterate_structure
-from .behind import behind
+from .wrappers import wrapped_by
 
 
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
@@ -23,7 +23,7 @@ def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
         if isinstance(item, Iterator):
             yield from () if isinstance(getattr(type(item), "__next__", None), types.FunctionType) else (item,)
         else:
-            yield from iterators_in(item if type(item) is tuple else behind(item))
+            yield from iterators_in(item if type(item) is tuple else wrapped_by(item))
 
 
 def refuse_outside(items: Iterable[Any], name: str = "") -> None:

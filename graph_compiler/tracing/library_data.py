@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .code_names import names_read, texts_of
-from .conjunction import Fact
+from .conjunction import EnvironmentGuard
 from .library_objects import answers_of, is_asked
 from .reach.origin import is_users
 from .reach.refers import enclosed
@@ -29,7 +29,7 @@ class _Reader(NamedTuple):
     texts: frozenset[str]
 
 
-def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[Fact]:
+def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """That modules which these functions name, and which are not the user's, hold under the names in the code what they hold now.
 
     Functions, classes and what has no parts that the code names are taken for constant; of a large dict (``sys.modules``) the items count whose keys
@@ -56,16 +56,18 @@ def _held(function: types.FunctionType, names: frozenset[str]) -> Iterator[Any]:
     yield from enclosed(function)
 
 
-def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[Fact]:
+def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[EnvironmentGuard]:
     for item in held:
         module = item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None) or type(item).__module__
         if module in _STEERED and (0, module) not in known:
             known.add((0, module))
             what, ask = _STEERED[module]
-            yield Fact("{}() == {}", (ask, ask()), what)
+            yield EnvironmentGuard("{}() == {}", (ask, ask()), what)
 
 
-def _parts(holder: Any, own: dict[str, Any], where: str, reader: _Reader, known: set[tuple[int, str]], depth: int) -> Iterator[Fact]:
+def _parts(
+    holder: Any, own: dict[str, Any], where: str, reader: _Reader, known: set[tuple[int, str]], depth: int
+) -> Iterator[EnvironmentGuard]:
     """What stands under the names that the code reads."""
     for name in sorted(reader.names & own.keys()):
         if (id(holder), name) not in known and depth:
@@ -73,14 +75,16 @@ def _parts(holder: Any, own: dict[str, Any], where: str, reader: _Reader, known:
             yield from _part(own, name, f"{where}.{name}", reader, known, depth)
 
 
-def _part(own: dict[str, Any], name: str, what: str, reader: _Reader, known: set[tuple[int, str]], depth: int) -> Iterator[Fact]:
+def _part(
+    own: dict[str, Any], name: str, what: str, reader: _Reader, known: set[tuple[int, str]], depth: int
+) -> Iterator[EnvironmentGuard]:
     item = own[name]
     if type(item) in ATOMS:
         yield same_fact("{}[{}]", (own, name), item, what, own)
     elif isinstance(item, _CONTAINERS):
-        yield Fact("{}({}, {}, {}, {})", (_holds, own, name, reader.texts, _snapshot(item, reader.texts)), what)
+        yield EnvironmentGuard("{}({}, {}, {}, {})", (_holds, own, name, reader.texts, _snapshot(item, reader.texts)), what)
     elif is_asked(item):
-        yield from (Fact("{}({}) == {}", (row.read, item, row.read(item)), row.what) for row in answers_of(item, reader.names))
+        yield from (EnvironmentGuard("{}({}) == {}", (row.read, item, row.read(item)), row.what) for row in answers_of(item, reader.names))
     elif not callable(item) and isinstance(held := getattr(item, "__dict__", None), dict):
         yield from _parts(item, held, what, reader, known, depth - 1)
 

@@ -28,7 +28,7 @@ from .stage import stage
 
 
 @dataclass(frozen=True)
-class Assumed:
+class Savepoint:
     """The guards and assumptions of a recording at one moment."""
 
     guards: int
@@ -240,11 +240,11 @@ class Recorder:
         """As :meth:`decide_value`, for what never changes once it was read."""
         self._guard(Guard(number, seen, origin), number)
 
-    def assumed(self) -> Assumed:
+    def savepoint(self) -> Savepoint:
         """What the recording relies on up to here, for :meth:`give_up`."""
-        return Assumed(len(self.graph.guards), frozenset(self._guards), self.graph.assumptions)
+        return Savepoint(len(self.graph.guards), frozenset(self._guards), self.graph.assumptions)
 
-    def give_up(self, since: Assumed) -> None:
+    def give_up(self, since: Savepoint) -> None:
         """The recording no longer relies on what it has assumed since: it may assume the same again."""
         del self.graph.guards[since.guards :]
         self._guards, self.graph.assumptions = set(since.keys), since.assumptions

@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.graph import Graph
-from .changing import Changing
+from .auto_dynamic import AutoDynamic
+from .environment_guards import EnvironmentGuards
 from .places import Place
 from .stateful import Stateful
-from .surroundings import Surroundings
 
 
 @dataclass(frozen=True)
 class Request:
     """One call to be recorded, under a ``name``, and what the recording is for.
 
-    ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to hold state; ``stateful`` objects
-    are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places, and those that are read from
-    arrays, become symbols; ``draws``: whether random numbers that Python and numpy draw do, instead of constants. ``changing`` knows earlier
-    recordings of the function.
+    ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to hold state; ``stateful``
+    objects are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places, and those that are read
+    from arrays, become symbols; ``draws``: whether random numbers that Python and numpy draw do, instead of constants. ``auto_dynamic``
+    knows earlier recordings of the function.
     """
 
     function: Callable[..., Any]
@@ -32,7 +32,7 @@ class Request:
     stateful: Stateful = field(default_factory=Stateful)
     numbers: bool = True
     draws: bool = True
-    changing: Changing | None = None
+    auto_dynamic: AutoDynamic | None = None
 
 
 @dataclass
@@ -44,6 +44,6 @@ class Recording:
 
     graph: Graph
     weights: Any
-    surroundings: Surroundings
+    environment: EnvironmentGuards
     places: tuple[Place, ...] = ()
     opened: bool = False

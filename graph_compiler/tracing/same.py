@@ -6,16 +6,16 @@ from collections.abc import Collection
 from typing import Any
 
 from ..trees import same_static
-from .conjunction import Fact
+from .conjunction import EnvironmentGuard
 
 ATOMS = frozenset({bool, int, float, complex, str, bytes})
 
 
-def same_fact(access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None) -> Fact:
+def same_fact(access: str, objects: tuple[Any, ...], item: Any, what: str, of: dict[Any, Any] | None = None) -> EnvironmentGuard:
     """What is read by ``access`` is what it is now: of numbers and text, the value. ``of`` is the dict whose entry it is."""
     if _is_atomic(item):
-        return Fact(f"{{}}({access}, {{}})", (is_same, *objects, item), what, of)
-    return Fact(f"{access} is {{}}", (*objects, item), what, of)
+        return EnvironmentGuard(f"{{}}({access}, {{}})", (is_same, *objects, item), what, of)
+    return EnvironmentGuard(f"{access} is {{}}", (*objects, item), what, of)
 
 
 def is_same(item: Any, before: Any) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..trees import Path
-from .appended import Appended
+from .append_only_list import AppendOnlyList
 from .reach.containers import Field, Kind, given_kind
 
 
@@ -97,7 +97,7 @@ class Containers:
             now = kind.pairs(item)
             if not _same(before, now) or any(id(child) in rewritten for child in now.values()):
                 items = tuple((key, self.place(child, rewritten)) for key, child in now.items())
-                found.append(Update(path, items, type(item) is Appended))
+                found.append(Update(path, items, type(item) is AppendOnlyList))
         return found
 
     def place(self, child: Any, rewritten: frozenset[int] = frozenset()) -> Kept | New | Same:

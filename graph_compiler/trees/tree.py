@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Union, cast
 
 from .kinds import Setting, build, is_namedtuple, kind_of
-from .stand_in_classes import plain_class
+from .shim_classes import plain_class
 
 Path = tuple[Any, ...]
 
@@ -48,7 +48,7 @@ class Leaf:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Item(Leaf):
+class TypedLeaf(Leaf):
     """The place of one object of a fixed class that may be another one at each call: a Python number, a random generator."""
 
     type: type
@@ -86,7 +86,7 @@ class Branch:
         return f"{self.type.__name__}({inside})"
 
 
-class Growing(Branch):
+class AppendOnly(Branch):
     """A list of which nothing is asked: whatever it holds, it is the same."""
 
     __slots__ = ()
@@ -212,7 +212,7 @@ def flatten(
 
 
 def plain_classes(tree: Tree) -> Tree:
-    """The tree with the classes that stand-ins stand for: as the original's code knows them."""
+    """The tree with the classes that shims stand for: as the original's code knows them."""
     if not isinstance(tree, Branch):
         return tree
     return type(tree)(plain_class(tree.type), tree.keys, tuple(map(plain_classes, tree.children)))

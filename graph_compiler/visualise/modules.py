@@ -98,10 +98,10 @@ def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
 
 
 def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] | None:
-    """By module; told from canonical operations, which a recording in the calls of its framework is raised to."""
+    """By module; told from canonical operations, which a recording in the calls of its framework is lifted to."""
     recorded = variant.recording.graph if variant.recording is not None else variant.graph
     try:
-        canonical = recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.raise_graph(recorded)
+        canonical = recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)
     except UnsupportedOperation:
         return None
     counts: Counter[str] = Counter()

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ..errors import InvalidOption
-from ..runtime.asked import shown
 from ..runtime.graph import Graph
+from ..runtime.options import shown
 from .modules import Row, rows_of
 
 _HEADS = ("module", "class", "operations", "output", "parameters", "multiply-adds")

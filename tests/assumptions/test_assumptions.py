@@ -1,4 +1,5 @@
-"""Every kind of assumption is checked, told in words, kept by raising, saved and read back; and what could not have been saved is refused."""
+"""Every kind of assumption is checked, told in words, kept by lifting, saved and read back; and what could not have been saved is
+refused."""
 
 from __future__ import annotations
 

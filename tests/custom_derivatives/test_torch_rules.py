@@ -12,12 +12,12 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import GradientRefused  # noqa: E402
 
-from ..support.canonical import raised  # noqa: E402
+from ..support.canonical import lifted  # noqa: E402
 from ..support.turns import in_turn  # noqa: E402
 from .torch_rules import ROWS, Masked, Row  # noqa: E402
 
 RECORDED, OTHER = 3, 5
-TARGETS = ("torch", "raised", "jax", "tensorflow")
+TARGETS = ("torch", "lifted", "jax", "tensorflow")
 
 
 def made(row: Row, n: int) -> list[Any]:
@@ -70,7 +70,7 @@ def by_tensorflow(graph: Any, args: Any) -> tuple[list[Any], list[Any]]:
     return [tf.convert_to_tensor(item).numpy() for item in first], [tf.convert_to_tensor(item).numpy() for item in second]
 
 
-RUN = {"torch": by_torch, "raised": by_torch, "jax": by_jax, "tensorflow": by_tensorflow}
+RUN = {"torch": by_torch, "lifted": by_torch, "jax": by_jax, "tensorflow": by_tensorflow}
 
 
 def wide(to: str) -> Any:
@@ -81,10 +81,10 @@ def wide(to: str) -> Any:
 
 def graph_of(row: Row, to: str) -> Any:
     args = made(row, RECORDED)
-    if to not in ("torch", "raised"):
+    if to not in ("torch", "lifted"):
         return graph_compiler.compile(row.function, to=to, args=args)
     graph = graph_compiler.compile(row.function, args=[item.requires_grad_() for item in args])
-    return raised(graph) if to == "raised" else graph
+    return lifted(graph) if to == "lifted" else graph
 
 
 @pytest.mark.parametrize(("name", "to"), in_turn("rules of torch", ROWS, TARGETS[1:], TARGETS[:1]))
@@ -128,7 +128,7 @@ def test_in_numpy(name: str) -> None:
 @pytest.mark.parametrize("name", ["clipped", "log-sum-exp", "two results"])
 def test_in_torch_compile(name: str) -> None:
     row = ROWS[name]
-    graph, args = graph_of(row, "raised"), made(row, OTHER)
+    graph, args = graph_of(row, "lifted"), made(row, OTHER)
     compiled = torch.compile(lambda *given: graph(*given), backend="aot_eager")  # noqa: PLW0108
     given = [item.requires_grad_() for item in args]
     for run in (compiled, row.function):

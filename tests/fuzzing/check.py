@@ -13,8 +13,8 @@ import torch
 import graph_compiler
 from graph_compiler.errors import GraphCompilerError, TargetRefused
 
-from ..programs.table import RAISED, TARGETS, state_of
-from ..support.canonical import raised
+from ..programs.table import LIFTED, TARGETS, state_of
+from ..support.canonical import lifted
 from ..support.compare import arrays, assert_same
 from ..support.seeding import seed
 from .program import load
@@ -82,9 +82,9 @@ def judge(source: str, setting: Setting) -> Verdict:
 
 
 def _compiled(function: Any, setting: Setting, scope: dict[str, Any]) -> Any:
-    to = "torch" if setting.to == RAISED else setting.to
+    to = "torch" if setting.to == LIFTED else setting.to
     graph = graph_compiler.compile(function, to=to, source="torch", return_backend_compiled_fn=setting.compiled)
-    graph = raised(graph) if setting.to == RAISED else graph
+    graph = lifted(graph) if setting.to == LIFTED else graph
     if not setting.lazy:
         graph.add_variant(scope["calls"][0](), {}, "args= given")
     return graph

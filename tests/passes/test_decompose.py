@@ -26,13 +26,13 @@ class Rows:
     known: Container[str]
     unsupported: Mapping[str, str] = dataclasses.field(default_factory=dict)
     framework: str = "somewhere"
-    stand_ins: Mapping[tuple[str, str], str] = dataclasses.field(default_factory=dict)
+    compute_dtypes: Mapping[tuple[str, str], str] = dataclasses.field(default_factory=dict)
 
     def can_write(self, node: Node) -> bool:
         return node.op in self.known
 
-    def stand_in(self, op: str, dtype: str) -> str | None:
-        return self.stand_ins.get((op, dtype))
+    def compute_dtype(self, op: str, dtype: str) -> str | None:
+        return self.compute_dtypes.get((op, dtype))
 
 
 def hard_swish() -> Graph:
@@ -84,7 +84,7 @@ def test_in_regions() -> None:
 
 
 def test_a_decomposition_is_computed_in_the_type_that_stands_in() -> None:
-    rows = Rows(all_ops().keys() - {"hard_swish"}, stand_ins={("hard_swish", "float32"): "float64"})
+    rows = Rows(all_ops().keys() - {"hard_swish"}, compute_dtypes={("hard_swish", "float32"): "float64"})
     made = after(partial(decompose, rows=rows), hard_swish())
     first, *inner, last, added = made.nodes
     assert (first.op, last.op, added.op) == ("astype", "astype", "add")

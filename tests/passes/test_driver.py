@@ -13,7 +13,7 @@ from graph_compiler.ir.block import Block
 from graph_compiler.passes import Pass, driver, passed
 
 from .graphs import SPEC, Recording, after, canonical, ops_of
-from .test_share import loops
+from .test_cse import loops
 
 
 def noting(seen: list[Any], depth: Any) -> Pass:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from graph_compiler.ir import Effect, Graph
-from graph_compiler.passes import own_effects
+from graph_compiler.passes import copy_overwritten
 
 from .graphs import SPEC, after, canonical, computed, ops_of
 
 VIEWS = frozenset({"reshape", "permute_dims"})
-own = partial(own_effects, views=VIEWS)
+own = partial(copy_overwritten, views=VIEWS)
 
 
 def _writing(graph: Graph, *effects: tuple[int, Any]) -> Graph:

@@ -15,7 +15,17 @@ from graph_compiler.backends import numpy as numpy_backend
 from graph_compiler.ir import Builder, Graph, Value
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.ops.layouts import to_first, to_last
-from graph_compiler.passes import bounded, cache_constants, decompose, drop_implied, drop_snapshots, layout, pointwise, prune, share
+from graph_compiler.passes import (
+    constant_folding,
+    conv1x1_to_linear,
+    cse,
+    dce,
+    decompose,
+    drop_snapshots,
+    layout,
+    pad_dynamic_sizes,
+    simplify_guards,
+)
 
 from .graphs import after, canonical, computed, random_arrays
 from .test_decompose import Rows
@@ -67,16 +77,16 @@ def numbers(graph: Graph, *arrays: Any) -> list[Any]:
 
 
 PASSES: dict[str, Callable[[Graph], tuple[Graph, bool]]] = {
-    "prune": prune,
-    "share": share,
+    "dce": dce,
+    "cse": cse,
     "decompose": partial(decompose, rows=Rows(all_ops().keys() - WITHOUT)),
-    "bounded": bounded,
+    "pad_dynamic_sizes": pad_dynamic_sizes,
     "layout": partial(layout, prefers=("max_pool", "conv")),
-    "pointwise": pointwise,
-    "cache_constants": partial(cache_constants, evaluate=numbers),
+    "conv1x1_to_linear": conv1x1_to_linear,
+    "constant_folding": partial(constant_folding, evaluate=numbers),
     "drop_snapshots": drop_snapshots,
-    "drop_implied": drop_implied,
-    "own_results": numpy_backend.own_results,
+    "simplify_guards": simplify_guards,
+    "copy_aliased_outputs": numpy_backend.copy_aliased_outputs,
 }
 
 

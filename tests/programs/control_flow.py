@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from .table import RAISED, Program, quiet
+from .table import LIFTED, Program, quiet
 
 
 def _x(*shape: int) -> torch.Tensor:
@@ -169,7 +169,7 @@ def flex_attention(x: Any) -> Any:
 
 _CALLS = (lambda: (_x(2, 3),), lambda: (_x(2, 3) - 1,), lambda: (_x(4, 3) + 1,))
 _LONGER = (lambda: (_x(5, 3),), lambda: (_x(1, 3) - 1,), lambda: (_x(8, 2) + 1,), lambda: (_x(10, 4),), lambda: (_x(3, 1),))
-_TARGETS = ("torch", "jax", "numpy", RAISED)  # the canonical graph is the same in all
+_TARGETS = ("torch", "jax", "numpy", LIFTED)  # the canonical graph is the same in all
 PROGRAMS = [
     Program("branches", Branches, _CALLS, targets=_TARGETS),
     *(

@@ -14,13 +14,13 @@ import torch
 
 import graph_compiler as gc
 
-from ..support.canonical import raised
+from ..support.canonical import lifted
 from ..support.compare import arrays, assert_same
 from ..support.seeding import seed
 from ..support.turns import is_jitted
 
-RAISED = "torch by canonical operations"
-TARGETS = ("torch", "jax", "numpy", "tensorflow", RAISED)
+LIFTED = "torch by canonical operations"
+TARGETS = ("torch", "jax", "numpy", "tensorflow", LIFTED)
 ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
 
 
@@ -44,7 +44,7 @@ class Program:
 
     def error(self, to: str) -> str | None:
         """The words of the error that is right in a target."""
-        if to == RAISED:  # what cannot be said in canonical operations
+        if to == LIFTED:  # what cannot be said in canonical operations
             return self.errors.get("jax", self.errors.get(ELSEWHERE))
         return self.errors.get("torch") if to == "torch" else self.errors.get(to, self.errors.get(ELSEWHERE))
 
@@ -85,8 +85,8 @@ class Keywords(dict[str, Any]):
 
 def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:
     """The program's graph for a target."""
-    if to == RAISED:
-        graph = raised(gc.compile(function, to="torch"))
+    if to == LIFTED:
+        graph = lifted(gc.compile(function, to="torch"))
     else:
         graph = gc.compile(function, to=to, return_backend_compiled_fn=is_jitted(program.name, to))
     if not lazy:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import graph_compiler
+from graph_compiler.runtime.deferred import DeferredPipeline
 from graph_compiler.runtime.pipeline import Pipeline
-from graph_compiler.runtime.unsettled import UnsettledPipeline
 
 
-def raised(graph: Any) -> Any:
-    """A lazy graph that will be raised and lowered, whatever its target is."""
+def lifted(graph: Any) -> Any:
+    """A lazy graph that will be lifted and lowered, whatever its target is."""
     pipeline = graph.pipeline
-    if isinstance(pipeline, UnsettledPipeline):
+    if isinstance(pipeline, DeferredPipeline):
         settle = pipeline.settle
         pipeline.settle = lambda args, kwargs: _raising(settle(args, kwargs))
     else:
@@ -29,7 +29,7 @@ def _raising(pipeline: Pipeline) -> Pipeline:
 def through_canonical(
     function: Callable[..., Any], to: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, **options: Any
 ) -> Any:
-    """``transpile(function, source="torch", to=to, args=args, kwargs=kwargs)``, raised and lowered whatever the target is."""
-    graph = raised(graph_compiler.transpile(function, source="torch", to=to, **options))
+    """``transpile(function, source="torch", to=to, args=args, kwargs=kwargs)``, lifted and lowered whatever the target is."""
+    graph = lifted(graph_compiler.transpile(function, source="torch", to=to, **options))
     graph.add_variant(tuple(args), dict(kwargs or {}), "args= given")
     return graph

@@ -1,4 +1,4 @@
-"""Runs one raising row on concrete arrays: torch call -> canonical graph -> JAX source -> result, without recording."""
+"""Runs one lifting row on concrete arrays: torch call -> canonical graph -> JAX source -> result, without recording."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 from graph_compiler.backends import jax as jax_backend
 from graph_compiler.codegen import write
 from graph_compiler.frontends.torch.basics.dtypes import dtype_name
-from graph_compiler.frontends.torch.raising import TorchBuilder, rows
+from graph_compiler.frontends.torch.lifting import TorchBuilder, rows
 from graph_compiler.ir import Graph, verify
 from graph_compiler.ops import ArraySpec
 from graph_compiler.trees import flatten, iterate_structure, map_structure
@@ -23,7 +23,7 @@ def spec_of(tensor: torch.Tensor) -> ArraySpec:
     return ArraySpec(tuple(tensor.shape), dtype_name(tensor.dtype))
 
 
-def raise_call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+def lift_call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
     """The verified canonical graph of one call."""
     expected = function(*copy.deepcopy(args), **copy.deepcopy(kwargs))
     graph = Graph("call", "canonical")
@@ -42,7 +42,7 @@ def run_call(
     name: str, function: Callable[..., Any], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
 ) -> tuple[list[Any], list[torch.Tensor], str]:
     """(results in JAX, results of torch, the generated source), results as flat lists of arrays."""
-    graph = raise_call(name, function, args, kwargs or {})
+    graph = lift_call(name, function, args, kwargs or {})
     program = write(graph, jax_backend.dialect, f"{name}, one call.")
     scope: dict[str, Any] = dict(program.globals)
     exec(compile(program.source, "<one call>", "exec"), scope)

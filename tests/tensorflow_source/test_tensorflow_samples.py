@@ -11,8 +11,8 @@ import pytest
 import tensorflow as tf
 
 import graph_compiler
-from graph_compiler.frontends.tensorflow.raising.driver import rows
-from graph_compiler.frontends.tensorflow.raising.left_out import is_left_out
+from graph_compiler.frontends.tensorflow.lifting.driver import rows
+from graph_compiler.frontends.tensorflow.lifting.left_out import is_left_out
 from graph_compiler.trees import map_structure
 
 from ..support.compare import assert_same, to_numpy

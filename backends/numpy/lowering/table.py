@@ -1,5 +1,5 @@
 """The one table that the files beside this one fill."""
 
-from ..half import NumpyRows, stand_in
+from ..half import NumpyRows, compute_dtype
 
-rows = NumpyRows("numpy", stand_in=stand_in)
+rows = NumpyRows("numpy", compute_dtype=compute_dtype)

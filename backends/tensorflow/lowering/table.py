@@ -2,7 +2,7 @@
 
 from ...helper_calls import rows as helper_calls
 from ...rows import Rows
-from ..stand_ins import stand_in
+from ..compute_dtypes import compute_dtype
 
 UNSUPPORTED: dict[str, str] = {}
 """Operation -> why TensorFlow cannot have it; strict."""
@@ -10,5 +10,5 @@ UNSUPPORTED: dict[str, str] = {}
 CHANNELS_LAST = ("conv", "conv_transpose", "max_pool", "avg_pool")
 """TensorFlow's kernels for CPU take no other layout."""
 
-rows = Rows("tensorflow", channels_last=CHANNELS_LAST, stand_in=stand_in)
+rows = Rows("tensorflow", channels_last=CHANNELS_LAST, compute_dtype=compute_dtype)
 rows.include(helper_calls, without=("scaled_dot_product_attention", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle"))

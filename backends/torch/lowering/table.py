@@ -1,6 +1,6 @@
 """The one table that the files beside this one fill."""
 
-from ..stand_ins import TorchRows
+from ..compute_dtypes import TorchRows
 
 UNSUPPORTED: dict[str, str] = {}
 """Operation -> why torch cannot have it; strict, see docs/support.md."""

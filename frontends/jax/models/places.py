@@ -60,11 +60,11 @@ def _put(partial: Any, place: int, item: Any) -> None:
 
 
 @contextmanager
-def standing_there(places: Iterable[Place], stand_ins: Mapping[int, Any]) -> Iterator[None]:
+def replaced(places: Iterable[Place], replacements: Mapping[int, Any]) -> Iterator[None]:
     """Inside of the block other objects stand where those with these identities stand."""
     with ExitStack() as undo:
         for _, item, put in places:
-            if id(item) in stand_ins:
+            if id(item) in replacements:
                 undo.callback(put, item)
-                put(stand_ins[id(item)])
+                put(replacements[id(item)])
         yield

@@ -1,7 +1,7 @@
 """What the callables that torch reports are called.
 
 A recorded call is named as a reader would write it: ``torch.nn.functional.linear``, ``torch.Tensor.view``,
-``torch.Tensor.T`` (a property). :func:`row_key` is the bare name under which raising rows are found.
+``torch.Tensor.T`` (a property). :func:`row_key` is the bare name under which lifting rows are found.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ def _foreign(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
             f"{capture.here()}: {capture.call} hands the memory of a tensor that depends on the inputs to code that cannot be recorded, "
             "so its result would be baked in. Compute it with torch, or move this line out of the compiled function"
         )
-    capture.handed.share(args[0], capture.here(), is_read=capture.call.rpartition(".")[2] != "data_ptr")
+    capture.exported.share(args[0], capture.here(), is_read=capture.call.rpartition(".")[2] != "data_ptr")
     return capture.run(function, args, kwargs)
 
 
@@ -165,7 +165,7 @@ def _of_memory(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     name = "torch.tensor" if copies else capture.call
     made = capture.record_call(function, name, row_key(name), args, kwargs)
     if not isinstance(given, torch.Tensor) and is_shared(made):
-        capture.handed.share(made, capture.here(), is_read=True)
+        capture.exported.share(made, capture.here(), is_read=True)
     return made
 
 

@@ -26,13 +26,13 @@ from .opened import one_of, shape_of
 from .written_out import found
 
 if TYPE_CHECKING:
-    from .running import Running as Capture
+    from .running import Running
 
 _CALL = "torch.associative_scan"
 _LENGTHS = (61, 67, 71, 73, 79, 83, 89, 97)  # numbers of pairs that a kernel's numbers are told from those of other sizes by
 
 
-def in_place_of(capture: Capture, original: Callable[..., Any]) -> Callable[..., Any]:
+def in_place_of(capture: Running, original: Callable[..., Any]) -> Callable[..., Any]:
     """What takes the place of torch's ``generic_associative_scan(operator, leaves, dim, additional_inputs)``."""
     original = getattr(original, "__wrapped__", original)  # of a recording around this one
 
@@ -52,7 +52,7 @@ def _is_torchs(operator: Any) -> TypeGuard[functools.partial[Any]]:
     return isinstance(operator, functools.partial) and operator.func.__name__ == "wrap_combine_fn_flat"
 
 
-def pointwise(capture: Capture, args: Any) -> Any:
+def pointwise(capture: Running, args: Any) -> Any:
     """torch's operator, whose function combines two elements without the first axis."""
     combine, leaves, additional = args
     in_dims = (*[0] * (2 * len(leaves)), *[None] * len(additional))
@@ -67,11 +67,11 @@ def pointwise(capture: Capture, args: Any) -> Any:
 
 
 def _recorded(
-    capture: Capture, original: Callable[..., Any], users: Any, operator: Callable[..., Any], leaves: Sequence[Any], axis: int
+    capture: Running, original: Callable[..., Any], users: Any, operator: Callable[..., Any], leaves: Sequence[Any], axis: int
 ) -> list[Any]:
     """The node; ``operator`` combines many pairs along the axis."""
     before, capture.call = capture.call, _CALL
-    since = capture.recorder.assumed()
+    since = capture.recorder.savepoint()
     try:
         blocks = Blocks(capture, _CALL, (users,))
         values = [capture.value(leaf) for leaf in leaves]
@@ -95,14 +95,14 @@ def _recorded(
     return blocks.add("associative_scan", values, [combine], run, ["prefixes"] * len(values), sequences=len(values), axis=axis)
 
 
-def _pairs(capture: Capture, leaves: Sequence[Any], values: Sequence[Any], axis: int) -> list[Given]:
+def _pairs(capture: Running, leaves: Sequence[Any], values: Sequence[Any], axis: int) -> list[Given]:
     """Pairs of elements, so many that nothing else has this size."""
     taken = {hint_of(size) for value in (*values, *capture.recorder.graph.inputs) for size in value.shape}
     count = next(length for length in _LENGTHS if length not in taken)
     sequences = [("", ArraySpec(shape_of(capture, value), value.dtype)) for value in values]
     pairs = pairs_of(sequences, axis, count)
     places = [place % leaves[0].shape[axis] for place in range(count)]
-    arrays = [capture._quietly(_taken, leaf, axis, places) for leaf in (*leaves, *leaves)]
+    arrays = [capture.quietly(_taken, leaf, axis, places) for leaf in (*leaves, *leaves)]
     return [Given(value.name, array, value.shape, value=value) for value, array in zip(pairs, arrays)]
 
 

@@ -20,13 +20,13 @@ from ....ir.record import CallRecord
 from ....ops.registry import ArraySpec, get
 from ....tracing.reach.world import World
 from ..basics.tensors import spec_of
-from ..memory.pasts import Past
+from ..memory.saved_contents import SavedContents
 from .opened import shape_of
 from .outer_writes import on_copies
 from .unrecorded import Unrecorded, unrecorded_call
 
 if TYPE_CHECKING:
-    from .running import Running as Capture
+    from .running import Running
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Recorded:
     body: Body
     structure: Any
     kinds: tuple[str, ...]
-    written: dict[Value, Past]
+    written: dict[Value, SavedContents]
 
     @property
     def specs(self) -> list[tuple[str, tuple[int, ...]]]:
@@ -61,7 +61,7 @@ class Recorded:
 class Blocks:
     """The blocks of one call of an operator. ``functions`` are those of the user."""
 
-    def __init__(self, capture: Capture, call: str, functions: Iterable[Any]) -> None:
+    def __init__(self, capture: Running, call: str, functions: Iterable[Any]) -> None:
         self.capture, self.call = capture, call
         self.origin = replace(capture.here(), call=call)
         self._asked = capture.call
@@ -81,7 +81,7 @@ class Blocks:
     def row(self, tensor: torch.Tensor) -> tuple[Value, Given]:
         """A sequence, of which each step is given one row."""
         value = self.capture.value(tensor)
-        first = self.capture._quietly(tensor.__getitem__, 0)
+        first = self.capture.quietly(tensor.__getitem__, 0)
         return value, Given(f"{value.name}_row", first, shape_of(self.capture, value)[1:])
 
     # ------------------------------------------------------------------------------ one block
@@ -91,7 +91,7 @@ class Blocks:
         """The block that ``function(*given)`` makes; ``of_pairs`` where it does so for any number of them."""
         capture, recorder = self.capture, self.capture.recorder
         inputs = [item.value or Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype)) for item in given]
-        copies = [capture._quietly(item.tensor.clone) for item in given]
+        copies = [capture.quietly(item.tensor.clone) for item in given]
         decided, capture.count_decided = capture.count_decided, 0
         try:
             with capture.generators.undone(), capture.outer_writes.undone(may_write) as written, recorder.block(inputs, of_pairs) as nodes:
@@ -115,7 +115,7 @@ class Blocks:
         capture.memory.note(copy, value)
         capture.history.add(value)
         capture.layouts.add_input(value, copy)
-        capture._quietly(capture.passed_back.note, [copy])
+        capture.quietly(capture.backward_sizes.note, [copy])
 
     def _outputs(self, leaves: Sequence[Any]) -> list[Value]:
         """The arrays that a function returned: each has memory of its own, which nothing outside has."""
@@ -149,8 +149,8 @@ class Blocks:
         """The leaves of what the operator gives now, and whether random numbers were drawn for it."""
         capture = self.capture
         leaves = pytree.tree_leaves(unrecorded_call(capture, call))
-        drew = capture._quietly(capture.generators.unseen_draws)
-        return [capture._quietly(_own, leaf) for leaf in leaves], bool(drew)
+        drew = capture.quietly(capture.generators.unseen_draws)
+        return [capture.quietly(_own, leaf) for leaf in leaves], bool(drew)
 
     def add(
         self,
@@ -165,7 +165,7 @@ class Blocks:
         capture, recorder, last = self.capture, self.capture.recorder, blocks[-1]
         written = {value: past.tensor for block in blocks for value, past in block.written.items()}
         (leaves, drew), left = capture.outer_writes.before_and_after(list(written.values()), lambda: self.results(call))
-        tensors = [leaf if isinstance(leaf, torch.Tensor) else capture._quietly(torch.tensor, leaf) for leaf in leaves if leaf is not None]
+        tensors = [leaf if isinstance(leaf, torch.Tensor) else capture.quietly(torch.tensor, leaf) for leaf in leaves if leaf is not None]
         bodies = [block.body for block in blocks]
         if written:
             bodies, operands, names, params = self._with_written(list(written), bodies, operands, names, params)
@@ -180,7 +180,7 @@ class Blocks:
         capture.layouts.follow(node, op, tensors, [])
         for tensor, value in zip(tensors, outputs):
             capture.memory.note(tensor, value)
-            capture._quietly(self._refuse_backward, tensor)
+            capture.quietly(self._refuse_backward, tensor)
         made = iter(tensors)
         with capture:
             for tensor, new in zip(written.values(), left):

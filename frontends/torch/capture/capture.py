@@ -40,7 +40,7 @@ from ..gradients.kernel_by_kernel import KernelByKernel
 from ..gradients.rules import Rules
 from ..memory import reshaping
 from ..memory.empty_out import filled, is_empty_out
-from ..memory.handed import Handed
+from ..memory.exported_memory import ExportedMemory
 from ..memory.kept_views import KeptViews
 from ..memory.layouts import Layouts
 from ..memory.memory import Memory
@@ -61,19 +61,19 @@ from ..process.threads import StartedThreads
 from ..state.parameters import Weights
 from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
+from .backward_sizes import BackwardSizes
 from .control_flow import OPERATORS, in_eager
 from .indices import with_numbers
+from .int64_seen import becomes_int64
 from .large_calls import LargeCalls
 from .made import tensors_made
-from .meeting import met
-from .needs import hold_to_failure, hold_to_needs, passed_back
+from .needs import backward_pass, hold_to_failure, hold_to_needs
 from .opened import Opened, same_sizes
 from .outer_writes import OuterWrites
-from .passed_back import PassedBack
+from .resolve_captured import resolve_captured
 from .structure import STRUCTURE, size_of
 from .unseen import Unseen
 from .vmapped import Vmapped
-from .wide import becomes_wide
 
 
 def unrecorded() -> AbstractContextManager[None]:
@@ -104,7 +104,7 @@ class Capture(TorchFunctionMode):
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
         self.unseen, self.threads = Unseen(self), StartedThreads()
-        self.memory, self.handed, self.refusals, self.gradients = Memory(), Handed(), Refusals(), Gradients(weights)
+        self.memory, self.exported, self.refusals, self.gradients = Memory(), ExportedMemory(), Refusals(), Gradients(weights)
         self.call = ""
         self.history, self.large = History(self), LargeCalls()
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
@@ -113,7 +113,7 @@ class Capture(TorchFunctionMode):
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
         self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped(self)
         self.outer_writes = OuterWrites(self)
-        self.passed_back, self.opened = PassedBack(self), Opened(self)
+        self.backward_sizes, self.opened = BackwardSizes(self), Opened(self)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
@@ -125,7 +125,7 @@ class Capture(TorchFunctionMode):
                     yield
                 self.generators.finish()
             self.refusals.check(self.here)
-            self.handed.check(self.recorder.graph.name, self.written)
+            self.exported.check(self.recorder.graph.name, self.written)
             note_aliases(self)
             self.gradients.check(self.recorder.graph.name)
         finally:
@@ -174,7 +174,7 @@ class Capture(TorchFunctionMode):
         self.recorder.forget_arrays()
         self.input_tensors.clear()
         self.written.forget()
-        self.passed_back.note(())
+        self.backward_sizes.note(())
         for part in [part for part in vars(self).values() if getattr(part, "capture", None) is self]:
             part.capture = None
 
@@ -199,7 +199,7 @@ class Capture(TorchFunctionMode):
         self.gradients.add(tensor)
         self.history.add(value)
         self.layouts.add_input(value, tensor)
-        self._quietly(self.passed_back.note, [tensor])
+        self.quietly(self.backward_sizes.note, [tensor])
 
     # ------------------------------------------------------------------------------ every call comes here
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
@@ -211,7 +211,7 @@ class Capture(TorchFunctionMode):
         key = row_key(name)
         self.call = self.call if key in reads.SYMBOLIC else name
         if name in reads.BACKWARD:  # its kernels are recorded one by one
-            return passed_back(self, function, args, kwargs)
+            return backward_pass(self, function, args, kwargs)
         if name in self.by_kernel.names and key not in OPERATORS:
             return self.opened.run(function, args, kwargs)
         answer = ANSWERS.get(key)
@@ -261,7 +261,7 @@ class Capture(TorchFunctionMode):
         self.refusals.check(self.here)
         if "out" in kwargs and is_empty_out(self, args, kwargs):
             return filled(self, function, args, kwargs)
-        generators = self._quietly(self.generators.before, (args, kwargs))
+        generators = self.quietly(self.generators.before, (args, kwargs))
         args, kwargs = with_numbers(self, key, args, kwargs)
         if key == "as_strided" and not self.for_torch:
             args, kwargs = on_owner(self, args, kwargs)
@@ -269,7 +269,7 @@ class Capture(TorchFunctionMode):
         if device := device_under_autocast(operands):
             return record_cast(self, function, name, key, args, kwargs, device)
         inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
-        self.handed.look(self.recorder.graph.name, key, operands)
+        self.exported.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
         self.outer_writes.save(key, args, kwargs)
         versions = versions_before(key, operands, args, kwargs)
@@ -283,10 +283,10 @@ class Capture(TorchFunctionMode):
         made = tensors_made(self, key, result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
             self.depends_on("layout", made[0])
-        drew = self._quietly(self.generators.drew, generators)
+        drew = self.quietly(self.generators.drew, generators)
         if made or written or drew:
             self._add_node(name, key, inputs, params, operands, result, made, written, drew)
-            self.handed.written(
+            self.exported.written(
                 self.here, [item for item in operands if self.value(item) in written], any(map(self.recorder.varies, written))
             )
         else:
@@ -295,7 +295,7 @@ class Capture(TorchFunctionMode):
             STRUCTURE[key](self, inputs, params, made)
         return result
 
-    def _quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are on besides."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
@@ -332,7 +332,7 @@ class Capture(TorchFunctionMode):
         if written:
             hold_to_needs(self, written)
         record = self.history.record_of(key, (inputs, params), written)
-        wide = self._quietly(becomes_wide, self, key, [*made, *(operands[:1] if written else ())], operands)
+        wide = self.quietly(becomes_int64, self, key, [*made, *(operands[:1] if written else ())], operands)
         memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
         outputs = self.recorder.new_values([(wish, tensor, spec_of(tensor)) for wish, tensor in zip(wished_names(key, result, made), made)])
         record = replace(
@@ -350,13 +350,13 @@ class Capture(TorchFunctionMode):
         for tensor, value in zip(made, node.outputs):
             self.memory.note(tensor, value)
         if torch.is_grad_enabled():
-            self._quietly(self.passed_back.note, [*made, *(operands if written else ())])
+            self.quietly(self.backward_sizes.note, [*made, *(operands if written else ())])
 
     # ------------------------------------------------------------------------------ tensors and sizes
     def value(self, tensor: torch.Tensor) -> Value:
         """The value of a tensor; one that nothing recorded made is a parameter or a constant."""
         value = self.recorder.find(tensor)
-        return met(self, tensor) if value is None else value
+        return resolve_captured(self, tensor) if value is None else value
 
     def _recorded(self, item: Any) -> Any:
         if is_generator(item):

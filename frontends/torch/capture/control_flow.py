@@ -24,7 +24,7 @@ from .opened import one_of
 from .written_out import found
 
 if TYPE_CHECKING:
-    from .running import Running as Capture
+    from .running import Running
 
 # Operators that look at their operands before a mode sees them, and take none that are nested: torch's compiler would have taken these apart.
 _CHECKING = (("torch._higher_order_ops.cond", "CondOp"),)
@@ -32,7 +32,7 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 
 
 @contextmanager
-def in_eager(capture: Capture) -> Iterator[None]:
+def in_eager(capture: Running) -> Iterator[None]:
     """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen by ``capture``."""
     with ExitStack() as stack:
         if is_loaded() and hasattr(torch.compiler, "set_stance"):  # since torch 2.6
@@ -47,7 +47,7 @@ def in_eager(capture: Capture) -> Iterator[None]:
         yield
 
 
-def _cond(capture: Capture, args: Any) -> Any:
+def _cond(capture: Running, args: Any) -> Any:
     predicate, *branches, operands = args
     if not capture.recorder.varies(capture.value(predicate)):
         return written_out.cond(capture, args)
@@ -62,7 +62,7 @@ def _cond(capture: Capture, args: Any) -> Any:
     return blocks.add("branch", [capture.value(chosen)], [otherwise, then], lambda mode: written_out.cond(mode, args), names)
 
 
-def _while_loop(capture: Capture, args: Any) -> Any:
+def _while_loop(capture: Running, args: Any) -> Any:
     goes_on, body, carried, additional = args
     blocks = Blocks(capture, "torch.while_loop", (_users(goes_on), _users(body)))
     operands, given = zip(*(blocks.operand(item, copied=True) for item in carried))
@@ -83,17 +83,17 @@ def _truth(answer: Any) -> Any:
     return answer if answer.dtype == torch.bool else answer != 0
 
 
-def _scan(capture: Capture, args: Any) -> Any:
+def _scan(capture: Running, args: Any) -> Any:
     combine, carried, arrays = args[:3]
     return _rows(capture, "torch.scan", combine, carried, arrays, lambda mode: written_out.scan(mode, args))
 
 
-def _map(capture: Capture, args: Any) -> Any:
+def _map(capture: Running, args: Any) -> Any:
     inner, arrays, additional = args
     return _rows(capture, "torch.map", inner, (), arrays, lambda mode: written_out.map_rows(mode, args), additional)
 
 
-def _rows(capture: Capture, call: str, function: Any, carried: Any, arrays: Any, run: Callable[[Any], Any], additional: Any = ()) -> Any:
+def _rows(capture: Running, call: str, function: Any, carried: Any, arrays: Any, run: Callable[[Any], Any], additional: Any = ()) -> Any:
     blocks = Blocks(capture, call, (_users(function),))
     state, sequences = [blocks.operand(item) for item in carried], [blocks.row(array) for array in arrays]
     length = one_of(capture, [capture.size(value, 0) for value, _ in sequences])
@@ -118,8 +118,8 @@ def _users(function: Any) -> Any:
     return function
 
 
-def _operator(name: str, record: Callable[[Capture, Any], Any]) -> Callable[[Capture, Any, Any, Any], Any]:
-    def answer(capture: Capture, function: Any, args: Any, kwargs: Any) -> Any:
+def _operator(name: str, record: Callable[[Running, Any], Any]) -> Callable[[Running, Any, Any, Any], Any]:
+    def answer(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
         is_open = capture.call in capture.by_kernel.names
         return written_out.WRITTEN_OUT[name](capture, args) if is_open else record(capture, args)
 
@@ -127,7 +127,7 @@ def _operator(name: str, record: Callable[[Capture, Any], Any]) -> Callable[[Cap
 
 
 _RECORDED = {"cond": _cond, "while_loop": _while_loop, "scan": _scan, "map_impl": _map}
-OPERATORS: dict[str, Callable[[Capture, Any, Any, Any], Any]] = {
+OPERATORS: dict[str, Callable[[Running, Any, Any, Any], Any]] = {
     **{name: _operator(name, record) for name, record in _RECORDED.items()},
     "associative_scan": lambda capture, function, args, kwargs: associative_scans.pointwise(capture, args),
     "flex_attention": written_out.flex_attention,

@@ -14,7 +14,7 @@ from .running import Running
 _FACT = "requires_grad"
 
 
-def passed_back(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def backward_pass(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a backward pass, whose kernels are recorded one by one. In torch it holds for arguments that need gradients as these do.
 
     A pass that fails, where the user's code may go on, holds for these sizes and needs everywhere.
@@ -23,7 +23,7 @@ def passed_back(capture: Running, function: Any, args: tuple[Any, ...], kwargs: 
     if capture.for_torch:
         capture.note_fact(_FACT, capture.count_call_inputs)
     try:
-        return capture.passed_back.run(function, args, kwargs)
+        return capture.backward_sizes.run(function, args, kwargs)
     except Exception:
         capture.fix_all_sizes()
         capture.note_fact(_FACT)

@@ -19,7 +19,7 @@ from ....ir.node import Node, Origin, Value
 from ....ir.record import CallRecord
 from ....ir.rewrite import Rewriter
 from ....ops.registry import ArraySpec
-from ..memory.pasts import Past
+from ..memory.saved_contents import SavedContents
 from ..memory.written import may_be_written
 from ..trace import Trace
 
@@ -29,7 +29,7 @@ class _Open:
     """One block that is being recorded, and what the tensors that it writes to held before."""
 
     may_write: bool
-    written: dict[Value, Past] = field(default_factory=dict)
+    written: dict[Value, SavedContents] = field(default_factory=dict)
 
 
 class OuterWrites:
@@ -40,7 +40,7 @@ class OuterWrites:
         self._open: list[_Open] = []
 
     @contextmanager
-    def undone(self, may_write: bool) -> Iterator[dict[Value, Past]]:
+    def undone(self, may_write: bool) -> Iterator[dict[Value, SavedContents]]:
         """Inside, a block is recorded, which is not run: afterwards the tensors that it writes to, which are given by their values, hold what they held before."""
         block = _Open(may_write)
         self._open.append(block)
@@ -62,7 +62,7 @@ class OuterWrites:
             return
         owner = recorder.array_of(base)
         if owner is not None:
-            self._open[-1].written[base] = self.capture._quietly(Past, owner)
+            self._open[-1].written[base] = self.capture.quietly(SavedContents, owner)
 
     def refuse(self, written: Sequence[Value], origin: Origin) -> None:
         """``TracingError`` where the innermost block may not write to one of these: torch forbids it."""
@@ -76,9 +76,9 @@ class OuterWrites:
                     "(but for cond and while_loop under torch.no_grad). Return the new array instead, or write to a copy (clone)"
                 )
 
-    def _restore(self, pasts: Iterable[Past]) -> None:
+    def _restore(self, pasts: Iterable[SavedContents]) -> None:
         for past in pasts:
-            self.capture._quietly(past.restore)
+            self.capture.quietly(past.restore)
 
     def refuse_shared(self, nodes: Sequence[Node], written: Container[Value], origin: Origin) -> None:
         """``TracingError`` where a block also uses a view, made outside of it, of what it writes to: it would not see the writes."""
@@ -93,8 +93,8 @@ class OuterWrites:
 
     def before_and_after(self, tensors: Sequence[torch.Tensor], call: Callable[[], Any]) -> tuple[Any, list[torch.Tensor]]:
         """What a call gives, and what it leaves in these tensors, which then hold what they held before."""
-        quietly = self.capture._quietly
-        before = [quietly(Past, tensor) for tensor in tensors]
+        quietly = self.capture.quietly
+        before = [quietly(SavedContents, tensor) for tensor in tensors]
         result = call()
         after = [quietly(tensor.clone) for tensor in tensors]
         self._restore(before)

@@ -10,7 +10,7 @@ import torch
 from ..gradients.kernel_by_kernel import KernelByKernel
 from ..gradients.rules import Rules
 from ..gradients.trace import GradientTrace
-from ..memory.handed import Handed
+from ..memory.exported_memory import ExportedMemory
 from ..memory.trace import MemoryTrace
 from ..numbers.keys import KeySizes
 from ..process.generators import Generators
@@ -53,7 +53,7 @@ class MadeTensors(OwnMemory, Protocol):
 class Running(MemoryTrace, GradientTrace, Protocol):
     """A recording in progress with all its parts."""
 
-    handed: Handed
+    exported: ExportedMemory
     rules: Rules
     outer_writes: OuterWrites
     generators: Generators
@@ -75,7 +75,7 @@ class Running(MemoryTrace, GradientTrace, Protocol):
         """Sizes in kernels under ``torch.vmap``."""
 
     @property
-    def passed_back(self) -> BackwardKernelSizes:
+    def backward_sizes(self) -> BackwardKernelSizes:
         """Sizes in kernels of backward passes."""
 
     @property

@@ -56,7 +56,7 @@ class Unseen(TorchDispatchMode):
 
     def _known(self) -> tuple[Any, ...]:
         """What knows where sizes in kernels come from."""
-        return self.capture.vmapped, self.capture.passed_back, self.capture.opened
+        return self.capture.vmapped, self.capture.backward_sizes, self.capture.opened
 
     def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has decided those among its numbers as it read them."""

@@ -32,7 +32,7 @@ class Vmapped:
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The call, with sizes as numbers; the kernels that come meanwhile are its own."""
         if name_of(function) in reads.BACKWARD:
-            return self.capture.passed_back.run(function, args, kwargs)
+            return self.capture.backward_sizes.run(function, args, kwargs)
         decide_all(self.capture, (args, kwargs))
         key = row_key(name_of(function))
         if key in reads.SIZES:
@@ -45,7 +45,7 @@ class Vmapped:
             result = function(*hints(args), **hints(kwargs))
         finally:
             self._call, self._given = before
-        self.capture.passed_back.note([item for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)])
+        self.capture.backward_sizes.note([item for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)])
         return result
 
     def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:

@@ -10,7 +10,7 @@ import torch
 from ....assumptions.input_fact import fact_of
 from ....errors import TracingError
 from ....ir.node import Origin
-from ....tracing.conjunction import Fact
+from ....tracing.conjunction import EnvironmentGuard
 from ....tracing.places import Place
 from ....tracing.reach.world import Held
 from ..compat import no_torch_function
@@ -42,7 +42,7 @@ class Gradients:
         self._weights = weights
         self._before = {id(tensor): _Found.of(tensor) for tensor in weights.trained()}
         self.last: Origin | None = None  # where a backward pass was begun
-        self._asked: dict[tuple[int, str], Fact] = {}
+        self._asked: dict[tuple[int, str], EnvironmentGuard] = {}
         self._followed: set[int] = set()  # tensors whose gradients are looked after as state,
         self._placed: set[int] = set()  # and those of them whose gradients are inputs
 
@@ -78,7 +78,7 @@ class Gradients:
             found = known[name] if name in known else getattr(tensor, key)
             self._asked.setdefault((id(tensor), key), _fact_of_captured(tensor, held, key, found))
 
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[EnvironmentGuard]:
         """What was asked of captured tensors is answered as it was."""
         return list(self._asked.values())
 
@@ -107,8 +107,8 @@ def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
     return tensor.grad if tensor.is_leaf else None
 
 
-def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> Fact:
+def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:
     """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, that was ``found``."""
     name = key.strip("_")
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
-    return Fact(f"{place}.{name} is {{}}", (*objects, found), f"{name} of a captured tensor")
+    return EnvironmentGuard(f"{place}.{name} is {{}}", (*objects, found), f"{name} of a captured tensor")

@@ -204,7 +204,7 @@ class Rules:
         """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it could not be, or an empty text."""
         recorder = self.capture.recorder
         graph = recorder.graph
-        nodes, assumed = len(graph.nodes), recorder.assumed()
+        nodes, assumed = len(graph.nodes), recorder.savepoint()
         world = World((), called=[rule])
         recorded, why = None, ""
         before, self.is_following = self.is_following, is_torchs

@@ -12,7 +12,7 @@ from ....errors import TracingError
 from ....ir.graph import Graph
 from ....ir.node import Value
 from ....ir.record import CallRecord
-from ....tracing.conjunction import Fact
+from ....tracing.conjunction import EnvironmentGuard
 from ...taking import views_among
 from ..basics.tensors import spec_of
 from ..compat import no_torch_function
@@ -86,11 +86,11 @@ class KeptViews:
         """The value of a view, by a call that takes it; where the owner needs a gradient and the view does not, as by ``detach``."""
         value = capture.value(owner)
         self._met.append((tensor, owner, value))
-        for name, arguments, made in capture._quietly(calls_taking, tensor, owner):
+        for name, arguments, made in capture.quietly(calls_taking, tensor, owner):
             value = _call(capture, name, (value, *arguments), made)
         return capture.recorder.keep(tensor, value)
 
-    def facts(self, graph: Graph, weights: ModelWeights, places: Sequence[Place]) -> Iterable[Fact]:
+    def facts(self, graph: Graph, weights: ModelWeights, places: Sequence[Place]) -> Iterable[EnvironmentGuard]:
         """That each view still lies where it lay. ``TracingError`` where an owner is read anew at each call, and from inside of something."""
         for view, owner, value in self._met:
             read = _reader(owner, weights, places)
@@ -100,7 +100,7 @@ class KeptViews:
                     "be recorded; take views of it inside the function"
                 )
             arguments = (_reader(view, weights, ()) or partial(_itself, view), read or partial(_itself, owner), _lies(view, owner))
-            yield Fact("{}()", (partial(_still, *arguments),), "a tensor that was a view of another one, which is written to,")
+            yield EnvironmentGuard("{}()", (partial(_still, *arguments),), "a tensor that was a view of another one, which is written to,")
 
 
 def _call(capture: Trace, name: str, inputs: tuple[Any, ...], tensor: torch.Tensor) -> Value:

@@ -78,7 +78,7 @@ def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | 
         return args[0] if args and isinstance(args[0], torch.Tensor) else None
     if any(isinstance(part, (torch.Tensor, np.ndarray, list, bool)) for part in (args[1], *iterate_structure(args[1]))):
         return None
-    part = capture._quietly(lambda: capture.run(torch.Tensor.__getitem__, args[:2], {}))
+    part = capture.quietly(lambda: capture.run(torch.Tensor.__getitem__, args[:2], {}))
     return part if isinstance(part, torch.Tensor) else None
 
 

@@ -13,7 +13,7 @@ from ..basics.names import is_in_place
 from ..basics.tensors import storage
 from ..basics.writing import written_beside
 from ..trace import Trace
-from .pasts import Past
+from .saved_contents import SavedContents
 
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
@@ -28,7 +28,7 @@ class Written:
 
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
-        self._saved: dict[int, Past] = {}
+        self._saved: dict[int, SavedContents] = {}
         self.caches: list[Any] = []  # functions in functools.lru_cache that the recorded function can reach
 
     def __contains__(self, identity: object) -> bool:
@@ -50,7 +50,7 @@ class Written:
         if owner is None and self.caches:
             self._refuse_cached(tensor)
         if owner is not None and id(owner) not in self._saved:
-            self._saved[id(owner)] = self.capture.run(lambda: Past(owner), (), {})
+            self._saved[id(owner)] = self.capture.run(lambda: SavedContents(owner), (), {})
 
     def _refuse_cached(self, tensor: torch.Tensor) -> None:
         for item in (item for cache in self.caches for item in results_in(cache)):

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
 from ....tracing.reach.spaces import Space
-from ...host_math import Symbols, stand_ins_of_math
+from ...host_math import Symbols, math_shims
 from ...python_arithmetic import computed
-from ...standing_in import standing_in, under_any_name
+from ...shims import shimmed, under_any_name
 from ..trace import Trace
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
@@ -18,7 +18,7 @@ from .sizes import is_symbolic, symbolic
 
 def math_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManager[None]:
     """Inside of the block these functions take symbols as they are: as attributes of their module, and under any name in these modules."""
-    return standing_in(under_any_name((vars(math), *(space.held for space in spaces)), stand_ins_of_math(symbols_of(capture))))
+    return shimmed(under_any_name((vars(math), *(space.held for space in spaces)), math_shims(symbols_of(capture))))
 
 
 def symbols_of(capture: Trace) -> Symbols:

@@ -1,4 +1,5 @@
-"""``type(x)`` in the code of a recording: where a stand-in can be called in its place, and where nothing can, so that all sizes have to be plain numbers."""
+"""``type(x)`` in the code of a recording: where a shim can be called in its place, and where nothing can, so that all sizes have to be
+plain numbers."""
 
 from __future__ import annotations
 
@@ -7,27 +8,29 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from ....tracing.appended import Appended
+from ....tracing.append_only_list import AppendOnlyList
 from ....tracing.code_names import globals_read, names_read
 from ....tracing.reach.spaces import Space
-from ...asked_types import asked_in
 from ...name_uses import handed_on, only_called
+from ...type_shim import type_shimmed
 from .sizes import is_symbolic
 
 _NAME = type.__name__
 
 
 def type_calls_seen(spaces: Iterable[Space]) -> AbstractContextManager[None]:
-    """Inside of the block ``type`` of a symbol is the class of the number, and that of what stands for a list ``list``, in the code of these modules that does nothing with the name but call it."""
-    return asked_in([(space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)], _stands_in)
+    """Inside of the block ``type`` of a symbol is the class of the number, and that of what stands for a list ``list``, in the code of
+    these modules that does nothing with the name but call it."""
+    return type_shimmed([(space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)], _stands_in)
 
 
 def _stands_in(item: Any) -> bool:
-    return is_symbolic(item) or type(item) is Appended
+    return is_symbolic(item) or type(item) is AppendOnlyList
 
 
 def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> bool:
-    """Whether code that nobody can read looks up ``type``, or code that can be read hands it on, or it or its ``owners`` have it under another name."""
+    """Whether code that nobody can read looks up ``type``, or code that can be read hands it on, or it or its ``owners`` have it under
+    another name."""
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
         or any(_hands_on(function) for space in spaces for function in space.functions)

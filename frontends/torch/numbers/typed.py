@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ....trees import Branch, Item, Leaf, Tree
+from ....trees import Branch, Leaf, Tree, TypedLeaf
 from ...open_numbers import DTYPES
 
 
@@ -14,7 +14,7 @@ def typed(tree: Tree, leaves: Iterator[object]) -> Tree:
     """The tree with the places of numbers and generators marked as such."""
     if isinstance(tree, Leaf):
         cls = type(next(leaves))
-        return Item(cls) if cls in DTYPES or cls is torch.Generator else tree
+        return TypedLeaf(cls) if cls in DTYPES or cls is torch.Generator else tree
     if isinstance(tree, Branch):
         return Branch(tree.type, tree.keys, tuple(typed(child, leaves) for child in tree.children))
     return tree

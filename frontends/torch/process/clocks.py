@@ -16,7 +16,7 @@ from typing import Any
 from ....tracing import active
 from ....tracing.places import Draw
 from ....tracing.reach.spaces import Space
-from ...standing_in import standing_in, under_any_name
+from ...shims import shimmed, under_any_name
 from ..trace import Trace
 
 _CLOCKS = tuple(name + end for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns"))
@@ -26,11 +26,11 @@ def clocks_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManag
     """Inside of the block the clocks of ``time`` give symbols to the code of these modules, in this thread, also by names that were imported."""
     users = {id(space.held): space.held for space in spaces}
     clocks = [(name, getattr(time, name)) for name in _CLOCKS]
-    pairs = [(clock, _stand_in(capture, name, clock, frozenset(users))) for name, clock in clocks]
-    return standing_in(under_any_name((vars(time), *users.values()), pairs))
+    pairs = [(clock, _shim(capture, name, clock, frozenset(users))) for name, clock in clocks]
+    return shimmed(under_any_name((vars(time), *users.values()), pairs))
 
 
-def _stand_in(capture: Trace, name: str, clock: Callable[[], Any], users: frozenset[int]) -> Callable[[], Any]:
+def _shim(capture: Trace, name: str, clock: Callable[[], Any], users: frozenset[int]) -> Callable[[], Any]:
     thread = threading.get_ident()
 
     @functools.wraps(clock)

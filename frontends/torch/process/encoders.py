@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from ....tracing.conjunction import Fact
+from ....tracing.conjunction import EnvironmentGuard
 from ..compat import function_modes, is_left_aligned
 
 Forward = Callable[..., Tensor]
@@ -52,11 +52,15 @@ class NestedEncoders:
         """The grad mode has decided whether tensors are nested."""
         self._grad_modes.add(torch.is_grad_enabled())
 
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[EnvironmentGuard]:
         """The grad mode of the call, where it has decided."""
         enabled = torch.is_grad_enabled()
         what = "the grad mode, by which an encoder decides what it gives for hidden rows,"
-        return [Fact("{}() is {}", (torch.is_grad_enabled, enabled), what, is_thread_mode=True)] if enabled in self._grad_modes else []
+        return (
+            [EnvironmentGuard("{}() is {}", (torch.is_grad_enabled, enabled), what, is_thread_mode=True)]
+            if enabled in self._grad_modes
+            else []
+        )
 
 
 def _forward(

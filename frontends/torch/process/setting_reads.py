@@ -9,7 +9,7 @@ import torch
 from torch.backends import ContextProp
 
 from ...fleeting import refusals
-from ...setting_reads import Rows, SettingReads, note, stand_ins
+from ...setting_reads import Rows, SettingReads, note, shims_of
 
 _ROWS: Rows = {
     torch: (
@@ -41,7 +41,7 @@ class TorchSettingReads(SettingReads):
     ['what is_grad_enabled gives']
     """
 
-    stand_ins = (*SettingReads.stand_ins, *stand_ins(_ROWS), *refusals(_SEEDS))
+    shims = (*SettingReads.shims, *shims_of(_ROWS), *refusals(_SEEDS))
 
     def __init__(self, spaces: Iterable[dict[str, Any]] = ()) -> None:
         super().__init__(spaces)

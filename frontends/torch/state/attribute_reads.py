@@ -12,7 +12,7 @@ import torch
 from ....assumptions.input_attribute import InputAttribute, attribute_of
 from ....errors import TracingError
 from ....tracing.attributes import is_plain
-from ....tracing.conjunction import Fact
+from ....tracing.conjunction import EnvironmentGuard
 from ....tracing.listening import Listener
 from ....tracing.reach.origin import owner_of
 from ..basics.captured import is_captured
@@ -31,7 +31,7 @@ class AttributeReads(Listener):
 
     def __init__(self, capture: Trace, tensors: list[Any]) -> None:
         super().__init__()
-        self.facts: list[Fact] = []
+        self.facts: list[EnvironmentGuard] = []
         self._capture = capture
         self._before = [(tensor, dict(vars(tensor))) for tensor in tensors if isinstance(tensor, torch.Tensor)]
         names = dict.fromkeys(name for _, held in self._before for name in held)
@@ -80,7 +80,7 @@ class AttributeReads(Listener):
         if given:
             self._capture.recorder.graph.assume(InputAttribute(given[0], name, attribute_of(tensor, name)))
         elif name not in vars(tensor) and is_captured(self._capture, tensor):
-            self.facts.append(Fact("{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"))
+            self.facts.append(EnvironmentGuard("{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"))
 
 
 def _identities(held: dict[str, Any]) -> dict[str, int]:

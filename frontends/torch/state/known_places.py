@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from ....tracing import Request
-from ....tracing.changing import Changing
+from ....tracing.auto_dynamic import AutoDynamic
 from ....tracing.places import Place
 from ....tracing.reach.containers import is_whole
 from ....tracing.reach.world import Held, World
@@ -36,15 +36,15 @@ def converted(request: Request) -> list[Place]:
 
 def changed_often(request: Request) -> list[Place]:
     """Where the user has put other numbers and tensors before this and earlier recordings: inputs from here on."""
-    if request.changing is None or request.changing.is_new:
+    if request.auto_dynamic is None or request.auto_dynamic.is_new:
         return []
     weights = Weights(request.function)
-    found = note_changes(request.changing, weights, State(weights, stateful=request.stateful.objects))
+    found = note_changes(request.auto_dynamic, weights, State(weights, stateful=request.stateful.objects))
     known = {place.identity for place in request.places}
     return list({place.identity: place for place in found if place.identity not in known}.values())
 
 
-def note_changes(changing: Changing, weights: Weights, state: State) -> list[Place]:
+def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> list[Place]:
     """Compares what the function can reach with what it held at the recording before; gives what was another for the second time."""
 
     def mark_of(held: Held, item: Any) -> Any:
@@ -53,7 +53,7 @@ def note_changes(changing: Changing, weights: Weights, state: State) -> list[Pla
         pieces = pieces_of(item)
         return (id(item), version(item), hash(tuple(map(bytes, pieces.before))) if pieces else 0)
 
-    return changing.noted(state.world, mark_of)
+    return auto_dynamic.noted(state.world, mark_of)
 
 
 def outermost(known: Sequence[Place]) -> tuple[Place, ...]:

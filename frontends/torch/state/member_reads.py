@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ....tracing.conjunction import Fact
+from ....tracing.conjunction import EnvironmentGuard
 from ....tracing.listening import Listener, of_this_thread
 
 _lock = threading.Lock()
@@ -48,7 +48,7 @@ class MemberReads(Listener):
         """The weights or buffers of this module and its parts were asked for."""
         self._roots[id(module)] = module
 
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[EnvironmentGuard]:
         """Each module has the weights and buffers that it had."""
         modules = {id(module): module for root in self._roots.values() for module in root.modules()}
         return [fact for module in modules.values() for fact in _names(module)]
@@ -60,7 +60,7 @@ def _noted(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
     return _members(self, *args, **kwargs)
 
 
-def _names(module: torch.nn.Module) -> Iterator[Fact]:
+def _names(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
     for kind, held in (("weights", module._parameters), ("buffers", module._buffers)):
         if isinstance(held, dict):  # not those of scripted modules
-            yield Fact("[*{}] == {}", (held, [*held]), f"which {kind} a {type(module).__name__} has", held)
+            yield EnvironmentGuard("[*{}] == {}", (held, [*held]), f"which {kind} a {type(module).__name__} has", held)

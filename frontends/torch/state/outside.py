@@ -13,7 +13,7 @@ from torch.nn.modules import module as modules
 from torch.utils.hooks import RemovableHandle
 
 from ....tracing import Reached, facts_outside
-from ....tracing.conjunction import Fact
+from ....tracing.conjunction import EnvironmentGuard
 from ....tracing.reach.outside import Free
 from ....tracing.reach.walk import Policy
 from ....tracing.versions import dicts_of_attribute
@@ -29,7 +29,7 @@ _CALLED = frozenset({"backward", "jvp", "setup_context", "vjp", "vmap"})  # besi
 _HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
 
 
-def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: Callable[[Any], bool]) -> list[Fact]:
+def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: Callable[[Any], bool]) -> list[EnvironmentGuard]:
     """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are none of ``weights``.
 
     ``is_input`` tells what a graph reads at each call, and may write to.
@@ -68,22 +68,22 @@ def _parts(weights: Weights, item: Any) -> list[Any]:
     return [type(item).forward, *item._modules.values(), *tensors, *(hook for name in _HOOKS for hook in vars(item)[name].values())]
 
 
-def _forward(cls: type[torch.nn.Module]) -> list[Fact]:
-    fact = Fact("{}.forward is {}", (cls, cls.forward), f"forward of {cls.__name__}")
+def _forward(cls: type[torch.nn.Module]) -> list[EnvironmentGuard]:
+    fact = EnvironmentGuard("{}.forward is {}", (cls, cls.forward), f"forward of {cls.__name__}")
     return [fact._replace(of=held) for held in dicts_of_attribute(cls, "forward")] or [fact]
 
 
-def _of_module(module: torch.nn.Module) -> Iterator[Fact]:
+def _of_module(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
     own, name = vars(module), type(module).__name__
     if children := own["_modules"]:
-        yield Fact("[*{}.values()] == {}", (children, [*children.values()]), f"a child of a {name}", children)
+        yield EnvironmentGuard("[*{}.values()] == {}", (children, [*children.values()]), f"a child of a {name}", children)
     elif own["_parameters"]:
-        yield Fact("{}.__class__ is {}", (module, type(module)), f"the class of a {name}", class_of=module)
+        yield EnvironmentGuard("{}.__class__ is {}", (module, type(module)), f"the class of a {name}", class_of=module)
     if isinstance(module, (torch.nn.ParameterDict, torch.nn.ParameterList)):  # which forward goes through by methods of torch
         for held in (own, own["_parameters"]):
-            yield Fact("[*{}] == {}", (held, [*held]), f"an item of a {name}", held)
+            yield EnvironmentGuard("[*{}] == {}", (held, [*held]), f"an item of a {name}", held)
     if "forward" not in own:
-        yield Fact("'forward' not in {}", (own,), f"forward of a {name}", own)
+        yield EnvironmentGuard("'forward' not in {}", (own,), f"forward of a {name}", own)
 
 
 def _contents(item: Any) -> bytes | None:
@@ -113,9 +113,9 @@ class Hooks:
         self._number[0] = RemovableHandle.next_id
         return True
 
-    def facts(self) -> list[Fact]:
+    def facts(self) -> list[EnvironmentGuard]:
         """Checked before each call."""
         what = "a hook of a module"
-        number = Fact("({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what)
+        number = EnvironmentGuard("({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what)
         numbers = [number._replace(of=held) for held in dicts_of_attribute(RemovableHandle, "next_id")] or [number]
-        return [*numbers, *(Fact("list({}.values()) == {}", pair, what) for pair in self._filled)]
+        return [*numbers, *(EnvironmentGuard("list({}.values()) == {}", pair, what) for pair in self._filled)]

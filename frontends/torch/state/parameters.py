@@ -20,7 +20,7 @@ from ..basics.arguments import to_tensor
 from ..basics.dtypes import dtype_name
 from ..basics.tensors import spec_of
 from ..memory.watching import Watch
-from .keeping import own, write
+from .array_access import own, write
 from .versions import versions_of
 
 

@@ -17,7 +17,7 @@ from ....errors import TracingError
 from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
-from ....tracing.growing import StandIns
+from ....tracing.append_only import ListShims
 from ....tracing.iterators import refuse_outside
 from ....tracing.namespaces import Names
 from ....tracing.places import Place, Replaced
@@ -26,7 +26,7 @@ from ....tracing.reach.containers import COMPILED, MISSING, is_whole
 from ....tracing.reach.outside import Free
 from ....tracing.reach.world import ORDER, Change, Held, World
 from ....tracing.updates import Containers
-from ....trees import Branch, Fixed, Growing, Tree, flatten, map_structure, unflatten
+from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, map_structure, unflatten
 from ...open_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage
@@ -64,7 +64,7 @@ class State:
         self.values: tuple[Any, ...] = ()
         self.nested: frozenset[int] = frozenset()
         self.replaced: list[Replaced] = []
-        self.stand_ins = StandIns(self.world, (), (), frozenset())
+        self.list_shims = ListShims(self.world, (), (), frozenset())
 
     def may_change(self, owner: Any) -> bool:
         """Whether a recording changes what this object holds, and puts it back."""
@@ -83,8 +83,8 @@ class State:
         return self.values
 
     def _input(self, capture: Trace, place: Place) -> tuple[Tree, Any]:
-        if (growing := self.stand_ins.put(place)) is not None:
-            return Growing(list, (), ()), growing
+        if (growing := self.list_shims.put(place)) is not None:
+            return AppendOnly(list, (), ()), growing
         held = place.read()
         has_numbers = self._numbers and holds_numbers(held, place.whole)
         leaves, tree = flatten(held, lambda item: is_array(item) or has_numbers and type(item) in DTYPES, opens)
@@ -98,7 +98,7 @@ class State:
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[Place]:
         """What has become of the places. Places that are state and were not known are given back: with them it has to be recorded again."""
-        self.stand_ins.take_out()
+        self.list_shims.take_out()
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], Place] = {}
         for change in list(self.world.changes()):

@@ -83,7 +83,7 @@ class Trace(Protocol):
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
 
-    def _quietly(self, function: Callable[..., Any], *args: Any) -> Any:
+    def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """Calls a function whose kernels are no part of the recording."""
 
     def add_input(self, name: str, tensor: Any) -> None:

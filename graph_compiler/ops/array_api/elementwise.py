@@ -1,6 +1,6 @@
 """Element-wise functions (array API standard, "Element-wise Functions").
 
-Operands are arrays of one dtype, or arrays and numbers; raising inserts ``astype`` where the source would have promoted.
+Operands are arrays of one dtype, or arrays and numbers; lifting inserts ``astype`` where the source would have promoted.
 """
 
 from __future__ import annotations

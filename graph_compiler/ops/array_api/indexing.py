@@ -18,7 +18,7 @@ _SECTION = "indexing"
 Key = tuple[Any, ...]
 """One item an axis, axes at the end may lack theirs: an int or size takes one element and drops the axis, ``(start, stop, step)`` takes
 a slice (None for the whole side, negative ints count from the end), None makes a new axis of size 1. All lie inside of the axis and
-``start <= stop``: where the source clamps, raising has clamped."""
+``start <= stop``: where the source clamps, lifting has clamped."""
 
 
 def keyed_shape(shape: tuple[Any, ...], key: Key) -> tuple[Any, ...]:

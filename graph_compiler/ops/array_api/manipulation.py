@@ -27,7 +27,7 @@ def permute_dims(x: ArraySpec, /, *, axes: tuple[int, ...]) -> ArraySpec:
 
 @declare(_SECTION)
 def reshape(x: ArraySpec, /, *, shape: tuple[Dim, ...]) -> ArraySpec:
-    """The elements of ``x`` in row-major order under another shape of as many elements; no -1, raising resolves it."""
+    """The elements of ``x`` in row-major order under another shape of as many elements; no -1, lifting resolves it."""
     if hint_of(product(x.shape)) != hint_of(product(shape)):
         raise InvalidGraph(f"{x} has {hint_of(product(x.shape))} elements, the shape {shape} {hint_of(product(shape))}")
     return ArraySpec(shape, x.dtype)

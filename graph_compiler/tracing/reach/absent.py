@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..code_names import globals_read
-from ..conjunction import Fact
+from ..conjunction import EnvironmentGuard
 from ..namespaces import STOOD_IN, names_in
 from ..versions import dict_of_class
 from .walk import Reached
@@ -18,7 +18,7 @@ _PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
 _ASKED_BY_PYTHON = frozenset({"__bool__", "__len__", "__contains__", "__eq__", "__getattr__", "__getattribute__"})  # and done without
 
 
-def absent_globals(reach: Reached, free: Free) -> Iterator[Fact]:
+def absent_globals(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
     """Names that functions look up in their modules, and found among Python's own functions or not at all."""
     spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
     looked_up: dict[int, set[str]] = {key: set() for key in spaces}
@@ -27,12 +27,14 @@ def absent_globals(reach: Reached, free: Free) -> Iterator[Fact]:
     for key, space in spaces.items():
         names = frozenset(name for name in looked_up[key] - STOOD_IN if name not in space and not free(space, name))
         if names:
-            yield Fact("{}.isdisjoint({}.keys())", (names, space), "a global that was not there", space)
+            yield EnvironmentGuard("{}.isdisjoint({}.keys())", (names, space), "a global that was not there", space)
         if nowhere := names - vars(builtins).keys():
-            yield Fact("{}.isdisjoint({}.keys())", (nowhere, vars(builtins)), "a name of builtins that was not there", vars(builtins))
+            yield EnvironmentGuard(
+                "{}.isdisjoint({}.keys())", (nowhere, vars(builtins)), "a name of builtins that was not there", vars(builtins)
+            )
 
 
-def absent_attributes(reach: Reached, owner: Any, own: Any, what: str, free: Free) -> Iterator[Fact]:
+def absent_attributes(reach: Reached, owner: Any, own: Any, what: str, free: Free) -> Iterator[EnvironmentGuard]:
     """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles exceptions.
 
     Code that goes through all attributes, or reads them by texts that are not known, depends on which there are.
@@ -41,12 +43,12 @@ def absent_attributes(reach: Reached, owner: Any, own: Any, what: str, free: Fre
         return
     names = frozenset(name for name in _sought(reach) if not _has(owner, name) and not free(owner, name))
     if names:
-        yield Fact("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
+        yield EnvironmentGuard("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
     if "" in reach.fragments:
         yield keys_fact(own, lambda _, name: free(owner, name), f"which attributes {what} has")
 
 
-def keys_fact(held: dict[Any, Any], free: Free, what: str) -> Fact:
+def keys_fact(held: dict[Any, Any], free: Free, what: str) -> EnvironmentGuard:
     """That a dict has the keys that it has now, beside those that are free to come and go.
 
     >>> counts = {"steps": 1, (3, 4): 2.0}
@@ -59,22 +61,22 @@ def keys_fact(held: dict[Any, Any], free: Free, what: str) -> Fact:
     def keys() -> list[Any]:  # a dict keeps the object that was the key first; arrays have no equality that is true or false
         return [key if type(key) in _PLAIN else id(key) for key in held if not free(held, key)]
 
-    return Fact("{}() == {}", (keys, keys()), what, held)
+    return EnvironmentGuard("{}() == {}", (keys, keys()), what, held)
 
 
-def names_of_whole(space: dict[str, Any], what: str) -> Fact:
+def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
     """That a namespace which code reads as a whole has the names that it has now."""
-    return Fact("{}({}) == {}", (names_in, space, names_in(space)), f"which names {what} has", space)
+    return EnvironmentGuard("{}({}) == {}", (names_in, space, names_in(space)), f"which names {what} has", space)
 
 
-def hidden_by_class(reach: Reached, cls: type, watched: set[int]) -> Iterator[Fact]:
+def hidden_by_class(reach: Reached, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
     """Attributes that a class inherits, which one of its own would hide, and those that code may look for in it in vain."""
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     inherited = {name for base in above for name in (*reach.attributes(base), *_methods(reach, base)) if name not in vars(cls)}
     names = inherited | {name for name in _sought(reach) if not hasattr(cls, name)} | (_ASKED_BY_PYTHON - vars(cls).keys())
     if names:
         what = f"an attribute of {cls.__name__} that it had not"
-        yield Fact("{}.isdisjoint({}.keys())", (frozenset(names), vars(cls)), what, dict_of_class(cls))
+        yield EnvironmentGuard("{}.isdisjoint({}.keys())", (frozenset(names), vars(cls)), what, dict_of_class(cls))
 
 
 def _sought(reach: Reached) -> set[str]:

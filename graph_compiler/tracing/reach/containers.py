@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...trees import Fixed
-from ..appended import Appended
+from ..append_only_list import AppendOnlyList
 from ..contents import contents_of
 from ..library_classes import is_holding
 from ..namespaces import Names
@@ -254,7 +254,7 @@ def given_kind(item: Any, always: bool = False) -> Kind | None:
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
     ({'a': 1}, None)
     """
-    if type(item) is Appended:
+    if type(item) is AppendOnlyList:
         return _APPENDED
     found = next((kind for cls, kind in _GIVEN if isinstance(item, cls)), None)
     if found is not None or isinstance(item, (type, types.ModuleType)) or callable(item) and not always:

@@ -11,8 +11,8 @@ from typing import Any
 
 from ...errors import GraphCompilerError, SourceNotFound
 from ...trees import iterate_structure
-from ..behind import behind
 from ..definitions import place_of
+from ..wrappers import wrapped_by
 from .origin import package_of
 from .refers import layers, named
 from .spaces import entry_of, spaces_of
@@ -81,7 +81,7 @@ def _of_object(obj: Any) -> Iterator[str]:
     yield from _of_class(type(inspect.unwrap(obj)))  # a model behind jax.vmap
     owner = getattr(obj, "__self__", obj)
     yield from _of_class(type(owner))
-    for item in (*_held(owner), *behind(obj)):
+    for item in (*_held(owner), *wrapped_by(obj)):
         yield from _of_instance(item)
     yield from _named(obj)
 

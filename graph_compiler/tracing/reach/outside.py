@@ -14,7 +14,7 @@ from typing import Any
 
 from ..abstract import registered_with
 from ..code_names import names_read
-from ..conjunction import Fact
+from ..conjunction import EnvironmentGuard
 from ..library_data import library_facts
 from ..library_objects import answers_of
 from ..namespaces import names_of_builtins
@@ -26,26 +26,26 @@ from .walk import MOST_ITEMS, Reached, attributes_of
 
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 _UNSET = object()
-_STOOD_IN = frozenset({"builtins", "math"})  # modules whose functions have stand-ins while something is recorded, in any thread
+_STOOD_IN = frozenset({"builtins", "math"})  # modules whose functions have shims while something is recorded, in any thread
 Free = Callable[[Any, Any], bool]  # whether a part of a container (a whole one: None) is read anew at each call
 
 
 def facts_outside(
     reach: Reached,
-    facts_of: Callable[[Any], Iterable[Fact]] = lambda owner: (),
+    facts_of: Callable[[Any], Iterable[EnvironmentGuard]] = lambda owner: (),
     contents: Callable[[Any], Any] = lambda item: None,
     free: Free = lambda holder, key: False,
-) -> list[Fact]:
+) -> list[EnvironmentGuard]:
     """Everything within reach is the same object as now, numbers and strings the same value.
 
     What is ``free`` is not compared. ``facts_of`` are more facts of one object; ``contents`` are buffers (arrays of numpy, bytes) that
     are compared by their bytes, since nothing counts the writes to them.
 
-    >>> from graph_compiler.tracing import Surroundings
+    >>> from graph_compiler.tracing import EnvironmentGuards
     >>> settings = {"scale": 2}
     >>> function = eval("lambda x: x * settings['scale']", {"settings": settings})
-    >>> surroundings = Surroundings(facts_outside(Reached([function])))
-    >>> surroundings.holds(), settings.update(scale=3), surroundings.holds(), surroundings.reason()
+    >>> environment = EnvironmentGuards(facts_outside(Reached([function])))
+    >>> environment.holds(), settings.update(scale=3), environment.holds(), environment.reason()
     (True, None, False, 'an item of the global settings changed since')
     """
     found = [
@@ -61,10 +61,10 @@ def facts_outside(
     found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
     held = [item for fact in found for item in fact.items]
     buffers = [(item, buffer) for item in (*held, *reach.items()) if (buffer := contents(item)) is not None]
-    return [*found, *(Fact("{}({}) == {}", (contents, *pair), "the elements of an array") for pair in buffers)]
+    return [*found, *(EnvironmentGuard("{}({}) == {}", (contents, *pair), "the elements of an array") for pair in buffers)]
 
 
-def _globals(reach: Reached, free: Free) -> Iterator[Fact]:
+def _globals(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
     used = {(id(function.__globals__), name): function.__globals__ for function in reach.functions for name in reach.globals_of(function)}
     for (_, name), held in used.items():
         if not _stays(held[name]) and not free(held, name):
@@ -80,13 +80,13 @@ def _stays(item: Any) -> bool:
     return is_plain or isinstance(item, types.ModuleType)
 
 
-def _cells(reach: Reached, free: Free) -> Iterator[Fact]:
+def _cells(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
     for name, cell in reach.cells:
         if cell_is_filled(cell) and not free(cell, 0):
             yield same_fact("{}.cell_contents", (cell,), cell.cell_contents, f"the variable {name} of an enclosing function")
 
 
-def _functions(reach: Reached, free: Free) -> Iterator[Fact]:
+def _functions(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
     for function in reach.functions:
         yield same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
         for name in ("__defaults__", "__kwdefaults__"):
@@ -103,27 +103,29 @@ def _free_in(free: Free, own: dict[str, Any], _: Any, name: Any) -> bool:
     return free(own, name)
 
 
-def _variables(reach: Reached, free: Free) -> Iterator[Fact]:
+def _variables(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
     for variable in reach.variables:
         if not free(variable, 0):
             yield same_fact("{}.get({})", (variable, _UNSET), variable.get(_UNSET), f"the context variable {variable.name}")
 
 
-def _library_objects(reach: Reached) -> Iterator[Fact]:
+def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
     for reference in reach.references:
-        yield Fact("({}() is None) is {}", (reference, reference() is None), "the target of a weak reference")
+        yield EnvironmentGuard("({}() is None) is {}", (reference, reference() is None), "the target of a weak reference")
     for partial in reach.partials:
         for name in ("func", "keywords"):
             yield same_fact(f"{{}}.{name}", (partial,), getattr(partial, name), f"{name} of a partial")
-        yield Fact("{}({}.args, {})", (same_items, partial, partial.args), "the arguments of a partial")
+        yield EnvironmentGuard("{}({}.args, {})", (same_items, partial, partial.args), "the arguments of a partial")
     for cls in reach.abstract:
-        yield Fact("{}({}) == {}", (registered_with, cls, registered_with(cls)), f"the classes that are registered with {cls.__name__}")
+        yield EnvironmentGuard(
+            "{}({}) == {}", (registered_with, cls, registered_with(cls)), f"the classes that are registered with {cls.__name__}"
+        )
     for item in reach.asked:
         for row in answers_of(item, reach.names):
-            yield Fact("{}({}) == {}", (row.read, item, row.read(item)), row.what)
+            yield EnvironmentGuard("{}({}) == {}", (row.read, item, row.read(item)), row.what)
 
 
-def _environment(reach: Reached, free: Free) -> Iterator[Fact]:
+def _environment(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
     """All of it, where the user's own code names it."""
     if not any(_ENVIRONMENT & names_read(function.__code__) for function in reach.functions):
         return
@@ -131,10 +133,10 @@ def _environment(reach: Reached, free: Free) -> Iterator[Fact]:
     def now() -> dict[str, str]:
         return {name: text for name, text in os.environ.items() if not free(os.environ, name)}
 
-    yield Fact("{}() == {}", (now, now()), "an environment variable")
+    yield EnvironmentGuard("{}() == {}", (now, now()), "an environment variable")
 
 
-def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[Fact]], free: Free) -> Iterator[Fact]:
+def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]], free: Free) -> Iterator[EnvironmentGuard]:
     watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
     fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
     for owner in reach.owners:
@@ -148,7 +150,7 @@ def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[Fact]], free: Fre
                 yield _attribute(f"the attribute {name} of {what}", owner, own, name, found[name])
         hiding = [] if is_scope else [name for name in _of_class(reach, owner, watched) if name not in own and not free(owner, name)]
         if hiding:
-            yield Fact("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
+            yield EnvironmentGuard("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
         if isinstance(owner, type):
             yield from hidden_by_class(reach, owner, watched)
         else:
@@ -158,10 +160,10 @@ def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[Fact]], free: Fre
         of_kind = list(facts_of(owner))
         yield from of_kind
         if not (is_scope or of_kind or free(owner, "__class__") or id(owner) in fleeting):
-            yield Fact("{}({}) is {}", (type, owner, type(owner)), f"the class of {what}", class_of=owner)
+            yield EnvironmentGuard("{}({}) is {}", (type, owner, type(owner)), f"the class of {what}", class_of=owner)
 
 
-def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> Fact:
+def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> EnvironmentGuard:
     if name not in own or isinstance(owner, threading.local):  # a slot, or another dict in each thread
         return same_fact("{}({}, {})", (getattr, owner, name), item, what)
     of = dict_of_class(owner) if isinstance(owner, type) else own if isinstance(own, dict) else None
@@ -175,7 +177,7 @@ def _of_class(reach: Reached, owner: Any, watched: set[int]) -> Iterator[str]:
             yield from (name for name in reach.attributes(cls) if hasattr(owner, "__dict__"))
 
 
-def _containers(reach: Reached, free: Free, known_as: dict[int, str]) -> Iterator[Fact]:
+def _containers(reach: Reached, free: Free, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
     """What containers hold; those that a name or attribute stands for are ``known_as`` it."""
     for items in reach.containers:
         if isinstance(items, (tuple, frozenset)) or free(items, None):
@@ -188,12 +190,12 @@ def _containers(reach: Reached, free: Free, known_as: dict[int, str]) -> Iterato
             yield from (_entry(what, items, key) for key in items if not free(items, key))
             yield keys_fact(items, free, f"which items {which} has")
         elif isinstance(items, list) and any(free(items, place) for place in range(len(items))):
-            yield Fact("len({}) == {}", (items, len(items)), f"the length of {which}")
+            yield EnvironmentGuard("len({}) == {}", (items, len(items)), f"the length of {which}")
             yield from (same_fact("{}[{}]", (items, place), item, what) for place, item in enumerate(items) if not free(items, place))
         else:
             text, objects = _as_it_is(items)
             counts = isinstance(items, dict) and not isinstance(items, OrderedDict)  # whose order is no matter of the dict below it
-            yield Fact(text, objects, what, items if counts else None)
+            yield EnvironmentGuard(text, objects, what, items if counts else None)
 
 
 def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
@@ -208,5 +210,5 @@ def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
     return f"len({{}}) == {len(before)} and {{}}(map({{}}, {now}, {{}}))", (items, all, is_same, items, before)
 
 
-def _entry(what: str, held: dict[Any, Any], key: Any) -> Fact:
+def _entry(what: str, held: dict[Any, Any], key: Any) -> EnvironmentGuard:
     return same_fact("{}[{}]", (held, key), held[key], what, held)

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ..behind import STANDING, behind
 from ..code_names import catches, fragments_read, names_read
 from ..library_classes import is_holding, reads_itself
 from ..library_objects import is_asked
 from ..namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
 from ..originals import module_of, original_of
+from ..wrappers import WRAPPERS, wrapped_by
 from .containers import slots_of
 from .origin import INTERNAL, is_internal, is_users, owner_of
 from .refers import enclosed, layers
@@ -219,7 +219,7 @@ class Reached:
             self.references.append(item)
         if isinstance(item, functools.partial):
             self.partials.append(item)
-        self._wait(behind(item))
+        self._wait(wrapped_by(item))
 
     def _getter(self, getter: Any) -> None:
         """Of ``operator.attrgetter("a.b")`` and ``methodcaller("a")``: the names that they read."""
@@ -244,7 +244,7 @@ def _each(*getters: str) -> Callable[[Reached, Any], None]:
 _KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
     (types.FunctionType, Reached._function),
     (contextvars.ContextVar, Reached._variable),
-    (STANDING, Reached._standing),
+    (WRAPPERS, Reached._standing),
     ((operator.attrgetter, operator.methodcaller), Reached._getter),
     (property, _each("fget")),
     (functools.cached_property, _each("func")),

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...trees import Fixed, same_static
-from ..behind import behind
 from ..namespaces import OF_IMPORTS, Names
 from ..originals import original_of
+from ..wrappers import wrapped_by
 from .containers import CLASS, MISSING, OBJECT, Kind, has_attributes, kind_of
 from .origin import is_users
 from .refers import functions_of, layers, roots_of
@@ -115,7 +115,7 @@ class World:
         if isinstance(item, tuple) and depth <= _DEEPEST:
             self.elsewhere.update(map(id, item))
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
-        for part in behind(item):
+        for part in wrapped_by(item):
             self.elsewhere.add(id(part))
             yield name, part, depth + 1
         if isinstance(item, _CODE):

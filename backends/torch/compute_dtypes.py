@@ -1,0 +1,82 @@
+"""Types that torch has no kernels for, or few: operation -> the type that stands in, and back to which its results are converted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ops import ArraySpec
+from ...ops.text import Text
+from ..rows import Operand, Rows, operand
+
+_UNSIGNED = {"uint16": "int64", "uint32": "int64"}  # which wrap around when they are given
+_HALF = {"float16": "float32", "bfloat16": "float32"}
+
+# Operations that torch has for unsigned integers of 16 and 32 bits, or that have a way of their own.
+_AS_THEY_ARE = frozenset({
+    "asarray", "astype", "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "concat", "copy", "dropout", "empty", "equal", "expand_dims", "full",
+    "getitem", "multiply", "not_equal", "ones", "permute_dims", "refuse_gradient", "reshape", "split", "squeeze", "stack", "stop_gradient", "threefry",
+    "unstack", "where", "with_gradient", "zeros",
+})  # fmt: skip
+
+# Operations that lack other types.
+_LACKING: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
+    ({"bool": "int64"}, ("matmul", "tensordot", "vecdot", "einsum", "inner", "multi_dot")),
+    (_HALF, ("solve_triangular",)),
+    ({"uint64": "int64"}, ("add", "bitwise_invert", "bitwise_left_shift", "negative", "subtract", "sum")),  # the same bits
+)
+_COMPUTE_DTYPES: dict[str, dict[str, str]] = {name: types for types, names in _LACKING for name in names}
+
+
+# Operations that are others on the same bits: helpers for unsigned integers of 64 bits.
+_OF_64_BITS = {
+    "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "divided({0}, {1})[1]", "remainder": "divided({0}, {1})[1]", "floor_divide": "divided({0}, {1})[0]",
+    "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})", "less_equal": "~is_less({1}, {0})", "greater_equal": "~is_less({0}, {1})",
+    "minimum": "torch.where(is_less({0}, {1}), {0}, {1})", "maximum": "torch.where(is_less({0}, {1}), {1}, {0})",
+}  # fmt: skip
+
+
+class TorchRows(Rows):
+    """Rows that see another type where torch has no kernel for the type of an array."""
+
+    def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
+        """The expression that computes operation ``name``."""
+        if name in _OF_64_BITS and any(getattr(item, "dtype", None) == "uint64" for item in operands):
+            return _OF_64_BITS[name].format(*operands)
+        types = compute_dtypes(name)
+        specs = [item.spec for item in operands if isinstance(item, Operand) and item.spec is not None]
+        if not any(spec.dtype in types for spec in (*specs, *out)):
+            return super().expression(name, operands, params, out)
+        params = {key: _in_compute_dtype(value, types) for key, value in params.items()}
+        text = super().expression(
+            name, tuple(_converted(item, types) for item in operands), params, tuple(_wide(spec, types) for spec in out)
+        )
+        back = [f"torch.{spec.dtype}" if spec.dtype in types else None for spec in out]
+        if len(out) > 1:
+            return f"converted({text}, {', '.join(map(str, back))})" if any(back) else text
+        return f"({text}).to({back[0]})" if back[0] else text
+
+
+def compute_dtypes(name: str) -> dict[str, str]:
+    """The types that torch does not compute an operation in, and those that stand in.
+
+    >>> compute_dtypes("solve_triangular")["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("where")
+    ('float32', 'int64', {})
+    """
+    unsigned = {} if name in _AS_THEY_ARE or name.startswith("random_") else _UNSIGNED
+    return {**unsigned, **_COMPUTE_DTYPES.get(name, {})}
+
+
+def _in_compute_dtype(value: Any, types: dict[str, str]) -> Any:
+    """A parameter; data types as those that stand in."""
+    dtype = types.get(str(value).removeprefix("torch.")) if isinstance(value, Text) else None
+    return value if dtype is None else Text(f"torch.{dtype}")
+
+
+def _wide(spec: ArraySpec, types: dict[str, str]) -> ArraySpec:
+    return ArraySpec(spec.shape, types.get(spec.dtype, spec.dtype))
+
+
+def _converted(item: Any, types: dict[str, str]) -> Any:
+    if not isinstance(item, Operand) or item.spec is None or item.dtype not in types:
+        return item
+    return operand(f"{item}.to(torch.{types[item.dtype]})", _wide(item.spec, types))

@@ -1,0 +1,133 @@
+"""How calls of JAX find their rows; a public call without one, or whose row does not take its arguments, is opened into primitives."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from ....errors import UnsupportedOperation
+from ....ir.graph import Graph
+from ....ir.node import Node, Value
+from ....ops.registry import ArraySpec
+from ....trees import map_structure
+from ...lifter import Lifter
+from ..dtypes import dtype_name, is_key
+from ..equations import Reader
+from ..names import is_primitive, row_key
+from ..programs import jax_record
+from . import functions, primitives
+from .table import JaxBuilder, rows
+
+
+def lift_graph(graph: Graph) -> Graph:
+    """The canonical graph of a recorded one; ``UnsupportedOperation`` lists every call that has no row and cannot be opened."""
+    return _JaxLifter(graph).run()
+
+
+class _JaxLifter(Lifter):
+    framework = "jax"
+
+    def builder(self, graph: Graph) -> JaxBuilder:
+        return JaxBuilder(graph)
+
+    def key(self, node: Node) -> str:
+        return row_key(node.op)
+
+    def row(self, node: Node) -> Callable[..., Any] | None:
+        return rows.get(self.key(node) if is_primitive(node.op) else node.op)
+
+    def call(self, node: Node) -> Any:
+        self.b.recorded = self.specs_recorded(node)
+        args, kwargs = self.arguments(node)
+        row = self.row(node)
+        if is_primitive(node.op):
+            if row is None:
+                raise UnsupportedOperation(_MISSING.get(self.key(node), "no row in the lifting table of jax"))
+            return row(self.b, *_with_array(self.b, args, node.inputs), **kwargs)
+        if row is not None and row_takes(row, args, kwargs):
+            before = len(self.result.nodes), len(self.result.guards)
+            try:
+                return row(self.b, *numbers(args), **numbers(kwargs))
+            except NotImplementedError:
+                del self.result.nodes[before[0] :], self.result.guards[before[1] :]
+        return self._opened(node)
+
+    def _opened(self, node: Node) -> Any:
+        """The call's own program, equation by equation."""
+        program = jax_record(node)
+        if program.body is None:
+            raise UnsupportedOperation("its row does not take these arguments, and there is no program to open")
+        nodes: list[Node] = []
+        operands = [_formal(item) for item in program.operands]
+        for formal, item in zip(operands, program.operands):
+            self.held[formal] = (
+                self.mapped(item) if isinstance(item, Value) else self.b.array(item.item() if hasattr(item, "item") else item, formal.dtype)
+            )
+        reader = Reader(nodes, self._constant, as_words=True)
+        results = reader.read(program.body, list(operands))
+        origin, problems = self.b.origin, len(self.problems)
+        for inner in nodes:
+            self._node(inner)
+        if len(self.problems) > problems:
+            self.problems[problems:] = [
+                f"{problem.splitlines()[0]}, inside of {node.op}\n    {node.origin}" for problem in self.problems[problems:]
+            ]
+        self.b.origin = origin
+        self.b.recorded = self.specs_recorded(node)
+        return tuple(
+            self.read(item) if isinstance(item, Value) else self.b.array(item.item() if hasattr(item, "item") else item, spec.dtype)
+            for item, spec in zip(results, self.b.recorded)
+        )
+
+    def _constant(self, array: Any) -> Value:
+        array = jax.random.key_data(array) if is_key(array) else array
+        spec = ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype))
+        value = Value("constant", spec)
+        self.held[value] = self.b.constant("constant", spec, array)
+        return value
+
+
+def _formal(item: Any) -> Value:
+    return Value(item.name, item.spec) if isinstance(item, Value) else Value("number", ArraySpec((), dtype_name(np.asarray(item).dtype)))
+
+
+def _with_array(b: JaxBuilder, args: list[Any], recorded: tuple[Any, ...]) -> list[Any]:
+    """The operands of a primitive, numbers as Python's; the first as an array where there is none."""
+    if not args or any(isinstance(item, Value) for item in args):
+        return list(numbers(args))
+    first = b.array(_number(args[0]), dtype_name(np.asarray(recorded[0]).dtype))
+    return [first, *numbers(args[1:])]
+
+
+def numbers(structure: Any) -> Any:
+    """Arguments with numpy's numbers as Python's."""
+    return map_structure(_number, structure)
+
+
+def _number(item: Any) -> Any:
+    return item.item() if isinstance(item, np.generic) else item
+
+
+def row_takes(row: Callable[..., Any], args: Any, kwargs: Any) -> bool:
+    """Whether a row has parameters for all of these; keywords that are None and that it does not know are dropped."""
+    for name in [name for name, item in kwargs.items() if item is None]:
+        if name not in inspect.signature(row).parameters:
+            del kwargs[name]
+    try:
+        inspect.signature(row).bind(None, *args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+_RANDOM = "random numbers are drawn by an algorithm that is not Threefry"
+_MISSING = {
+    "rng_bit_generator_p": _RANDOM,
+    "rng_uniform_p": _RANDOM,
+}
+
+__all__ = ["functions", "lift_graph", "numbers", "primitives", "row_takes", "rows"]

@@ -1,0 +1,141 @@
+"""Lifts nodes that run blocks: each call in a region becomes canonical operations, in a region of the canonical node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ..errors import UnsupportedOperation
+from ..ir.block import Region
+from ..ir.closing import Body
+from ..ir.guard import check
+from ..ir.node import Node, Value, every, values_in
+from ..ir.pairs import pairs_of
+from ..ops.control import own_inputs, own_operands
+from ..ops.registry import ArraySpec
+from ..sizes import Size, apply
+from .lifted_derivatives import LiftedDerivative
+from .read_numbers import number_of
+
+if TYPE_CHECKING:
+    from .lifter import Lifter
+
+_NUMBER = ArraySpec((), "int32")
+
+
+class LiftedRegions:
+    """The regions of one lifter, which works on the same builder inside of them: sizes and guards are those of the outside."""
+
+    def __init__(self, lifter: Lifter) -> None:
+        self.lifter = lifter
+
+    def run(self, node: Node) -> tuple[Value, ...] | None:
+        """What the node gives; None where something in it could not be lifted, which was noted."""
+        lifter, problems = self.lifter, len(self.lifter.problems)
+        if node.op == "custom_derivative":
+            return LiftedDerivative(self.lifter, node).run()
+        first = 1 if node.op == "branch" else 0
+        own = first + own_operands(node.op, node.params)
+        operands = [lifter.read(item) for item in node.inputs]
+        draws = self._draws(node)
+        write = self._numbered if draws else self._body
+        bodies = [write(node, region, operands[first:own], operands[own:]) for region in node.regions]
+        if node.op == "branch":
+            self._keep_branches(bodies)
+        if len(lifter.problems) > problems:
+            for value in node.outputs:
+                lifter.held[value] = Value(value.name, value.spec)
+            return None
+        lifter.b.origin = node.origin
+        if draws:
+            return self._run_numbered(node, operands[:own], bodies)
+        made: tuple[Value, ...] = lifter.b.run(node.op, operands[:own], bodies, **lifter.mapped(node.params))
+        return made
+
+    def _body(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        lifter, b = self.lifter, self.lifter.b
+        inputs = self._inputs(node, region, operands)
+        lifter.held.update(zip(region.block.inputs, (*inputs, *captured)))
+        guards, fixed = len(lifter.result.guards), set(b.fixed)
+        with b.block() as nodes:
+            lifter.follow(region.block.nodes)
+            b.origin = node.origin
+            outputs = [lifter.mapped(item) for item in region.block.outputs]
+            for new, old in zip(outputs, inputs[: _kept(node, region)]):
+                self.keep_sizes(new, old)
+            self.keep_checks(guards, inputs, nodes)
+        b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
+        return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
+
+    def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
+        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of them have a length of their own."""
+        own = region.block.inputs[: own_inputs(node.op, node.params)]
+        if node.op == "associative_scan":
+            axis = node.params["axis"]
+            sequences = [("", ArraySpec(operand.shape, operand.dtype)) for operand in operands]
+            return pairs_of(sequences, axis, own[0].spec.hints[axis])
+        carried = node.params.get("carried", 0)
+        shapes = [operand.shape if place < carried else operand.shape[1:] for place, operand in enumerate(operands)]
+        return [Value(old.name, ArraySpec(shape, new.dtype)) for old, new, shape in zip(region.block.inputs, operands, shapes)]
+
+    def _keep_branches(self, bodies: list[Body]) -> None:
+        """All branches give the same sizes: where one says them in other words, that these are the same is a guard."""
+        first, *others = ([item for item in body.outputs if isinstance(item, Value)] for body in bodies)
+        for other in others:
+            for new, old in zip(other, first):
+                self.keep_sizes(new, old)
+
+    def _draws(self, node: Node) -> bool:
+        """Whether each step of a loop draws random numbers. A branch is run once, and needs no key of its own."""
+        inside = (inner for region in node.regions for inner in every(region.block.nodes))
+        drawn = next((inner for inner in inside if inner.is_random), None)
+        if node.op == "associative_scan" and drawn is not None:
+            raise UnsupportedOperation(
+                f"{drawn.op} draws random numbers where pairs are combined, each time the same ones\n    {drawn.origin}"
+            )
+        return node.op in ("scan", "while_loop") and drawn is not None
+
+    def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its own."""
+        b, number, carried = self.lifter.b, Value("step", _NUMBER), node.params["carried"]
+        with b.step(number):
+            body = self._body(node, region, operands, captured)
+        with b.block() as nodes:
+            following = () if region.name == "condition" else (b.add(number, 1),)
+        inputs = (*body.inputs[:carried], number, *body.inputs[carried:])
+        return Body(body.name, inputs, (*body.nodes, *nodes), (*body.outputs[:carried], *following, *body.outputs[carried:]))
+
+    def _run_numbered(self, node: Node, operands: list[Value], bodies: list[Body]) -> tuple[Value, ...]:
+        """The results of a loop whose bodies are :meth:`_numbered`."""
+        b, carried = self.lifter.b, node.params["carried"]
+        first = b.full(shape=(), fill_value=0, dtype=_NUMBER.dtype)
+        params = {**self.lifter.mapped(node.params), "carried": carried + 1}
+        made: tuple[Value, ...] = b.run(node.op, [*operands[:carried], first, *operands[carried:]], bodies, **params)
+        return (*made[:carried], *made[carried + 1 :])
+
+    def keep_sizes(self, new: Value, old: Value) -> None:
+        """What is carried keeps its sizes: where they are known in other words after a step, that these are the same is a guard."""
+        for size, wanted in zip(new.shape, old.shape):
+            if size != wanted:
+                self.lifter.b.guard(apply("eq", size, wanted))
+
+    def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node]) -> None:
+        """Guards that rows have made inside of a block, those after the first ``since``, as checks at the end of ``nodes``; on sizes of the outside they stay."""
+        guards = self.lifter.result.guards
+        found, guards[since:] = guards[since:], []
+        made = {*inputs, *(value for node in nodes for value in node.outputs)}
+        for guard in found:
+            if isinstance(guard.condition, Size) and not any(value in made for value in values_in((guard.condition,))):
+                guards.append(guard)
+                continue
+            self.lifter.b.origin = guard.origin
+            condition = guard.condition if isinstance(guard.condition, Value) else number_of(self.lifter.b, guard.condition)
+            nodes.append(check(replace(guard, condition=condition)))
+
+
+def _kept(node: Node, region: Region) -> int:
+    """How many outputs of a region keep the sizes of its first inputs."""
+    if node.op == "associative_scan":
+        return int(node.params["sequences"])
+    return 0 if region.name == "condition" else int(node.params.get("carried", 0))

@@ -1,0 +1,89 @@
+"""How calls of numpy find their rows, and what those that write leave in the arrays that they write to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ....errors import UnsupportedOperation
+from ....ir.graph import Graph
+from ....ir.node import Node, Value
+from ....trees import iterate_structure
+from ...element_conditions import expect_elements
+from ...lifter import Lifter
+from ..names import METHOD, row_key
+from .element_conditions import CONDITIONS, expect_no_error
+from .table import NumpyBuilder, rows
+from .writing import WRITTEN
+
+
+def lift_graph(graph: Graph) -> Graph:
+    """The canonical graph of a recorded one; ``UnsupportedOperation`` lists every call that has no row."""
+    return _NumpyLifter(graph).run()
+
+
+class _NumpyLifter(Lifter):
+    framework = "numpy"
+
+    def __init__(self, recorded: Graph) -> None:
+        super().__init__(recorded)
+        records = ((node, node.record) for node in recorded.nodes)
+        self.weak = {value for node, record in records if record is not None and record.weak for value in node.outputs}
+
+    def builder(self, graph: Graph) -> NumpyBuilder:
+        return NumpyBuilder(graph)
+
+    def key(self, node: Node) -> str:
+        return row_key(node.op)
+
+    def row(self, node: Node) -> Callable[..., Any] | None:
+        key = row_key(node.op)
+        return (rows.get(f"ndarray.{key}") if node.op.startswith(METHOD) else None) or rows.get(key)
+
+    def run(self) -> Graph:
+        """Results that are numbers which Python's code has read are Python's numbers in the end."""
+        graph = super().run()
+        records = ((node.record, value) for node in self.recorded.nodes for value in node.outputs)
+        read = {value for record, value in records if record is not None and record.read}
+        places = [place for place, leaf in enumerate(self.recorded.outputs) if isinstance(leaf, Value) and leaf in read]
+        graph.number_outputs = tuple(sorted({*places, *graph.number_outputs}))
+        return graph
+
+    def call(self, node: Node) -> Any:
+        before = len(self.result.nodes)
+        result = self._by_row(node)
+        made = self.result.nodes[before:]
+        expect_elements(self.b, made, CONDITIONS)
+        expect_no_error(self.b, made, dict(node.record.errstate if node.record is not None else ()))
+        return result
+
+    def _by_row(self, node: Node) -> Any:
+        self.b.recorded = self.specs_recorded(node)
+        if row_key(node.op) in WRITTEN and not node.outputs:
+            return ()
+        row = self.row(node)
+        if row is None:
+            raise UnsupportedOperation("no row says what it is in other frameworks")
+        args, kwargs = self.arguments(node)
+        self.b.weak = frozenset(self.read(value) for value in node.uses if value in self.weak)
+        where = kwargs.get("where", True)
+        if where is not True and getattr(row, "elementwise", False):
+            return self._where(node, row(self.b, *args, **{key: item for key, item in kwargs.items() if key != "where"}), where)
+        return row(self.b, *args, **kwargs)
+
+    def _where(self, node: Node, result: Any, where: Any) -> Any:
+        """A ufunc with a mask: what ``out`` holds stays where the mask is false."""
+        out = node.params.get("out")
+        if not isinstance(out, Value) or not isinstance(result, Value):
+            raise UnsupportedOperation("with where= and without out=, elements are whatever the memory holds; pass out=")
+        held = self.read(out)
+        return self.b.where(self.b.array(where, "bool"), self.b.cast(result, held.dtype), held)
+
+    def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
+        key = row_key(node.op)
+        if key in WRITTEN and (not node.outputs or key == "__setitem__") and "out" not in node.params:
+            return {node.inputs[0]: WRITTEN[key](self.b, *self._of_writer(node)[0], **self._of_writer(node)[1])}
+        return dict(zip(node.writes, iterate_structure((result,))))
+
+    def _of_writer(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
+        return self.arguments(node)

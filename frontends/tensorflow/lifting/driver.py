@@ -1,0 +1,91 @@
+"""How operations of TensorFlow find their rows, and what these get."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....errors import UnsupportedOperation
+from ....ir.graph import Graph
+from ....ir.node import Node, Value
+from ....ops.registry import ArraySpec
+from ....sizes import Size
+from ...lifter import Lifter
+from ..names import CONVERT, REFUSE_GRADIENT, row_key, types_of_operands
+from ..operands import dtypes_of_operands
+from . import operations
+from .left_out import reason
+from .table import TensorFlowBuilder, rows
+
+
+def lift_graph(graph: Graph) -> Graph:
+    """The canonical graph of a recorded one; ``UnsupportedOperation`` lists every operation that has no row."""
+    return _TensorFlowLifter(graph).run()
+
+
+class _TensorFlowLifter(Lifter):
+    framework = "tensorflow"
+
+    def builder(self, graph: Graph) -> TensorFlowBuilder:
+        return TensorFlowBuilder(graph)
+
+    def key(self, node: Node) -> str:
+        return row_key(node.op)
+
+    def row(self, node: Node) -> Callable[..., Any] | None:
+        return rows.get(row_key(node.op))
+
+    def call(self, node: Node) -> Any:
+        self.b.recorded = self.specs_recorded(node)
+        operands, attributes = self.arguments(node)
+        if node.op == CONVERT:
+            return array_of(self.b, operands[0], attributes["dtype"])
+        if node.op == REFUSE_GRADIENT:
+            return self.b.refuse_gradient(operands[0], operands[0], message=attributes["message"])
+        key, row = self.key(node), self.row(node)
+        if row is None:
+            raise UnsupportedOperation(reason(key))
+        named, static = _parameters(row), rows.static(key)
+        dtypes = dtypes_of_operands(node)
+        arrays = [place for place in range(len(operands)) if named[min(place, len(named) - 1)] not in static]
+        for place in arrays:
+            operands[place] = _as_arrays(self.b, operands[place], dtypes[place])
+        if arrays and not any(isinstance(operands[place], (Value, tuple)) for place in arrays):
+            operands[arrays[0]] = self.b.array(operands[arrays[0]], dtypes[arrays[0]])
+        dropped = types_of_operands(key) - {*named}
+        return row(self.b, *operands, **{name: item for name, item in attributes.items() if name not in dropped})
+
+
+@functools.cache
+def _parameters(row: Callable[..., Any]) -> tuple[str, ...]:
+    """The parameters of a row after the builder."""
+    return tuple(inspect.signature(row).parameters)[1:]
+
+
+def _as_arrays(b: TensorFlowBuilder, operand: Any, dtype: Any) -> Any:
+    """An operand that is no static one: arrays, numbers, or a tuple of these where it is a list of operands (whose types are a tuple)."""
+    if isinstance(dtype, tuple):
+        return tuple(b.array(_as_arrays(b, item, one), one) for item, one in zip(operand, dtype))
+    return array_of(b, operand, dtype) if isinstance(operand, tuple) else operand
+
+
+def array_of(b: TensorFlowBuilder, rows: Any, dtype: str) -> Value:
+    """Nested tuples of numbers and sizes as an array."""
+    if not isinstance(rows, tuple):
+        return b.array(rows, dtype)
+    if _has_sizes(rows):
+        made: Value = b.stack(*(array_of(b, row, dtype) for row in rows), axis=0)
+        return made
+    array = np.asarray(rows, dtype)
+    return b.constant("constant", ArraySpec(array.shape, dtype), array)
+
+
+def _has_sizes(rows: Any) -> bool:
+    return any(map(_has_sizes, rows)) if isinstance(rows, tuple) else isinstance(rows, Size)
+
+
+__all__ = ["lift_graph", "operations", "rows"]

@@ -1,0 +1,59 @@
+"""Whole numbers of more than 32 bits that a recording has seen: frameworks that have no more bits cannot compute them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+
+from ..compat import no_modes
+from .running import Running
+
+_MOST_LOOKED_AT = 2**20  # elements: beyond, the look would cost more than it tells
+_ENDS = torch.iinfo(torch.int32)
+# Calls that leave elements as they were, which may be those of memory that nothing has been written to.
+_UNWRITTEN = frozenset(
+    {"empty", "empty_like", "empty_strided", "empty_permuted", "new", "new_empty", "new_empty_strided", "resize_", "resize_as_"}
+)
+# Calls that write some elements: the others may be such as well.
+_IN_PARTS = frozenset(
+    {"__setitem__", "copy_", "put_", "index_put_", "index_copy_", "index_add_", "index_fill_", "masked_fill_", "masked_scatter_"}
+)
+
+
+def becomes_int64(capture: Running, key: str, filled: Sequence[torch.Tensor], operands: Iterable[torch.Tensor]) -> bool:
+    """Whether such elements come up in a call that made or filled these, and the graph is for another framework.
+
+    They come up neither where infinities are cast, which each framework does in its way (T5 casts ``log(0)``, and takes something else),
+    nor where an operand had some.
+    """
+    if capture.for_torch or key in _UNWRITTEN or key in _IN_PARTS or key.startswith("scatter"):
+        return False
+    if not any(is_wide(tensor) for tensor in filled if not tensor._is_view()):
+        return False
+    others = [item for item in operands if all(item is not one for one in filled)]
+    return not any(_is_endless(item) or is_wide(item) for item in others)
+
+
+def is_wide(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of int64 has an element that is none of int32.
+
+    >>> is_wide(torch.tensor([1, 2**31 - 1])), is_wide(torch.tensor([1, -(2**40)])), is_wide(torch.tensor(1e20))
+    (False, True, False)
+    """
+    if (
+        tensor.dtype is not torch.int64
+        or tensor.layout is not torch.strided
+        or not tensor.is_cpu
+        or not 0 < tensor.numel() <= _MOST_LOOKED_AT
+    ):
+        return False
+    with no_modes():  # what a look makes is none of the recording's
+        least, most = tensor.aminmax()
+        return int(least) < _ENDS.min or int(most) > _ENDS.max
+
+
+def _is_endless(tensor: torch.Tensor) -> bool:
+    """Whether a tensor of floats has infinities or NaNs."""
+    with no_modes():
+        return tensor.is_floating_point() and not bool(tensor.isfinite().all())

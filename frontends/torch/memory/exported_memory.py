@@ -1,0 +1,119 @@
+"""Memory of tensors that code outside of torch holds as well: numpy's arrays, buffers, what was handed out by ``.numpy()``."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+
+from ....errors import TracingError
+from ....ir.node import Origin
+from ..basics.tensors import version
+from ..compat import no_torch_function
+from .memory import has_memory, reach
+from .snapshots import Snapshot
+from .watching import pieces_of
+
+_OF_CONSTRUCTORS = "lift_fresh"  # by which torch.from_numpy hands on the tensor that it has made
+
+
+@dataclass
+class _Shared:
+    """A tensor that other code shares, with its contents at the last access by torch.
+
+    ``is_read``: whether other code got it from the recording; ``is_weight``: whether pieces are compared, as they are between two calls
+    (all weights that were loaded from a file are here); ``is_used``: whether a call has computed with what it held.
+    """
+
+    tensor: torch.Tensor
+    start: int  # addresses
+    end: int
+    origin: Origin
+    is_read: bool
+    is_weight: bool
+    is_used: bool
+    number: int = 0
+    same: Callable[[], bool] = bool
+
+    def refresh(self) -> None:
+        pieces = pieces_of(self.tensor) if self.is_weight else None
+        self.number, self.same = version(self.tensor), pieces.same if pieces else partial(Snapshot(self.tensor).is_of, self.tensor)
+
+    def changed(self) -> bool:
+        """Whether the contents changed without a write by torch."""
+        return version(self.tensor) == self.number and not self.same()
+
+
+class ExportedMemory:
+    """The tensors of a recording whose memory other code may read and write, of which torch counts nothing."""
+
+    def __init__(self) -> None:
+        self._shared: list[_Shared] = []  # by address: they may be thousands
+        self._longest = 0  # bytes
+
+    def share(self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False) -> None:
+        """From now on other code may write to the tensor's memory, and read it where the recording has handed it out."""
+        if has_memory(tensor):
+            start, end = _place(tensor)
+            one = _Shared(tensor, start, end, origin, is_read, is_weight, is_used=is_read)
+            one.refresh()
+            insort(self._shared, one, key=_start)
+            self._longest = max(self._longest, end - start)
+
+    def look(self, name: str, key: str, operands: Sequence[torch.Tensor]) -> None:
+        """Before a call: ``TracingError`` where other code has written to memory of one of its operands since another call took it."""
+        for one in self._in(operands):
+            if one.is_used:
+                _refuse_changed(name, one)
+            else:
+                one.refresh()
+                one.is_used = key != _OF_CONSTRUCTORS
+
+    def written(self, here: Callable[[], Any], tensors: Sequence[torch.Tensor], varies: bool) -> None:
+        """Notes that torch wrote to these. ``TracingError`` if code outside of torch could read values there that depend on the inputs."""
+        for one in self._in(tensors):
+            if varies and one.is_read:
+                raise TracingError(
+                    f"{here()}: elements that depend on the inputs are written to memory that {one.origin} has handed to code that cannot be recorded "
+                    "(numpy, or a pointer), so what that code reads would be baked in. Write to a copy (clone)"
+                )
+            one.refresh()
+
+    def check(self, name: str, written: Container[int]) -> None:
+        """As :meth:`look`, of all at the end; ``written`` are the ids of what recorded calls wrote to."""
+        for one in self._shared:
+            if one.is_used and id(one.tensor) not in written:
+                _refuse_changed(name, one)
+
+    def _in(self, tensors: Sequence[torch.Tensor]) -> Iterable[_Shared]:
+        """Those in whose memory one of the tensors may lie."""
+        if not self._shared:
+            return ()
+        return {id(one): one for tensor in tensors if has_memory(tensor) for one in self._around(*_place(tensor))}.values()
+
+    def _around(self, start: int, end: int) -> Iterable[_Shared]:
+        first, last = bisect_right(self._shared, start - self._longest, key=_start), bisect_left(self._shared, end, key=_start)
+        return (one for one in self._shared[first:last] if start < one.end)
+
+
+def _start(one: _Shared) -> int:
+    return one.start
+
+
+def _place(tensor: torch.Tensor) -> tuple[int, int]:
+    """The addresses where a tensor's elements begin and end."""
+    with no_torch_function():  # to compare places is no read of the user's
+        start = tensor.data_ptr()
+        return start, start + reach(tensor) * tensor.itemsize
+
+
+def _refuse_changed(name: str, one: _Shared) -> None:
+    if one.changed():
+        raise TracingError(
+            f"{name}: code outside of torch (numpy, or a pointer) writes to memory of a tensor that {one.origin} shares with it, "
+            "which cannot be recorded. Write to the tensor with torch, or pass on a copy (torch.tensor, clone)"
+        )

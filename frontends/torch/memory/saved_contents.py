@@ -1,0 +1,41 @@
+"""The contents of a tensor before a write: its elements and its autograd history."""
+
+from __future__ import annotations
+
+import torch
+
+from ..basics.tensors import put_back, version, without_repeats
+from ..compat import set_versions
+
+
+class SavedContents:
+    """A tensor of now, to be put back after calls have written to it.
+
+    A write becomes part of the history that gradients flow through, of the tensor or of that which it views. No call takes it out of
+    there again, but the tensor can forget its history and be made a copy of one that has the old history. A view cannot forget: what it
+    views is then a copy of an array that nobody else has, where its gradients end.
+    """
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor, self.elements = tensor, without_repeats(tensor.detach()).clone()
+        base = tensor._base if tensor._is_view() else None
+        self.owner = tensor if base is None else base
+        self.grad_fn, self.version = self.owner.grad_fn, version(tensor)
+        with torch.enable_grad():
+            self.copy = None if self.grad_fn is None and base is None else self.owner.clone()
+
+    def restore(self) -> None:
+        """Elements, history and torch's count of writes are as they were."""
+        self._put_back()
+        if not self.tensor.is_inference():
+            set_versions((self.tensor,), (self.version,))
+
+    def _put_back(self) -> None:
+        with torch.no_grad():
+            put_back(self.tensor, self.elements)
+        if self.owner.grad_fn is self.grad_fn:
+            return
+        self.owner.detach_()
+        if self.copy is not None:
+            with torch.enable_grad():
+                self.owner.copy_(self.copy if self.copy.requires_grad else self.copy.requires_grad_())

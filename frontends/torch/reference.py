@@ -1,0 +1,162 @@
+"""The original function as a reference: fresh inputs for it, runs that leave nothing behind, and what its calls give on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from ...ir.graph import Graph
+from ...ir.node import Node, Origin, Value
+from ...ir.record import CallRecord
+from ...tracing.recording_lock import recording_lock
+from ...trees import Branch, Leaf, flatten, iterate_structure
+from .basics.arguments import is_array, opens, to_tensor
+from .basics.names import name_of
+from .basics.reads import NUMBERS
+from .memory import counted
+from .memory.saved_contents import SavedContents
+from .state.parameters import Weights
+from .state.state import State
+from .state.versions import versions_kept
+
+COPY = "torch.Tensor.clone"
+RANDOM_STATE = ("torch.get_rng_state", "torch.set_rng_state")
+Range = tuple[float, float]
+
+
+def is_followed(owner: Any) -> bool:
+    """Whether the recording itself follows what this object holds."""
+    return isinstance(owner, (torch.nn.Module, torch.Tensor))
+
+
+def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    """The arrays in the arguments as tensors."""
+    return [to_tensor(leaf) for leaf in flatten((args, kwargs), is_array, opens)[0]]
+
+
+def saved(array: torch.Tensor) -> Callable[[], None]:
+    """A function that gives the array back the elements, and the history for gradients, that it has now."""
+    return SavedContents(array).restore
+
+
+def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
+    """See :func:`.memory.counted.watching`."""
+    return counted.watching(graph)
+
+
+def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
+    """The least and the greatest element of every array in the arguments: fresh ones are drawn from between."""
+    return tuple(map(_range, leaves(args, kwargs)))
+
+
+def _range(tensor: torch.Tensor) -> Range:
+    tensor = tensor.detach()
+    if tensor.numel() == 0 or tensor.dtype.is_complex or tensor.is_meta:
+        return (0.0, 0.0)
+    least, greatest = tensor.double().aminmax()
+    return (least.item(), greatest.item())
+
+
+def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
+    """A random tensor like one that was seen: ints and varied floats from the range seen, of constant floats the neighbourhood.
+
+    >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
+    tensor([3, 3])
+    """
+    generator, wanted = torch.Generator().manual_seed(seed), getattr(torch, dtype)
+    least, greatest = seen
+    if wanted == torch.bool:
+        return torch.rand(tuple(shape), generator=generator) > 0.5
+    if wanted.is_complex:
+        return torch.randn(tuple(shape), generator=generator, dtype=torch.complex128).to(wanted)
+    if not wanted.is_floating_point:
+        return torch.randint(int(least), int(greatest) + 1, tuple(shape), generator=generator).to(wanted)
+    unit = torch.rand(tuple(shape), generator=generator, dtype=torch.float64)
+    if least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30):
+        return (unit + 0.5 if least > 0 else unit * 4 - 2).to(wanted)
+    return (least + unit * (greatest - least)).to(wanted)
+
+
+def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
+    """Needs a gradient where that did.
+
+    >>> with_facts(torch.zeros(2), {"requires_grad": True}).requires_grad
+    True
+    """
+    return array.requires_grad_() if facts.get("requires_grad") is True else array
+
+
+def copied(leaves: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The same elements in memory of their own, which want a gradient where those do."""
+    return [leaf.detach().clone().requires_grad_(leaf.requires_grad) for leaf in leaves]
+
+
+@contextmanager
+def random_kept() -> Iterator[None]:
+    """Afterwards torch's generator is as it was."""
+    with recording_lock, torch.random.fork_rng(devices=[]):
+        yield
+
+
+@contextmanager
+def undone(weights: Weights, seed: int, state: State | None = None) -> Iterator[None]:
+    """Inside of the block torch's generator starts from ``seed``; afterwards it, all buffers and the ``state`` (all that is within reach) are as before."""
+    state = state or State(weights)
+    saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
+    with versions_kept(tensor for tensor, _ in saved):
+        try:
+            with random_kept():
+                torch.manual_seed(seed)
+                yield
+        finally:
+            state.restore()
+            with torch.no_grad():
+                for tensor, before in saved:
+                    if not torch.equal(tensor, before):
+                        tensor.copy_(before)
+
+
+def to_numpy(array: Any) -> Any:
+    """The elements as a numpy array; bfloat16, which numpy lacks, as float32."""
+    plain = array.detach().cpu()
+    return (plain.float() if plain.dtype == torch.bfloat16 else plain).resolve_conj().resolve_neg().numpy()
+
+
+class _Observer(TorchFunctionMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[tuple[str, list[torch.Tensor]]] = []
+
+    def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        result = function(*args, **(kwargs or {}))
+        tensors = [item for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
+        if tensors:
+            self.seen.append((name_of(function), copied(tensors)))
+        return result
+
+
+def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[torch.Tensor]]]:
+    """What every public torch call of a run gave, in order."""
+    with _Observer() as observer:
+        function(*args, **kwargs)
+    return observer.seen
+
+
+def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
+    """A recorded graph that returns a copy of what every node gives at its time, and the values that these are."""
+    nodes: list[Node] = []
+    made: list[Value] = []
+    copies: list[Value] = []
+    for node in graph.nodes:
+        nodes.append(node)
+        for value in () if node.key in NUMBERS else node.outputs:
+            seen = Value("seen", value.spec)
+            nodes.append(Node(COPY, (value,), {}, Origin(), (seen,), CallRecord("clone", result=seen)))
+            made.append(value)
+            copies.append(seen)
+    tree = Branch(tuple, tuple(range(len(copies))), (Leaf(),) * len(copies))
+    return graph.derive(nodes=nodes, outputs=copies, output_tree=tree, guards=[]), made

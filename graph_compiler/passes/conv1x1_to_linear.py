@@ -1,0 +1,46 @@
+"""Writes convolutions of single elements, with the channels last, as the matrix products that they are."""
+
+from __future__ import annotations
+
+from ..ir.block import Block
+from ..ir.builder import Builder
+from ..ir.graph import Graph
+from ..ir.node import Node, Value
+from ..ir.rewrite import Rewriter
+from ..ops.axes import WHOLE
+from ..ops.layouts import CHANNELS_LAST
+from .driver import Pass
+
+
+def conv1x1_to_linear(graph: Graph) -> tuple[Graph, bool]:
+    """The graph with ``linear`` for each convolution whose kernel is one element: the weight then needs no other layout."""
+    return Pass("conv1x1_to_linear", _products, "deep")(graph)
+
+
+def _products(block: Block) -> Block:
+    rewriter, scratch = Rewriter(block), Graph("scratch", "canonical")
+    scratch.nodes = rewriter.nodes
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        if _is_pointwise(node):
+            rewriter.replace(node.outputs, (_product(Builder(scratch, node.origin), node),))
+        else:
+            rewriter.append(node)
+    return rewriter.finish()
+
+
+def _is_pointwise(node: Node) -> bool:
+    if node.op != "conv" or node.params["layout"] != CHANNELS_LAST or node.params["groups"] != 1:
+        return False
+    sizes = (*node.inputs[1].shape[2:], *(amount + 1 for pair in node.params["padding"] for amount in pair))
+    return all(isinstance(size, int) and size == 1 for size in sizes)
+
+
+def _product(build: Builder, node: Node) -> Value:
+    x, weight, *bias = node.inputs
+    steps = tuple((None, None, step) for step in node.params["strides"])
+    matrix = build.reshape(weight, shape=weight.shape[:2])
+    matrix.name = "weight"
+    made: Value = build.linear(build.getitem(x, key=(WHOLE, *steps, WHOLE)), matrix, *bias)
+    made.name = node.outputs[0].name
+    return made

@@ -1,0 +1,57 @@
+"""Common subexpression elimination (CSE): equal operations on equal operands are done once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ir.aliases import Aliases
+from ..ir.block import Block
+from ..ir.graph import Graph
+from ..ir.node import Node, Value, values_in
+from ..ir.rewrite import Rewriter
+from ..ir.sameness import hashable, region_description
+from .driver import Pass
+
+
+def cse(graph: Graph) -> tuple[Graph, bool]:
+    """The graph with each repeated pure node replaced by the first of its kind.
+
+    Random nodes, nodes whose operands or results are written to, and results that the caller receives stay apart. Nodes with regions are
+    equal where their regions are the same program.
+    """
+    aliases = Aliases(graph)
+    escaping = {aliases.base_of(value) for value in values_in(graph.outputs)}
+    return Pass("cse", lambda block: _shared(block, aliases, escaping), "deep")(graph)
+
+
+def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
+    escaping = escaping.union(aliases.base_of(value) for value in values_in(block.outputs))  # what a region gives is apart as well
+    rewriter = Rewriter(block)
+    seen: dict[Any, Node] = {}
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        key = None if _stays(node, aliases, escaping) else _key(node)
+        first = seen.setdefault(key, node) if key is not None else node
+        if first is node:
+            rewriter.append(node)
+        else:
+            rewriter.replace(node.outputs, first.outputs)
+    return rewriter.finish()
+
+
+def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
+    if node.is_random or node.writes or not node.outputs:
+        return True
+    if node.record is not None and any(aliases.base_of(value) in escaping for value in node.outputs):
+        return True
+    return any(aliases.is_written(value) for value in (*node.outputs, *node.uses))
+
+
+def _key(node: Node) -> Any:
+    try:
+        regions = tuple(region_description(region, hashable) for region in node.regions)
+        key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params), regions)
+        hash(key)
+    except TypeError:
+        return None
+    return key

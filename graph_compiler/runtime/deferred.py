@@ -1,0 +1,27 @@
+"""The pipeline of a callable whose framework only a call can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from .pipeline import Pipeline
+
+
+@dataclass
+class DeferredPipeline:
+    """Stands in the place of a pipeline until the first call: ``settle(args, kwargs)`` makes that of the framework it belongs to."""
+
+    has_original: ClassVar[bool] = True
+    function: Callable[..., Any]
+    name: str
+    settle: Callable[[tuple[Any, ...], dict[str, Any]], Pipeline]
+
+    def settled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pipeline:
+        """The pipeline for good."""
+        return self.settle(args, kwargs)
+
+    def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """See :meth:`Pipeline.call_within`."""
+        return self.settle(args, kwargs).call_within(args, kwargs)

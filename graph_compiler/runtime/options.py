@@ -1,0 +1,126 @@
+"""Whether the options of ``compile`` are ones, told before anything is recorded."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from numbers import Integral
+from typing import Any, TypeVar
+
+from ..errors import InvalidOption, nearest
+
+_ON_MISS = ("retrace", "error")
+_ON_LIMIT = ("original", "raise")
+_ALSO_CALLED = {  # what other libraries call an option -> ours
+    "target": "to", "backend": "to", "framework": "to", "inputs": "args", "example_inputs": "args", "example_args": "args",
+    "sample_inputs": "args", "example_kwargs": "kwargs", "static_args": "static_argnums", "frontend": "source",
+}  # fmt: skip
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+
+def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
+    """A decorator: keywords that neither the function nor one of ``also`` has are an ``InvalidOption``.
+
+    >>> refusing_unknown()(lambda *, seed=0: seed)(sead=1)
+    Traceback (most recent call last):
+    graph_compiler.errors.InvalidOption: <lambda> has no option sead=; did you mean 'seed'?
+    """
+
+    def decorate(function: Decorated) -> Decorated:
+        named: tuple[Callable[..., Any], ...] = (function, *also)
+        known = [p.name for one in named for p in inspect.signature(one).parameters.values() if p.kind is p.KEYWORD_ONLY]
+
+        @functools.wraps(function)
+        def checked(*objs: Any, **options: Any) -> Any:
+            for name in options:
+                if name not in known:
+                    raise InvalidOption(f"{function.__name__} has no option {name}={nearest(_ALSO_CALLED.get(name, name), known)}")
+            return function(*objs, **options)
+
+        return checked  # type: ignore[return-value]
+
+    return decorate
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raises ``InvalidOption`` for the first option that is none; those that are not given, or None where that stands for nothing, are in order.
+
+    >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
+    >>> check_options({"on_miss": "retry"})
+    Traceback (most recent call last):
+    graph_compiler.errors.InvalidOption: on_miss= is 'retry', and has to be 'retrace' or 'error'
+    """
+    for name, (fits, wanted) in _WANTED.items():
+        if name in options and not fits(options[name]):
+            raise InvalidOption(f"{name}= is {shown(options[name])}, and has to be {wanted}")
+    if options.get("compile_options") and not options.get("return_backend_compiled_fn"):
+        raise InvalidOption("compile_options= are for the compiler of the target, which is only used with return_backend_compiled_fn=True")
+
+
+def shown(item: Any) -> str:
+    """An object as an error names it: as it is written where that is short, otherwise by its class.
+
+    >>> shown("retry"), shown([0] * 100)
+    ("'retry'", 'an object of type list')
+    """
+    text = repr(item)
+    return text if len(text) <= 60 and "\n" not in text and not hasattr(item, "shape") else f"an object of type {type(item).__name__}"
+
+
+def _is_list(item: Any) -> bool:
+    return item is None or isinstance(item, (tuple, list))
+
+
+def _is_dict(item: Any) -> bool:
+    return item is None or isinstance(item, Mapping)
+
+
+def _is_names(item: Any) -> bool:
+    return _is_dict(item) and all(isinstance(name, str) for name in item or ())
+
+
+def _is_tolerance(item: Any) -> bool:
+    return item is None or isinstance(item, (int, float)) and not isinstance(item, bool) and item >= 0
+
+
+def _one_or_more(kind: type | tuple[type, ...]) -> Callable[[Any], bool]:
+    """Whether it is one of these, or several of them; None for none."""
+
+    def fits(item: Any) -> bool:
+        several = item if isinstance(item, (tuple, list, set, frozenset, range)) else () if item is None else (item,)
+        return all(isinstance(one, kind) and not isinstance(one, bool) for one in several)
+
+    return fits
+
+
+def _paths_from(kind: type) -> Callable[[Any], bool]:
+    """Whether it is a list of paths whose first part is one of these."""
+
+    def fits(item: Any) -> bool:
+        paths = [path if isinstance(path, (tuple, list)) else (path,) for path in item or ()] if _is_list(item) else None
+        return paths is not None and all(path and isinstance(path[0], kind) for path in paths)
+
+    return fits
+
+
+# option -> whether something is one, and what is wanted in words
+_WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "args": (_is_list, "a tuple or list of the arguments: args=(x,)"),
+    "kwargs": (_is_names, "a dict of arguments by their names: kwargs={'x': x}"),
+    "on_miss": (lambda item: item in _ON_MISS, " or ".join(map(repr, _ON_MISS))),
+    "on_limit": (lambda item: item in _ON_LIMIT, " or ".join(map(repr, _ON_LIMIT))),
+    "max_variants": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
+    "runs": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
+    "rtol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
+    "atol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
+    "seed": (lambda item: isinstance(item, Integral) and not isinstance(item, bool), "a whole number"),
+    "compile_options": (_is_names, "a dict of options of the target's compiler"),
+    "passes": (lambda item: isinstance(item, (tuple, list)) and all(map(callable, item)), "a list of passes (graph_compiler.passes.Pass)"),
+    "stateful": (_is_list, "a tuple or list of objects: stateful=[cache]"),
+    "arg_stateful_idxs": (_paths_from(int), "a list of paths, each from the position of an argument: [[0], [1, 0]]"),
+    "kwarg_stateful_idxs": (_paths_from(str), "a list of paths, each from the name of an argument: [['cache'], ['caches', 0]]"),
+    "parameters": (_one_or_more((int, str)), "the name or position of an argument, or a list of these"),
+    "static_argnums": (_one_or_more(int), "a position or a list of positions; names go into static_argnames"),
+    "static_argnames": (_one_or_more(str), "a name or a list of names; positions go into static_argnums"),
+}
