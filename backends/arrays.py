@@ -55,7 +55,8 @@ def is_plain(array: np.ndarray[Any, Any]) -> bool:
 
 
 def words_of(array: Any) -> Any:
-    """The words that keys of ``jax.random`` consist of, along a last axis of uint32, and the tensor that a ``tf.Variable`` holds; other arrays as they are."""
+    """The words that keys of ``jax.random`` consist of, along a last axis of uint32, and the tensor that a ``tf.Variable`` holds; other
+    arrays as they are."""
     return array.read_value() if hasattr(type(array), "read_value") else getattr(array, "_base_array", array)
 
 

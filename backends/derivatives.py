@@ -1,7 +1,7 @@
 """The parts of a ``custom_derivative`` as the ways to write it need them.
 
-Functions with rules stand in the module, not in the function that calls them (``Scope.define``): regions are isolated, so all that they read are
-arguments, sizes are read from these, ``torch.compile`` takes the class, and what reads the same is one definition.
+Functions with rules stand in the module, not in the function that calls them (``Scope.define``): regions are isolated, so all that they
+read are arguments, sizes are read from these, ``torch.compile`` takes the class, and what reads the same is one definition.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from .structured import Inside, Scope
 
 @dataclass(frozen=True)
 class Derivative:
-    """Regions of the node, and the inputs of its rule by what they are: ``given`` are tangents, or cotangents, ``has_given`` says which results have one."""
+    """Regions of the node, and the inputs of its rule by what they are: ``given`` are tangents, or cotangents, ``has_given`` says which
+    results have one."""
 
     function: Region
     forward: Region | None
@@ -89,7 +90,8 @@ def bare(texts: Sequence[str]) -> str:
 
 
 def lines_of(scope: Scope, region: Region, names: Sequence[str]) -> list[str]:
-    """Writes a region in a function whose arguments have these names; gives the text of its outputs. Local names may be used again by other functions."""
+    """Writes a region in a function whose arguments have these names; gives the text of its outputs. Local names may be used again by other
+    functions."""
     inside = scope.apart(region, names)
     scope.take(inside)
     inside.free()

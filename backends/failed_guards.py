@@ -8,7 +8,8 @@ from ..trees import Tree, statics
 
 
 def shows_as_nan(tree: Tree, floating: Sequence[bool]) -> bool:
-    """Whether NaN in the floating arrays tells that a result is wrong: there are some, and no number beside them that a user could take for right.
+    """Whether NaN in the floating arrays tells that a result is wrong: there are some, and no number beside them that a user could take for
+    right.
 
     ``floating`` says of each array of the result whether it can hold NaN; Python's own numbers stand in the ``tree``.
 

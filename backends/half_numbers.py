@@ -1,7 +1,7 @@
 """Numbers beside arrays of half precision that are computed in a wider type: they are first what half precision makes of them.
 
-``x == 0.1`` is true of no float32 where ``x`` came from float16, and ``x % 0.1`` another number. Products and quotients jump nowhere, and keep
-the number as it is.
+``x == 0.1`` is true of no float32 where ``x`` came from float16, and ``x % 0.1`` another number. Products and quotients jump nowhere, and
+keep the number as it is.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ def prefixes(
     """The elements along ``axis``, each combined with all before it, in the order of ``jax.lax.associative_scan``.
 
     Neighbours are combined, and of these all prefixes taken, which are those at odd places; one more step gives those at even places. So
-    ``combine`` is called about twice for each power of two, on as many pairs as there are elements at all. Lengths are numbers here. ``joined``
-    puts two arrays behind each other, ``interleaved`` takes elements in turn, of which the first array may have one more.
+    ``combine`` is called about twice for each power of two, on as many pairs as there are elements at all. Lengths are numbers here.
+    ``joined`` puts two arrays behind each other, ``interleaved`` takes elements in turn, of which the first array may have one more.
     """
     length = arrays[0].shape[axis]
     if length < 2:

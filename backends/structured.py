@@ -139,7 +139,8 @@ def step_called(node: Node) -> Node:
 
 
 def associative_scan_by(helper: str) -> Callable[[Scope, Node], None]:
-    """Writes a function that combines pairs, for a helper ``helper(combine, sequences, axis)``; all inputs and outputs of the function are flat."""
+    """Writes a function that combines pairs, for a helper ``helper(combine, sequences, axis)``; all inputs and outputs of the function are
+    flat."""
 
     def associative_scan(scope: Scope, node: Node) -> None:
         (combine,), count, params = node.regions, node.params["sequences"], node.params

@@ -66,7 +66,8 @@ def _high_water_mark() -> int:
 
 
 def _large_model() -> Any:
-    """With weights that come from a file, as those of users do: their memory is not torch's own. (safetensors reads it no earlier than it is used.)"""
+    """With weights that come from a file, as those of users do: their memory is not torch's own. (safetensors reads it no earlier than it
+    is used.)"""
     transformers: Any = importlib.import_module("transformers")
     model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**LARGE))
     with tempfile.TemporaryDirectory() as folder:

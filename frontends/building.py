@@ -66,11 +66,13 @@ class RaisingBuilder(Builder):
         return self.astype(x, dtype=dtype) if isinstance(x, Value) else x
 
     def operand(self, x: Any, dtype: str) -> Any:
-        """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of that kind (2.5 is 2 among integers)."""
+        """``x`` beside arrays of ``dtype``, or written into one: arrays are cast, numbers become numbers of that kind (2.5 is 2 among
+        integers)."""
         return self.array(x, dtype) if isinstance(x, Value) or is_read(x) else number_as(x, dtype)
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Sizes that were broadcast against each other while they were equal are assumed to be equal; what is too long to say is read from the array."""
+        """Sizes that were broadcast against each other while they were equal are assumed to be equal; what is too long to say is read from
+        the array."""
         return ArraySpec(tuple(map(self._settled, spec.shape)), spec.dtype)
 
     def _settled(self, dim: Any) -> Any:
@@ -102,7 +104,8 @@ class RaisingBuilder(Builder):
             self.graph.guards.append(Guard(condition, True, self.origin))
 
     def bound(self, given: Value, low: Any, high: Any, besides: int | None = None) -> None:
-        """The graph holds only where the elements of an input lie in ``[low, high)`` or are ``besides``; not looked at while a target traces the function."""
+        """The graph holds only where the elements of an input lie in ``[low, high)`` or are ``besides``; not looked at while a target
+        traces the function."""
         inputs = self.graph.inputs
         if all(source in inputs for source in values_in((low, high))):
             self.graph.assume(IndexBounds(inputs.index(given), low, high, besides))
@@ -112,7 +115,8 @@ class RaisingBuilder(Builder):
         self.graph.guards.append(Guard(condition, expected, self.origin))
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """What a framework demands of a single index that was computed, beyond what targets do: nothing, or that it lies inside of its axis."""
+        """What a framework demands of a single index that was computed, beyond what targets do: nothing, or that it lies inside of its
+        axis."""
 
     def left(self, index: Any, size: Any) -> None:
         """What becomes of a single index that is known to lie outside of its axis: targets refuse it, unless the framework knows better."""
@@ -151,7 +155,8 @@ class RaisingBuilder(Builder):
         """Seeds a generator (None: the default one), and logs that the numbers differ from those of the source framework."""
         if not self.streams:
             log.warning(
-                "%s seeds a generator of random numbers: each framework draws others from a seed, of the same distribution and the same at every call",
+                "%s seeds a generator of random numbers: each framework draws others from a seed, of the same distribution and the same "
+                "at every call",
                 self.graph.name,
             )
         self.streams[generator] = (self.random_key(seed=seed % 2**32), 0)

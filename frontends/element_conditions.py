@@ -1,7 +1,7 @@
 """Elements that a framework refuses when it looks at them, where a target would compute with them: a singular matrix, a divisor 0.
 
-That a call raised no exception is an assumption of the recording: where the condition fails, the function is recorded again, and raises or handles the
-exception. Conditions are told by the canonical operations that a call becomes, and checked beside the result.
+That a call raised no exception is an assumption of the recording: where the condition fails, the function is recorded again, and raises or
+handles the exception. Conditions are told by the canonical operations that a call becomes, and checked beside the result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ def _power(b: RaisingBuilder, node: Node) -> Any:
 
 
 def _positive_definite(b: RaisingBuilder, node: Node) -> Any:
-    """The decomposition takes square roots of what must be positive; where it is not, targets give NaN, TensorFlow 0 for complex numbers."""
+    """The decomposition takes square roots of what must be positive; where it is not, targets give NaN, TensorFlow 0 for complex
+    numbers."""
     roots = b.diagonal(node.outputs[0])
     return b.greater(b.real(roots) if "complex" in roots.dtype else roots, 0)
 

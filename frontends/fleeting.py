@@ -36,7 +36,8 @@ def _refusing(owner: Any, name: str, unless_given: bool) -> Any:
         if frame is None or is_seeded:
             return original(*args, **kwargs)
         raise TracingError(
-            f"{owner.__name__}.{name} at {frame.f_code.co_filename}:{frame.f_lineno} gives something else at each call, and would become a constant. "
+            f"{owner.__name__}.{name} at {frame.f_code.co_filename}:{frame.f_lineno} gives something else at each call, and would become "
+            "a constant. "
             "Pass what it gives as an argument"
         )
 
@@ -44,5 +45,6 @@ def _refusing(owner: Any, name: str, unless_given: bool) -> Any:
 
 
 def refusals(rows: Rows, unless_given: bool = False) -> tuple[tuple[Any, str, Any], ...]:
-    """For each row what stands in its place while recording: ``TracingError`` with the line of the user's code that calls it (without an argument)."""
+    """For each row what stands in its place while recording: ``TracingError`` with the line of the user's code that calls it (without an
+    argument)."""
     return tuple((owner, name, _refusing(owner, name, unless_given)) for owner, names in rows.items() for name in names)

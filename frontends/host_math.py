@@ -19,8 +19,8 @@ _ASKED: dict[str, Callable[[Any], bool]] = {
 class Symbols(NamedTuple):
     """How shims of ``math`` work with the symbolic numbers of a frontend.
 
-    ``opened`` gives the expressions behind the arguments of a function, None where it has to be given the numbers; ``made`` what the user's code gets
-    where a function is computed on expressions; ``number_of`` an array of one element as a number, anything else as it is.
+    ``opened`` gives the expressions behind the arguments of a function, None where it has to be given the numbers; ``made`` what the user's
+    code gets where a function is computed on expressions; ``number_of`` an array of one element as a number, anything else as it is.
     """
 
     is_symbolic: Callable[[Any], bool]

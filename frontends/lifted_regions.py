@@ -69,7 +69,8 @@ class LiftedRegions:
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
-        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of them have a length of their own."""
+        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of them have a length of their
+        own."""
         own = region.block.inputs[: own_inputs(node.op, node.params)]
         if node.op == "associative_scan":
             axis = node.params["axis"]
@@ -97,7 +98,8 @@ class LiftedRegions:
         return node.op in ("scan", "while_loop") and drawn is not None
 
     def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
-        """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its own."""
+        """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its
+        own."""
         b, number, carried = self.lifter.b, Value("step", _NUMBER), node.params["carried"]
         with b.step(number):
             body = self._body(node, region, operands, captured)
@@ -121,7 +123,8 @@ class LiftedRegions:
                 self.lifter.b.guard(apply("eq", size, wanted))
 
     def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node]) -> None:
-        """Guards that rows have made inside of a block, those after the first ``since``, as checks at the end of ``nodes``; on sizes of the outside they stay."""
+        """Guards that rows have made inside of a block, those after the first ``since``, as checks at the end of ``nodes``; on sizes of the
+        outside they stay."""
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         made = {*inputs, *(value for node in nodes for value in node.outputs)}

@@ -320,7 +320,8 @@ def _report(name: str, problems: list[str]) -> str:
 
 
 def _refuse_kept_views(graph: Graph) -> None:
-    """``UnsupportedOperation`` where a call leaves a view of what is kept and written to: as an array of its own it would no longer show these writes."""
+    """``UnsupportedOperation`` where a call leaves a view of what is kept and written to: as an array of its own it would no longer show
+    these writes."""
     if graph.state.updates is None and not graph.effects:
         return
     aliases = Aliases(graph)
@@ -335,5 +336,8 @@ def _refuse_kept_views(graph: Graph) -> None:
         if isinstance(value, Value) and aliases.base_of(value) is not value and aliases.base_of(value) in kept:
             call = graph.maker(value)
             made = f" ({call.op} at {call.origin})" if call is not None else ""
-            problem = f"{graph.name} keeps a view of {aliases.base_of(value).name}, which it writes to{made}: in other frameworks these would be two arrays. Keep a copy"
+            problem = (
+                f"{graph.name} keeps a view of {aliases.base_of(value).name}, which it writes to{made}: in other frameworks these would "
+                "be two arrays. Keep a copy"
+            )
             raise UnsupportedOperation(problem, [problem])

@@ -26,7 +26,8 @@ class _Use(NamedTuple):
 
 
 def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
-    """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x, int)``), to map or to sort by; none where it cannot be read."""
+    """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x, int)``), to map or to sort by;
+    none where it cannot be read."""
     uses = [use for use in _uses(file) if use.name in names]
     return frozenset({use.name for use in uses if use.is_called} - {use.name for use in uses if use.inside and not use.is_harmless})
 
@@ -80,7 +81,8 @@ def _arguments(arguments: ast.arguments) -> Iterator[str]:
 
 
 def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
-    """Where something else may stand for the class, for it is never evaluated: the annotation of a variable of a function; where annotations are ``texts``, those of arguments and results, too."""
+    """Where something else may stand for the class, for it is never evaluated: the annotation of a variable of a function; where
+    annotations are ``texts``, those of arguments and results, too."""
     kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
     annotation = (node.returns if isinstance(node, _FUNCTIONS) else node.annotation) if isinstance(node, kinds) else None
     if annotation is not None:

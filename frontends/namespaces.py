@@ -18,7 +18,8 @@ _ANY = compile("name", "<globals>", "eval")
 
 
 class GlobalReads(Listener):
-    """Inside of the block, notes which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` under their own names in these places.
+    """Inside of the block, notes which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` under their own
+    names in these places.
 
     >>> def read(name): return globals()[name]
     >>> with GlobalReads([(read.__globals__, "globals")]) as reads:
@@ -69,7 +70,8 @@ class GlobalReads(Listener):
 
 
 def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
-    """For code that has not run yet: all globals of those of the functions that read, or write, some by text, are what they are, and hold what they hold."""
+    """For code that has not run yet: all globals of those of the functions that read, or write, some by text, are what they are, and hold
+    what they hold."""
     spaces = {id(one.__globals__): one.__globals__ for one in functions if reaches_own_globals(names_read(one.__code__))}
     facts = [names_of_whole(space, "the module") for space in spaces.values()]
     for space in spaces.values():

@@ -1,4 +1,5 @@
-"""Record a function or model written in torch, JAX, TensorFlow or NumPy once, and run it as a flat function of that framework or of another one.
+"""Record a function or model written in torch, JAX, TensorFlow or NumPy once, and run it as a flat function of that framework or of another
+one.
 
 >>> import torch, graph_compiler
 >>> graph = graph_compiler.transpile(lambda x: torch.softmax(x, -1), to="jax", args=(torch.zeros(2, 4),))

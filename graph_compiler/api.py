@@ -124,7 +124,8 @@ def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool
 
 
 def _of_owner(options: Options, obj: Any) -> Options:
-    """An object of a compiled class is there for its methods: what they change of it is put back, in any framework, where all of them find it."""
+    """An object of a compiled class is there for its methods: what they change of it is put back, in any framework, where all of them find
+    it."""
     owner = getattr(obj, "__self__", None)
     if not hasattr(type(owner), COMPILED) or hasattr(type(owner), "state_dict"):
         return options
@@ -201,7 +202,8 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     """A callable that runs in whichever framework its arrays belong to: the source framework or any target, one graph for each.
 
     Takes the options of :func:`compile` except ``to``. Arrays of two frameworks in one call are an error, but for numpy arrays, which are
-    converted where they stand beside others; a call without arrays runs in the source framework. With ``args`` or ``kwargs`` the graph of *their* framework is recorded now.
+    converted where they stand beside others; a call without arrays runs in the source framework. With ``args`` or ``kwargs`` the graph
+    of *their* framework is recorded now.
 
     >>> import torch, jax.numpy as jnp, graph_compiler
     >>> double = graph_compiler.unify(lambda x: torch.relu(x) * 2)
@@ -304,7 +306,8 @@ def _pipeline(
     """The pipeline of a callable; of a lazy one, that of its first call where its framework can be told by the arguments only."""
     if not callable(obj) or isinstance(obj, type):
         raise NotCompilable(
-            f"{shown(obj)} cannot be compiled: a function, a method or a module object is needed. Arguments to record with are given as args=(x,)"
+            f"{shown(obj)} cannot be compiled: a function, a method or a module object is needed. Arguments to record with are given as "
+            "args=(x,)"
         )
     if to is not None and to is not _another:
         _known(to, BACKENDS, "to")
@@ -332,9 +335,13 @@ def _refuse_mixed(obj: Any) -> None:
     """``SourceNotFound`` for code of numpy alone that is given tensors of TensorFlow, whose operators it uses between its functions."""
     nothing: tuple[Any, Any] = ((), {})
     if framework_of(obj, FRONTENDS) is None and framework_of(obj, FRONTENDS, nothing) == "numpy":
-        rules = "numpy's functions and tensorflow's operators follow different rules (uint8 / 255 is float64 in numpy and float32 in tensorflow)"
+        rules = (
+            "numpy's functions and tensorflow's operators follow different rules (uint8 / 255 is float64 in numpy and float32 in "
+            "tensorflow)"
+        )
         raise SourceNotFound(
-            f"{_name(obj)} names numpy alone, and is called with arrays of tensorflow; {rules}: pass numpy arrays, or source='numpy' to have "
+            f"{_name(obj)} names numpy alone, and is called with arrays of tensorflow; {rules}: pass numpy arrays, or source='numpy' to "
+            "have "
             f"numpy's rules, or source='tensorflow' where elements become constants{place_of(obj)}"
         )
 
@@ -356,7 +363,8 @@ def _room(room: str, framework: str) -> ModuleType:
 
 
 def _plain(obj: Any) -> Any:
-    """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked for some without running the user's code."""
+    """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked for some without running the
+    user's code."""
     if isinstance(obj, Graph):  # whose attributes are those of the original
         return obj
     cls = type(obj)

@@ -57,18 +57,21 @@ class WeightsMissing(GraphCompilerError):
 
 
 class WeightsMismatch(GraphCompilerError, ValueError):
-    """Arrays given to ``load_weights`` are not those of the model; the message names all that are missing, unexpected, or of another shape or type."""
+    """Arrays given to ``load_weights`` are not those of the model; the message names all that are missing, unexpected, or of another shape
+    or type."""
 
 
 class TargetRefused(GraphCompilerError):
-    """The framework that a graph is written for refuses what the original's framework computes: numbers, types or sizes that it does not take.
+    """The framework that a graph is written for refuses what the original's framework computes: numbers, types or sizes that it does not
+    take.
 
     The message names the recorded call and the user's line; ``__cause__`` is the framework's own exception.
     """
 
 
 class TooManyVariants(GraphCompilerError):
-    """A function had to be recorded again more often than ``max_variants`` allows, and its original cannot run instead, or shall not (``on_limit="raise"``)."""
+    """A function had to be recorded again more often than ``max_variants`` allows, and its original cannot run instead, or shall not
+    (``on_limit="raise"``)."""
 
 
 class TracingError(GraphCompilerError):

@@ -1,4 +1,5 @@
-"""A sentence-embedding model with real weights, all-MiniLM-L6-v2, from torch to JAX, TensorFlow and NumPy: the same neighbours, the same numbers.
+"""A sentence-embedding model with real weights, all-MiniLM-L6-v2, from torch to JAX, TensorFlow and NumPy: the same neighbours, the same
+numbers.
 
 Recorded once, with two short sentences; everything below then runs at other sizes on that one recording. Exits with 1 where the
 results differ. Run by ./scripts/demo.

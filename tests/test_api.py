@@ -297,7 +297,8 @@ def test_a_python_module(to: str) -> None:
 
 @pytest.mark.parametrize("to", TARGETS)
 def test_layers_of_a_python_module(to: str) -> None:
-    """They are asked for by their users, as functions are; what cannot be called, and what the module has from elsewhere, stays as it is."""
+    """They are asked for by their users, as functions are; what cannot be called, and what the module has from elsewhere, stays as it
+    is."""
     module = types.ModuleType("layers")
     exec(
         """

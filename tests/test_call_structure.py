@@ -65,7 +65,9 @@ def test_objects_that_hold_the_same_are_one_variant(name: str, to: str) -> None:
 UNLIKE: dict[str, tuple[Any, Any, str]] = {
     "a number": (Cache(Layer(3)), Cache(Layer(4)), r"argument cache\['layers'\]\[0\]\['window'\] is 4 and was recorded as 3"),
     "a missing attribute": (Cache(Layer()), Cache(Layer(seen=0)), r"seen\) and was recorded with Layer\(keys, window, dtype\)"),
-    "slots": (Cache(Slotted()), Cache(Slotted()), "argument cache is another Cache than .*layers.*is a Slotted, and two of these are the same only"),
+    "slots": (Cache(Slotted()), Cache(Slotted()), (
+        "argument cache is another Cache than .*layers.*is a Slotted, and two of these are the same only"
+    )),
     "a number beside slots": (Cache(Slotted(), step=1), Cache(Slotted(), step=2), r"another Cache .*: \.step is 2 and was 1"),
     "a function": (Cache(Layer(), act=lambda x: x), Cache(Layer(), act=lambda x: x), r": \.act is a function, and two"),
     "classes of one name": (Cache(Layer()), type("Cache", (Cache,), {})(Layer()), r"test_call_structure\.Cache and was recorded as .*test_call_structure\.Cache"),

@@ -184,7 +184,8 @@ def test_a_cache_that_counts_in_python_grows_without_further_recordings(to: str)
 
 
 def test_a_mask_that_is_left_out_only_where_nobody_compiles() -> None:
-    """The text model of AIMv2 asks for a causal mask, which transformers leaves to its attention, which is not causal; while compiling it has the mask."""
+    """The text model of AIMv2 asks for a causal mask, which transformers leaves to its attention, which is not causal; while compiling it
+    has the mask."""
     from transformers import Aimv2TextConfig, Aimv2TextModel
 
     torch.manual_seed(0)

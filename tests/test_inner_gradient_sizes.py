@@ -1,7 +1,8 @@
 """Backward passes inside of a function, at other sizes than those of the recording.
 
-Each row: the arrays' sizes (letters stand for those that change), and the loss whose gradients are taken, or a whole function. What is in ``ONE`` needs one recording for
-all sizes above 1; what is in ``SEVERAL`` is recorded anew, as torch's derivative computes with sizes in a way that nothing is known of.
+Each row: the arrays' sizes (letters stand for those that change), and the loss whose gradients are taken, or a whole function. What is in
+``ONE`` needs one recording for all sizes above 1; what is in ``SEVERAL`` is recorded anew, as torch's derivative computes with sizes in a
+way that nothing is known of.
 """
 
 # ruff: noqa: PLW0108 (what the transforms are given is recorded in functions of the test)

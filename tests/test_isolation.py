@@ -1,4 +1,5 @@
-"""A recording leaves nothing behind: no mode, no setting, no array; in its own thread, beside others, inside of another, and when it fails."""
+"""A recording leaves nothing behind: no mode, no setting, no array; in its own thread, beside others, inside of another, and when it
+fails."""
 
 from __future__ import annotations
 
@@ -525,7 +526,8 @@ def test_what_a_cache_keeps_of_sizes_is_plain() -> None:
 
 
 def test_sizes_as_keys_where_the_code_can_do_without() -> None:
-    """einops computes without its cache where sizes have no hash, so one variant serves all sizes, and the cache holds nothing of the recording."""
+    """einops computes without its cache where sizes have no hash, so one variant serves all sizes, and the cache holds nothing of the
+    recording."""
     einops = pytest.importorskip("einops")
 
     def function(x: Any) -> Any:

@@ -1,4 +1,5 @@
-"""The ``keras.Model`` of a graph where Keras' users take models: checkpoints, copies, policies of data types, inside of other models, exported."""
+"""The ``keras.Model`` of a graph where Keras' users take models: checkpoints, copies, policies of data types, inside of other models,
+exported."""
 
 from __future__ import annotations
 

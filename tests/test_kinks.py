@@ -1,7 +1,7 @@
 """Derivatives at kinks, bounds, ties and zeros: in every target the first and second derivative are those of the source framework itself.
 
-What differs is listed with its reason in ``tests/kinks/limits.py``; strict: what is mended must leave the list. What JAX compiles is each fourth row,
-and all with ``-m slow``.
+What differs is listed with its reason in ``tests/kinks/limits.py``; strict: what is mended must leave the list. What JAX compiles is each
+fourth row, and all with ``-m slow``.
 """
 
 from __future__ import annotations

@@ -345,7 +345,8 @@ OTHERS = torch.linspace(-1, 1, 3 * 3 * 18 * 26).cos().reshape(3, 3, 18, 26)
     ("kernel", "stride", "padding"), [((4, 4), (4, 4), 0), ((3, 2), (3, 2), 1), ((3, 3), (2, 2), (0, 2)), ((5, 1), (5, 1), (3, 0))]
 )
 def test_patches(kernel: tuple[int, int], stride: tuple[int, int], padding: int | tuple[int, int]) -> None:
-    """A weight that is larger than all windows together, as that of a vision transformer: windows side by side, overlapping, at the edges, cut off."""
+    """A weight that is larger than all windows together, as that of a vision transformer: windows side by side, overlapping, at the edges,
+    cut off."""
     layer = nn.Conv2d(3, 200, kernel, stride, padding).requires_grad_(False)
     graph = graph_compiler.compile(lambda x: layer(x).flatten(2).transpose(1, 2), args=(IMAGES[:1],), to="jax")
     for images in (IMAGES[:1], OTHERS[:2, :, :11, :13]):

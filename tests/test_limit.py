@@ -56,7 +56,10 @@ def test_the_original_runs_and_says_so_once(to: str) -> None:
             expected = [__file__] if given is X and number == 0 else []
             assert [one.filename for one in said if one.category is RuntimeWarning] == expected
             if expected:
-                text = "named was recorded 1 times, which is max_variants.*argument 1 is 'bb' and was recorded as 'a'.*Raise max_variants.*on_limit"
+                text = (
+                    "named was recorded 1 times, which is max_variants.*argument 1 is 'bb' and was recorded as 'a'.*Raise "
+                    "max_variants.*on_limit"
+                )
                 with pytest.raises(RuntimeWarning, match=text):
                     raise said[0].message  # type: ignore[misc]
     assert len(graph.variants) == 1 and "beyond 1 variants: the original ran 9 calls" in graph.explain()

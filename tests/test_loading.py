@@ -18,7 +18,8 @@ def _with_triton(folder: Path, code: str) -> list[str]:
 
 
 def test_what_is_loaded_for_a_conversion(tmp_path: Path) -> None:
-    """``triton`` before TensorFlow: after it, it ends the process. And no numbers of Python's and numpy's generators are drawn, as the frameworks do."""
+    """``triton`` before TensorFlow: after it, it ends the process. And no numbers of Python's and numpy's generators are drawn, as the
+    frameworks do."""
     code = """import random, numpy, torch, graph_compiler
 random.seed(1), numpy.random.seed(1)
 print(graph_compiler.compile(torch.sin, to="tensorflow")(torch.zeros(())).numpy())

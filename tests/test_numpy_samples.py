@@ -1,4 +1,5 @@
-"""Every sample call of numpy, written for each target, gives what numpy gives: at the recorded arguments, and at others with the same graph.
+"""Every sample call of numpy, written for each target, gives what numpy gives: at the recorded arguments, and at others with the same
+graph.
 
 How canonical operations are written for each target the samples of torch test. So a run takes a sample in numpy, as it is and through the
 canonical operations, and in one other target in turn; three weeks, or ``scripts/test --all-targets``, are all of them.

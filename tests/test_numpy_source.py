@@ -534,9 +534,10 @@ def test_save_and_load(tmp_path: Any) -> None:
 
 
 HOSTILE = [
-    "numpy.ctypeslib.load_library", "numpy.random.set_state", "numpy.save", "numpy.fromfile", "numpy.load", "numpy.ndarray.tofile", "numpy.ndarray.dump",
-    "numpy.f2py.run_main", "numpy.lib.format.open_memmap", "numpy.apply_along_axis", "numpy.frompyfunc", "numpy.ndarray.__reduce__", "os.system",
-    "numpy.exec", "scipy.special.test", "numpy.testing.rundocs", "numpy.add.__reduce__", "numpy.linalg.linalg", "numpy.dtype", "numpy.random.bytes",
+    "numpy.ctypeslib.load_library", "numpy.random.set_state", "numpy.save", "numpy.fromfile", "numpy.load", "numpy.ndarray.tofile",
+    "numpy.ndarray.dump", "numpy.f2py.run_main", "numpy.lib.format.open_memmap", "numpy.apply_along_axis", "numpy.frompyfunc",
+    "numpy.ndarray.__reduce__", "os.system", "numpy.exec", "scipy.special.test", "numpy.testing.rundocs", "numpy.add.__reduce__",
+    "numpy.linalg.linalg", "numpy.dtype", "numpy.random.bytes",
 ]  # fmt: skip
 
 

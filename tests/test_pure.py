@@ -211,7 +211,8 @@ def test_compiled_functions_give_results_of_the_same_form(name: str) -> None:
 
 
 def test_compiled_functions_round_as_uncompiled_ones() -> None:
-    """By itself XLA leaves out casts to half precision between two operations; and options of the compiler are refused inside of a compiled function."""
+    """By itself XLA leaves out casts to half precision between two operations; and options of the compiler are refused inside of a compiled
+    function."""
 
     def function(x: Any) -> Any:
         half = x.to(torch.bfloat16)
@@ -314,7 +315,8 @@ class Cooling(torch.nn.Module):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_numbers_in_state_pass_through_transformations(dtype: str) -> None:
-    """Compiled and scanned functions give arrays back for numbers of Python: they are taken for these, and still take the type of what is beside them."""
+    """Compiled and scanned functions give arrays back for numbers of Python: they are taken for these, and still take the type of what is
+    beside them."""
     original, x = Cooling().to(getattr(torch, dtype)), jnp.linspace(-1, 1, 3).astype(dtype)
     original.last = original.last.to(getattr(torch, dtype))
     graph = graph_compiler.transpile(original, to="jax", args=(torch.zeros(3, dtype=getattr(torch, dtype)),))

@@ -1,4 +1,5 @@
-"""What torch refuses is refused by a graph that was recorded with a call of the same signature: indices, elements, matrices, sizes, and layouts in memory.
+"""What torch refuses is refused by a graph that was recorded with a call of the same signature: indices, elements, matrices, sizes, and
+layouts in memory.
 
 A row: function, the arrays of a call that torch takes, and of calls that it refuses. Whole numbers are indices.
 """

@@ -452,7 +452,8 @@ def test_random_changes_are_refused_or_harmless(to: str, tmp_path: Path) -> None
 
 
 STRANGE: tuple[Any, ...] = (
-    None, True, -1, 7, 1 << 70, 1.5, "", "x\n", '"', "torch.load", "*", [], {}, {"!": "value", "v": 10**6}, {"!": "tuple", "v": []}, {"!": "object", "v": "os"},
+    None, True, -1, 7, 1 << 70, 1.5, "", "x\n", '"', "torch.load", "*", [], {}, {"!": "value", "v": 10**6}, {"!": "tuple", "v": []},
+    {"!": "object", "v": "os"},
 )  # fmt: skip
 
 

@@ -234,7 +234,8 @@ def test_nan_is_neither_above_nor_below_in_a_tf_function(function: Any) -> None:
 
 
 def test_a_tf_function_calls_a_graph_as_it_is() -> None:
-    """AutoGraph, which rewrites the code of what is called, knows to leave a graph alone; it would warn, and see Python's own terms as TensorFlow's."""
+    """AutoGraph, which rewrites the code of what is called, knows to leave a graph alone; it would warn, and see Python's own terms as
+    TensorFlow's."""
     graph = gc.transpile(torch.nn.Linear(3, 2), to="tensorflow", args=(torch.ones(1, 3),))
     with logged(name="tensorflow") as messages:
         found = tf.function(lambda x: graph(x) + 1)(tf.ones([4, 3]))

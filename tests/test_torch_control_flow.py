@@ -175,7 +175,8 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     **{
         f.__name__: lambda f=f: f
         for f in (
-            captured, containers, branch_in_branch, steps, numbers, nested_state, branch_in_loop, loop_in_loop, carries, backwards, writes_inside,
+            captured, containers, branch_in_branch, steps, numbers, nested_state, branch_in_loop, loop_in_loop, carries, backwards,
+            writes_inside,
             mapped, scan_in_branch, without_gradients,
         )
     },

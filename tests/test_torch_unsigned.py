@@ -21,7 +21,8 @@ FIRST, SECOND = map(np.ravel, np.meshgrid(EDGES, EDGES))
 NUMPY: dict[str, Any] = {
     "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "less": np.less, "less_equal": np.less_equal, "greater": np.greater,
     "greater_equal": np.greater_equal, "equal": np.equal, "maximum": np.maximum, "minimum": np.minimum, "remainder": np.remainder,
-    "floor_divide": np.floor_divide, "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift, "bitwise_and": np.bitwise_and,
+    "floor_divide": np.floor_divide, "bitwise_left_shift": np.left_shift, "bitwise_right_shift": np.right_shift,
+    "bitwise_and": np.bitwise_and,
 }  # fmt: skip
 
 

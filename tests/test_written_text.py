@@ -125,7 +125,10 @@ def globals_of(code: CodeType) -> set[str]:
 def test_a_source_with_guards_runs_without_this_package_and_names_no_machine(tmp_path: Path) -> None:
     graph = graph_compiler.compile(lambda x: x[x > 0] if x[x > 0].shape[0] > 1 else x, args=(torch.ones(3),))
     assert "tests/test_written_text.py:" in graph.source and str(Path(__file__).parents[1]) not in graph.source
-    calls = "import torch\nassert function(torch.ones(4)).shape == (4,)\ntry:\n    function(-torch.ones(4))\nexcept GuardFailed:\n    print('refused')"
+    calls = (
+        "import torch\nassert function(torch.ones(4)).shape == (4,)\ntry:\n    function(-torch.ones(4))\nexcept GuardFailed:\n    "
+        "print('refused')"
+    )
     (tmp_path / "alone.py").write_text(f"import sys\n\nsys.modules['graph_compiler'] = None\n{graph.source}\n{calls}\n")
     done = subprocess.run([sys.executable, "alone.py"], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert done.stdout == "refused\n", done.stderr

@@ -15,14 +15,16 @@ from ..dialect import CanonicalDialect
 class JaxDialect(CanonicalDialect):
     """See :class:`CanonicalDialect`.
 
-    On accelerators JAX multiplies float32 in fewer bits unless it is told otherwise, torch and NumPy do not. On a CPU it makes no difference.
+    On accelerators JAX multiplies float32 in fewer bits unless it is told otherwise, torch and NumPy do not. On a CPU it makes no
+    difference.
     """
 
     def check(self, graph: Graph) -> None:
         """Whole numbers of more than 32 bits were seen, which JAX has only where it is told to."""
         if graph.demands.wide and not jax.config.jax_enable_x64:
             raise UnsupportedOperation(
-                f"{graph.demands.wide} gives whole numbers of more than 32 bits, which JAX has only where jax_enable_x64 is set: they would wrap around"
+                f"{graph.demands.wide} gives whole numbers of more than 32 bits, which JAX has only where jax_enable_x64 is set: they "
+                "would wrap around"
             )
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:

@@ -16,8 +16,8 @@ class _Part(nnx.Module):  # type: ignore[misc,unused-ignore]
 class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
     """Calls a graph with the arrays that it holds: weights as ``nnx.Param``, buffers as ``nnx.BatchStat``.
 
-    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, also inside of ``nnx.jit``; before, it is the one they are in.
-    Random numbers come from a key of its own, which goes through ``nnx.jit`` as part of it, or from ``rng=``.
+    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, also inside of ``nnx.jit``; before, it is the one
+    they are in. Random numbers come from a key of its own, which goes through ``nnx.jit`` as part of it, or from ``rng=``.
     """
 
     def __init__(self, graph: Any) -> None:

@@ -80,7 +80,8 @@ class JaxTarget:
             return self.convert(plain)
 
     def dtype(self, name: str) -> Any:
-        """The numpy dtype that ``array.dtype`` of a JAX array equals; without 64-bit types that of 32 bits. Keys have types of their own."""
+        """The numpy dtype that ``array.dtype`` of a JAX array equals; without 64-bit types that of 32 bits. Keys have types of their
+        own."""
         if name in _KEYS:
             return jax.random.key(0, impl=_KEYS[name]).dtype
         try:
@@ -135,7 +136,8 @@ class JaxTarget:
         """In-place copy into a numpy array or a tensor; a JAX array cannot be written to."""
         if isinstance(array, jax.Array):
             raise GuardFailed(
-                "the original function writes to its argument, but a JAX array cannot be written to; pass a numpy array or a tensor, or use graph.functional"
+                "the original function writes to its argument, but a JAX array cannot be written to; pass a numpy array or a tensor, or "
+                "use graph.functional"
             )
         if isinstance(array, np.ndarray):
             array[...] = np.asarray(value)
@@ -172,7 +174,8 @@ class JaxTarget:
         return compiled_or_plain(jitted, function, _why_not_compiled)
 
     def untraced(self) -> AbstractContextManager[None]:
-        """What is computed inside is computed as if nothing were traced. (In ``jax.ensure_compile_time_eval`` a trace inside would fold constants.)"""
+        """What is computed inside is computed as if nothing were traced. (In ``jax.ensure_compile_time_eval`` a trace inside would fold
+        constants.)"""
         outside: AbstractContextManager[None] = jax.core.eval_context()
         return outside
 
@@ -189,7 +192,8 @@ class JaxTarget:
             following, key = jax.random.split(self._key)
             if isinstance(key, jax.core.Tracer):  # to keep the following one would leave a tracer behind
                 raise CallMismatch(
-                    f"this graph draws random numbers, and JAX traces a function that calls it: call graph.functional(parameters, ..., rng={self.a_key}), with another key at each call"
+                    "this graph draws random numbers, and JAX traces a function that calls it: call graph.functional(parameters, ..., "
+                    f"rng={self.a_key}), with another key at each call"
                 )
             self._key = following
             return key
@@ -208,8 +212,8 @@ class JaxTarget:
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` where the guards on elements hold.
 
-        Inside of a transformation they cannot be looked at. Where one fails then, floats turn to NaN; if the result holds other numbers, or no
-        float at all, a callback raises, which JAX reports when the result is used.
+        Inside of a transformation they cannot be looked at. Where one fails then, floats turn to NaN; if the result holds other numbers, or
+        no float at all, a callback raises, which JAX reports when the result is used.
         """
         for check, guard in zip(checks, guards):
             if isinstance(check, jax.core.Tracer):
@@ -320,7 +324,8 @@ def _raise_unless(guard: Guard, holds: Any) -> None:
 
 # ------------------------------------------------------------------------------------- results of compiled functions
 class _Packed:
-    """A result on its way out of ``jax.jit``: its arrays as JAX sees them, all else (numbers, texts, the order of keys) as part of the form."""
+    """A result on its way out of ``jax.jit``: its arrays as JAX sees them, all else (numbers, texts, the order of keys) as part of the
+    form."""
 
     def __init__(self, leaves: Any, form: _Form) -> None:
         self.leaves, self.form = leaves, form

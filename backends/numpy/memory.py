@@ -17,7 +17,8 @@ READ_ONLY = frozenset({"broadcast_to", "diagonal", "sliding_window"})
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """Results as arrays of their own: no memory shared with arguments, weights or one another, no numpy scalars; and what is written to arguments is whole until then."""
+    """Results as arrays of their own: no memory shared with arguments, weights or one another, no numpy scalars; and what is written to
+    arguments is whole until then."""
     graph, separated = copy_overwritten(graph, VIEWS | READ_ONLY)
     graph, copied = _copy_aliased_outputs(graph, VIEWS, READ_ONLY, scalars=True)
     return graph, separated or copied

@@ -20,8 +20,8 @@ class GraphModule(keras.Model):
     ``training`` chooses the mode of the original's modules for a call; without it, it is the one they are in. Random numbers come from a
     generator of its own, whose state is a variable too, or from ``rng=``.
 
-    It computes in the types that were recorded, whatever Keras' policy of data types is: what Keras gives it in another floating-point type is cast
-    where the original knows but one, and given as it is where it knows several.
+    It computes in the types that were recorded, whatever Keras' policy of data types is: what Keras gives it in another floating-point type
+    is cast where the original knows but one, and given as it is where it knows several.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -58,7 +58,8 @@ class GraphModule(keras.Model):
     def get_config(self) -> dict[str, Any]:
         """Raises ``NotSerialisable``: a configuration of Keras holds texts and numbers, from which no graph can be made again."""
         raise NotSerialisable(
-            f"{self.name} calls a graph, which Keras cannot write down and make again: keep its weights (save_weights, tf.train.Checkpoint), "
+            f"{self.name} calls a graph, which Keras cannot write down and make again: keep its weights (save_weights, "
+            "tf.train.Checkpoint), "
             "export it (export, tf.saved_model.save), or save the graph itself (Graph.save) and take load(path).as_module()"
         )
 
@@ -86,9 +87,11 @@ class GraphModule(keras.Model):
         return tf.cast(self._seeds.next() % (2**31 - 1), tf.int32)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """As any Keras model. Numbers and flags, which Keras refuses, and keywords, some of which are its own (``mask``), go past it as the ``form``.
+        """As any Keras model. Numbers and flags, which Keras refuses, and keywords, some of which are its own (``mask``), go past it as the
+        ``form``.
 
-        As Keras' own loops call it (``model(x, training=False)``), ``x`` may hold all arguments by name, or by position, and the result is made of dicts.
+        As Keras' own loops call it (``model(x, training=False)``), ``x`` may hold all arguments by name, or by position, and the result is
+        made of dicts.
         """
         if len(args) == 1 and kwargs.keys() == {"training"}:
             return _as_dicts(self._call_graph(args, kwargs))
@@ -141,14 +144,16 @@ def _as_dicts(result: Any) -> Any:
 
 
 def _policy(graph: Any) -> dict[str, Any]:
-    """How Keras casts what it gives to the model: to the one floating-point type that was recorded, and not at all where there are several."""
+    """How Keras casts what it gives to the model: to the one floating-point type that was recorded, and not at all where there are
+    several."""
     inputs = (value.dtype for variant in graph.variants for value in variant.graph.inputs)
     dtypes = {dtype for dtype in (*inputs, *(array.dtype.name for array in graph.parameters.values())) if is_floating(dtype)}
     return {"dtype": min(dtypes)} if len(dtypes) == 1 else {"autocast": False}
 
 
 def _signature(graph: Any) -> list[Any]:
-    """The arguments of a call, with an open number of examples: keywords as one dict. ``InvalidOption`` where a call takes more than arrays."""
+    """The arguments of a call, with an open number of examples: keywords as one dict. ``InvalidOption`` where a call takes more than
+    arrays."""
     recorded = graph.variants[0].graph
     specs = [keras.InputSpec(dtype=value.dtype, shape=(None, *value.spec.hints[1:])[: value.ndim]) for value in recorded.inputs]
     args, kwargs = unflatten(recorded.input_tree, specs)

@@ -113,7 +113,8 @@ class TensorFlowTarget:
         """In-place copy into a numpy array, a tensor of torch or a variable; a tensor of TensorFlow cannot be written to."""
         if isinstance(array, tf.Tensor):
             raise GuardFailed(
-                "the original function writes to its argument, but a tf.Tensor cannot be written to; pass a tf.Variable, a numpy array or a "
+                "the original function writes to its argument, but a tf.Tensor cannot be written to; pass a tf.Variable, a numpy array or "
+                "a "
                 "torch tensor, or use graph.functional"
             )
         if isinstance(array, tf.Variable):
@@ -146,7 +147,8 @@ class TensorFlowTarget:
         """A fresh key: the sequence's key is split at each call."""
         if not tf.executing_eagerly():
             raise CallMismatch(
-                f"this graph draws random numbers, and a tf.function calls it: call graph.functional(parameters, ..., rng={self.a_key}), with another key at each call"
+                f"this graph draws random numbers, and a tf.function calls it: call graph.functional(parameters, ..., rng={self.a_key}), "
+                "with another key at each call"
             )
         with self._splitting:
             if self._key is None:
@@ -239,7 +241,8 @@ def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
     leaves, tree = flatten(result, tf.is_tensor)
     if _is_for_xla() and not shows_as_nan(tree, [_is_floating(leaf) for leaf in leaves]):
         raise CallMismatch(
-            f"XLA leaves assertions out, and NaN cannot show in a result of integers that a guard of the recording has failed ({message.strip(' ;')}): "
+            "XLA leaves assertions out, and NaN cannot show in a result of integers that a guard of the recording has failed "
+            f"({message.strip(' ;')}): "
             "trace this call without jit_compile=True, or let the function return an array of floats alone"
         )
 

@@ -1,4 +1,5 @@
-"""Guards on elements while torch traces a function: there are no elements to look at, so the check becomes an operation of the traced program."""
+"""Guards on elements while torch traces a function: there are no elements to look at, so the check becomes an operation of the traced
+program."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _MODES = (torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchModeKey.PR
 
 
 def is_tracing() -> bool:
-    """Whether ``torch.export``, ``torch.compile``, ``make_fx`` or ``torch.jit.trace`` records what runs now; a recording of this package is none of them."""
+    """Whether ``torch.export``, ``torch.compile``, ``make_fx`` or ``torch.jit.trace`` records what runs now; a recording of this package is
+    none of them."""
     is_traced = (
         torch.compiler.is_compiling() or torch.jit.is_tracing() or any(torch._C._get_dispatch_mode(mode) is not None for mode in _MODES)
     )

@@ -13,8 +13,9 @@ _HALF = {"float16": "float32", "bfloat16": "float32"}
 
 # Operations that torch has for unsigned integers of 16 and 32 bits, or that have a way of their own.
 _AS_THEY_ARE = frozenset({
-    "asarray", "astype", "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "concat", "copy", "dropout", "empty", "equal", "expand_dims", "full",
-    "getitem", "multiply", "not_equal", "ones", "permute_dims", "refuse_gradient", "reshape", "split", "squeeze", "stack", "stop_gradient", "threefry",
+    "asarray", "astype", "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "concat", "copy", "dropout", "empty",
+    "equal", "expand_dims", "full", "getitem", "multiply", "not_equal", "ones", "permute_dims", "refuse_gradient", "reshape", "split",
+    "squeeze", "stack", "stop_gradient", "threefry",
     "unstack", "where", "with_gradient", "zeros",
 })  # fmt: skip
 
@@ -29,9 +30,10 @@ _COMPUTE_DTYPES: dict[str, dict[str, str]] = {name: types for types, names in _L
 
 # Operations that are others on the same bits: helpers for unsigned integers of 64 bits.
 _OF_64_BITS = {
-    "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "divided({0}, {1})[1]", "remainder": "divided({0}, {1})[1]", "floor_divide": "divided({0}, {1})[0]",
-    "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})", "less_equal": "~is_less({1}, {0})", "greater_equal": "~is_less({0}, {1})",
-    "minimum": "torch.where(is_less({0}, {1}), {0}, {1})", "maximum": "torch.where(is_less({0}, {1}), {1}, {0})",
+    "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "divided({0}, {1})[1]", "remainder": "divided({0}, {1})[1]",
+    "floor_divide": "divided({0}, {1})[0]", "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})", "less_equal": "~is_less({1}, {0})",
+    "greater_equal": "~is_less({0}, {1})", "minimum": "torch.where(is_less({0}, {1}), {0}, {1})",
+    "maximum": "torch.where(is_less({0}, {1}), {1}, {0})",
 }  # fmt: skip
 
 

@@ -13,5 +13,6 @@ VIEWS = frozenset({
 
 
 def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
-    """What is written to arguments is whole until then. Results may share memory with arguments that nobody writes to, as those of torch itself do."""
+    """What is written to arguments is whole until then. Results may share memory with arguments that nobody writes to, as those of torch
+    itself do."""
     return copy_overwritten(graph, VIEWS)

@@ -17,7 +17,8 @@ class _Part(torch.nn.Module):
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NotCompilable(
-            "a part of the module of a graph holds tensors and is never called, so that a hook on it would never run: register it on the original's "
+            "a part of the module of a graph holds tensors and is never called, so that a hook on it would never run: register it on the "
+            "original's "
             "layer before the graph is recorded, or on the whole module"
         )
 
@@ -62,7 +63,8 @@ class _Named(torch.nn.Module):
             return getattr(self._graph if own is None else own, name)
 
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What ``torch.jit.trace`` calls: what a recording relies on is looked at outside of the trace, which notes each look at a tensor."""
+        """What ``torch.jit.trace`` calls: what a recording relies on is looked at outside of the trace, which notes each look at a
+        tensor."""
         state = torch._C._get_tracing_state()
         torch._C._set_tracing_state(None)
         try:
@@ -172,9 +174,11 @@ class GraphModule(_Named):
 
 
 class HoldingModule(_Named):
-    """Calls a graph with tensors of its own, where no modules of torch hold any: the original is written in another framework, or is not there.
+    """Calls a graph with tensors of its own, where no modules of torch hold any: the original is written in another framework, or is not
+    there.
 
-    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, where it has some; before, it is the one they are in.
+    ``train()`` and ``eval()`` choose the mode of the original's modules for its calls, where it has some; before, it is the one they are
+    in.
     """
 
     def __init__(self, graph: Any) -> None:

@@ -101,7 +101,8 @@ class TorchTarget:
             array[...] = self.to_numpy(value)
         elif not isinstance(array, torch.Tensor):
             raise GuardFailed(
-                f"the original function writes to its argument, but a {type(array).__name__} cannot be written to; pass a tensor or a numpy array, or use graph.functional"
+                f"the original function writes to its argument, but a {type(array).__name__} cannot be written to; pass a tensor or a "
+                "numpy array, or use graph.functional"
             )
         else:
             shared = value.untyped_storage().data_ptr() == array.untyped_storage().data_ptr()
@@ -136,7 +137,8 @@ class TorchTarget:
         return rewind
 
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result``, where the guards on elements hold: under ``torch.vmap`` for each example, and as operations of a program that torch traces."""
+        """``result``, where the guards on elements hold: under ``torch.vmap`` for each example, and as operations of a program that torch
+        traces."""
         if is_tracing():
             return asserted(result, checks, guards)
         for check, guard in zip(checks, guards):

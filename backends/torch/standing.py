@@ -31,5 +31,6 @@ class Standing:
         return self._index.keys()
 
     def changed(self) -> bool:
-        """Whether another tensor stands in one of the places, or none: ``functional_call``, a parametrisation or an assignment took it away."""
+        """Whether another tensor stands in one of the places, or none: ``functional_call``, a parametrisation or an assignment took it
+        away."""
         return not all(map(is_, map(dict.get, self._dicts, self._keys), self._tensors))

@@ -1,8 +1,8 @@
 """Who compares a size, and whether it is for the answer or to look something up in a table of JAX.
 
-JAX keeps what it has traced in tables whose keys hold sizes, and looks into them from C, so that the frame is that of whoever called it: of the
-user's code too. There a comparison must say "not known to be equal" and assume nothing. A comparison written in Python, a set, a dict or
-a method of a tuple wants to know; told apart by the instruction that runs and, where that is a call, by what is called. A method that
+JAX keeps what it has traced in tables whose keys hold sizes, and looks into them from C, so that the frame is that of whoever called it: of
+the user's code too. There a comparison must say "not known to be equal" and assume nothing. A comparison written in Python, a set, a dict
+or a method of a tuple wants to know; told apart by the instruction that runs and, where that is a call, by what is called. A method that
 compares two objects by their parts, such as that of a dataclass, asks on behalf of whoever compares the objects.
 """
 
@@ -19,9 +19,10 @@ _COMPARES = frozenset(dis.opmap[name] for name in ("COMPARE_OP", "CONTAINS_OP"))
 _CALLS = frozenset(code for name, code in dis.opmap.items() if name.startswith("CALL"))
 # what looks sizes up among others, by its bare name
 _CONTAINERS = frozenset({
-    "set", "frozenset", "dict", "Counter", "OrderedDict", "defaultdict", "fromkeys", "count", "index", "get", "pop", "remove", "discard", "add", "update",
-    "setdefault", "isdisjoint", "issubset", "issuperset", "union", "intersection", "difference", "symmetric_difference", "__contains__", "__getitem__",
-    "hash", "eq", "ne", "contains", "countOf", "indexOf", "unique", "list", "tuple", "next", "sum", "any", "all", "",
+    "set", "frozenset", "dict", "Counter", "OrderedDict", "defaultdict", "fromkeys", "count", "index", "get", "pop", "remove", "discard",
+    "add", "update", "setdefault", "isdisjoint", "issubset", "issuperset", "union", "intersection", "difference", "symmetric_difference",
+    "__contains__", "__getitem__", "hash", "eq", "ne", "contains", "countOf", "indexOf", "unique", "list", "tuple", "next", "sum", "any",
+    "all", "",
 })  # fmt: skip
 
 

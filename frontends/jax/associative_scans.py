@@ -1,8 +1,8 @@
 """``jax.lax.associative_scan`` as one operation of any length.
 
 JAX's own is Python code that halves the number of elements until one is left, and so straight-line code for one length. While a function is
-traced, the user's function is traced once, on as many pairs as no size says (``graph_compiler/ir/pairs.py``), and the call binds a primitive. What
-cannot be traced so, because it asks for the number of pairs, is left to JAX: a recording for each length.
+traced, the user's function is traced once, on as many pairs as no size says (``graph_compiler/ir/pairs.py``), and the call binds a
+primitive. What cannot be traced so, because it asks for the number of pairs, is left to JAX: a recording for each length.
 """
 
 from __future__ import annotations
@@ -189,7 +189,8 @@ def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, revers
 
 
 def _followed(mask: Any, leaf: Any) -> Any:
-    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and 0 times an infinite slope is NaN."""
+    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and 0 times an infinite slope is
+    NaN."""
     return jax.lax.select(mask, leaf, jax.lax.stop_gradient(leaf))
 
 

@@ -21,7 +21,8 @@ def is_checkpoint(equation: Any) -> bool:
 
 
 def opened(program: ClosedJaxpr) -> tuple[ClosedJaxpr, bool]:
-    """The program that one which does nothing but run it under ``jax.checkpoint`` runs, with the same inputs and outputs; any other as it is."""
+    """The program that one which does nothing but run it under ``jax.checkpoint`` runs, with the same inputs and outputs; any other as it
+    is."""
     jaxpr = program.jaxpr
     equation = jaxpr.eqns[0] if len(jaxpr.eqns) == 1 and is_checkpoint(jaxpr.eqns[0]) else None
     if (

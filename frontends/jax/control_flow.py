@@ -85,7 +85,8 @@ def associative_scan(reader: Reader, equation: Any, operands: list[Any]) -> list
 
 
 def checkpoint(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
-    """``jax.checkpoint`` of a function that is no step of a ``lax.scan``: what it is given is kept for the backward pass, and nothing else."""
+    """``jax.checkpoint`` of a function that is no step of a ``lax.scan``: what it is given is kept for the backward pass, and nothing
+    else."""
     program = ClosedJaxpr(equation.params["jaxpr"], ())
     if not is_checkpoint(equation) or not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, program, operands)
@@ -104,8 +105,8 @@ READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
 
 
 class _Step:
-    """The bodies of one equation: ``avals`` are the types of the inputs that each of them has beside what it captures, ``inputs`` those inputs
-    where their sizes are read from them."""
+    """The bodies of one equation: ``avals`` are the types of the inputs that each of them has beside what it captures, ``inputs`` those
+    inputs where their sizes are read from them."""
 
     def __init__(self, reader: Reader, equation: Any, avals: Sequence[Any], inputs: Sequence[Value] | None = None) -> None:
         self.reader, self.equation = reader, equation

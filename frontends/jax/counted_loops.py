@@ -1,4 +1,5 @@
-"""Loops of a symbolic length (``lax.fori_loop`` to a size, ``lax.scan`` with ``length=``): JAX asks for the number, and would record that number alone."""
+"""Loops of a symbolic length (``lax.fori_loop`` to a size, ``lax.scan`` with ``length=``): JAX asks for the number, and would record that
+number alone."""
 
 from __future__ import annotations
 

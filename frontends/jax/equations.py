@@ -1,4 +1,5 @@
-"""Reads a traced program (a *jaxpr*) into a recorded graph: one node for each public call and each primitive, what is called inside inlined."""
+"""Reads a traced program (a *jaxpr*) into a recorded graph: one node for each public call and each primitive, what is called inside
+inlined."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimens
 
 
 class Reader:
-    """Appends the equations of programs to ``nodes``. With ``as_words`` keys of ``jax.random`` are read as the words that they consist of."""
+    """Appends the equations of programs to ``nodes``. With ``as_words`` keys of ``jax.random`` are read as the words that they consist
+    of."""
 
     def __init__(self, nodes: list[Node], constant: Callable[[Any], Value], as_words: bool) -> None:
         self.nodes, self.constant, self.as_words = nodes, constant, as_words

@@ -21,7 +21,8 @@ from .sizes import decided, expression_of, is_symbolic, symbolic
 
 
 def math_seen(spaces: Iterable[dict[str, Any]]) -> AbstractContextManager[None]:
-    """Inside of the block these functions take symbols of the user's code as they are: as attributes of their module, and under any name in these globals."""
+    """Inside of the block these functions take symbols of the user's code as they are: as attributes of their module, and under any name in
+    these globals."""
     return shimmed(under_any_name((vars(math), *spaces), math_shims(_SYMBOLS)))
 
 
@@ -31,7 +32,8 @@ def conversions_seen(functions: Iterable[types.FunctionType]) -> AbstractContext
 
 
 def dimensions_seen() -> AbstractContextManager[None]:
-    """Inside of the block sizes are dimensions that are not known, for code that asks ``jax.export.is_symbolic_dim`` whether one is a number (Keras)."""
+    """Inside of the block sizes are dimensions that are not known, for code that asks ``jax.export.is_symbolic_dim`` whether one is a
+    number (Keras)."""
     export = sys.modules.get("jax.export")
     asked = getattr(export, "is_symbolic_dim", None)
     places = [(vars(export), "is_symbolic_dim", lambda item: is_symbolic(item) or asked(item))] if export and asked else []

@@ -40,10 +40,11 @@ def solving(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, l
 
 # ------------------------------------------------------------------------------------- written out
 def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
-    """A solution with the gradients that JAX takes from the equation that is solved; None for loops, which would divide by 0 at a right-hand side of 0.
+    """A solution with the gradients that JAX takes from the equation that is solved; None for loops, which would divide by 0 at a
+    right-hand side of 0.
 
-    What solves may be cut off from gradients, as the factors in JAX's own functions are. Steps that add nothing to the solution bring them back, one
-    for each order of derivatives.
+    What solves may be cut off from gradients, as the factors in JAX's own functions are. Steps that add nothing to the solution bring them
+    back, one for each order of derivatives.
     """
     lengths = params["const_lengths"]
     before, count = lengths.matvec + lengths.vecmat, sum(lengths)

@@ -1,4 +1,5 @@
-"""What JAX code refers to outside of its arguments: closures, globals, attributes. JAX arrays never change; numpy's are compared by their bytes."""
+"""What JAX code refers to outside of its arguments: closures, globals, attributes. JAX arrays never change; numpy's are compared by their
+bytes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,8 @@ _MODES = ("deterministic", "use_running_average")  # attributes that nnx's train
 
 
 class Weights:
-    """The arrays of models: of the one that is called, or whose method is, by their paths (``layers.0.kernel``); of others with the name of the model in front.
+    """The arrays of models: of the one that is called, or whose method is, by their paths (``layers.0.kernel``); of others with the name of
+    the model in front.
 
     ``named`` are objects among the arguments by their names, ``reach`` is what the function refers to.
     """

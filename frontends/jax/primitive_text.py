@@ -1,7 +1,9 @@
-"""Primitives in the words that a person would use: operators and public functions of ``jax.lax`` and ``jax.numpy`` that compute just the same.
+"""Primitives in the words that a person would use: operators and public functions of ``jax.lax`` and ``jax.numpy`` that compute just the
+same.
 
-Public functions promote types, and numbers of Python take the type of the array beside them: a row is used where all arrays are of one type and
-shape and none of them is weakly typed. Everything else is written as the primitive (``lax.add_p.bind``), which keeps all that the trace has said.
+Public functions promote types, and numbers of Python take the type of the array beside them: a row is used where all arrays are of one type
+and shape and none of them is weakly typed. Everything else is written as the primitive (``lax.add_p.bind``), which keeps all that the trace
+has said.
 """
 
 from __future__ import annotations
@@ -16,12 +18,14 @@ from ...ir.node import Node, Value
 from ...ops.text import Text, factor
 
 _OPERATORS = {
-    "add_p": "+", "sub_p": "-", "mul_p": "*", "gt_p": ">", "ge_p": ">=", "lt_p": "<", "le_p": "<=", "eq_p": "==", "ne_p": "!=", "div_p": "/",
+    "add_p": "+", "sub_p": "-", "mul_p": "*", "gt_p": ">", "ge_p": ">=", "lt_p": "<", "le_p": "<=", "eq_p": "==", "ne_p": "!=",
+    "div_p": "/",
 }  # fmt: skip
 _FLOATING = frozenset({"div_p"})  # of integers the operator is another function
 _PLAIN = frozenset({
-    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "conj", "cos", "cosh", "digamma", "erf", "erf_inv", "erfc", "exp",
-    "exp2", "expm1", "floor", "imag", "is_finite", "lgamma", "log", "log1p", "logistic", "not", "real", "rsqrt", "sign", "sin", "sinh", "sqrt",
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "conj", "cos", "cosh", "digamma", "erf", "erf_inv", "erfc",
+    "exp", "exp2", "expm1", "floor", "imag", "is_finite", "lgamma", "log", "log1p", "logistic", "not", "real", "rsqrt", "sign", "sin",
+    "sinh", "sqrt",
     "square", "tan", "tanh",
 })  # fmt: skip
 _LAX = {"not": "bitwise_not"}

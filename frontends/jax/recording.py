@@ -89,7 +89,8 @@ class _Settings(SettingReads):
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """What a tracing assumes of sizes, under guards: that those which are equal now always are, and the sizes of ``fixed`` axes (input, axis)."""
+    """What a tracing assumes of sizes, under guards: that those which are equal now always are, and the sizes of ``fixed`` axes (input,
+    axis)."""
 
     equal: bool = False
     fixed: frozenset[tuple[int, int]] = frozenset()
@@ -274,7 +275,8 @@ class _Attempt:
         """The environment guards of the recording. ``TracingError`` if the function changed its environment."""
         if not self.before.holds():
             raise TracingError(
-                f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps no state. "
+                f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps "
+                "no state. "
                 "Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
             )
         self.reached.extend(self.globals.functions())
@@ -288,7 +290,8 @@ class _Attempt:
 
 @contextmanager
 def _own_caches(models: bool) -> Iterator[None]:
-    """Inside of the block JAX keeps apart what it traces: a compiled function that refers to a model has seen tracers in it, or saw arrays before."""
+    """Inside of the block JAX keeps apart what it traces: a compiled function that refers to a model has seen tracers in it, or saw arrays
+    before."""
     if not models or _traced_for is None:
         yield
         return
@@ -324,7 +327,8 @@ def _errors(name: str) -> Iterator[None]:
             raise
         raise TracingError(
             f"{_place_of(problem)}: {name} gives a module or variable of flax.nnx that it refers to to a transformation, or changes it "
-            f"({str(problem).splitlines()[0]}), which flax cannot trace. Compile the module itself, or split it (nnx.split) and take JAX's own transformation"
+            f"({str(problem).splitlines()[0]}), which flax cannot trace. Compile the module itself, or split it (nnx.split) and take "
+            "JAX's own transformation"
         ) from problem
 
 
@@ -335,6 +339,7 @@ def _place_of(problem: Exception) -> str:
 
 def _concrete(name: str, problem: Exception) -> TracingError:
     return TracingError(
-        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), which JAX cannot trace either. "
+        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), which JAX "
+        "cannot trace either. "
         "Use jnp.where for branches on elements, or pass the number as a Python argument"
     )

@@ -1,8 +1,9 @@
 """Calls of functions with a derivative rule of their own as nodes: ``custom_derivative``, whose regions are the function and its rule.
 
-Written for JAX, rules of forward mode stay so; other targets get reverse mode. The value of a call is that of the function, not of its forward
-function, for no target but JAX knows beforehand whether a gradient will be taken; where both are computed alike (:mod:`.value_numbers`), they are
-computed once. Before, a rule had to show that it multiplies element by element: its slopes were computed also where nobody took a gradient.
+Written for JAX, rules of forward mode stay so; other targets get reverse mode. The value of a call is that of the function, not of its
+forward function, for no target but JAX knows beforehand whether a gradient will be taken; where both are computed alike
+(:mod:`.value_numbers`), they are computed once. Before, a rule had to show that it multiplies element by element: its slopes were computed
+also where nobody took a gradient.
 """
 
 from __future__ import annotations
@@ -105,10 +106,11 @@ class _Call:
         return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, None)
 
     def _forward(self, program: ClosedJaxpr) -> tuple[Body, list[Any]]:
-        """The forward function, and what the rule needs of it, in its values. It gives the results, and each residual that it computes once.
+        """The forward function, and what the rule needs of it, in its values. It gives the results, and each residual that it computes
+        once.
 
-        Its results are those of the function. Where these are computed otherwise, both programs are in it: a target does not know beforehand whether
-        a gradient will be taken.
+        Its results are those of the function. Where these are computed otherwise, both programs are in it: a target does not know
+        beforehand whether a gradient will be taken.
         """
         inputs, operands = self._operands()
         needed: list[Any] = []
@@ -182,7 +184,8 @@ class _Call:
         kind = "custom_jvp" if self.equation.primitive.name == "custom_jvp_call" else "custom_vjp"
         line = f"{self.origin.file}:{self.origin.line}" if self.origin.file else written
         return (
-            f"a gradient is taken through the call of {name} at {Path(line).name}, which has a derivative rule of its own (jax.{kind}) that the graph "
+            f"a gradient is taken through the call of {name} at {Path(line).name}, which has a derivative rule of its own (jax.{kind}) "
+            "that the graph "
             f"does not follow: {why}. Take the gradient in JAX, of the original"
         )
 

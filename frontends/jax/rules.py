@@ -1,7 +1,7 @@
 """Derivatives by rules of functions' own (``jax.custom_jvp``, ``jax.custom_vjp``) as traced programs.
 
-JAX's own ``jax.vjp`` of the call gives both programs of reverse mode: what it calls a VJP is a pytree whose leaves are the residuals. So a rule of
-forward mode is transposed by JAX.
+JAX's own ``jax.vjp`` of the call gives both programs of reverse mode: what it calls a VJP is a pytree whose leaves are the residuals. So a
+rule of forward mode is transposed by JAX.
 """
 
 from __future__ import annotations
@@ -46,10 +46,12 @@ def _shape(aval: Any) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Rule:
-    """The rule of one call. ``results`` are the places of its results that have a derivative, ``sources`` those of its operands that have one.
+    """The rule of one call. ``results`` are the places of its results that have a derivative, ``sources`` those of its operands that have
+    one.
 
-    ``forward`` gives the results and the residuals of the operands; ``backward`` takes the residuals and the cotangents of ``results`` and gives those of
-    ``sources``. In forward mode ``tangents`` takes the tangents of ``sources`` and the operands, and gives the results and the tangents of ``results``.
+    ``forward`` gives the results and the residuals of the operands; ``backward`` takes the residuals and the cotangents of ``results`` and
+    gives those of ``sources``. In forward mode ``tangents`` takes the tangents of ``sources`` and the operands, and gives the results and
+    the tangents of ``results``.
     """
 
     results: tuple[int, ...]
@@ -60,7 +62,8 @@ class Rule:
 
 
 def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> Rule:
-    """The rule of an equation with respect to the operands at these ``places``, of forward mode or of reverse mode. It is the user's code, and may raise."""
+    """The rule of an equation with respect to the operands at these ``places``, of forward mode or of reverse mode. It is the user's code,
+    and may raise."""
     results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
     sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))
     if not results or not sources:

@@ -1,8 +1,8 @@
 """Sizes of arrays as JAX and the user's code see them while recording.
 
 JAX calls whatever has ``dimension_as_value`` a symbolic dimension and computes with it by its operators. This one computes with
-:class:`graph_compiler.sizes.Size`; where JAX or the user's code needs an answer (``==``, ``<``, ``int``), it is the answer of the moment, and a
-guard of the recording. It is an ``int`` to the user's code, which may ask ``isinstance``; JAX itself must not take it for one.
+:class:`graph_compiler.sizes.Size`; where JAX or the user's code needs an answer (``==``, ``<``, ``int``), it is the answer of the moment,
+and a guard of the recording. It is an ``int`` to the user's code, which may ask ``isinstance``; JAX itself must not take it for one.
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def is_symbolic(item: Any) -> bool:
     return type(item) in (Dimension, SymbolicFloat)
 
 
-# functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version lacks costs a guard, nothing else
+# functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version lacks costs a guard, nothing
+# else
 _TAKE_SYMBOLS = frozenset(
     {"is_constant_dim", "_canonicalize_dimension", "convert_to_index", "canonicalize_axis", "is_dim", "to_dynamic_slice"}
 )

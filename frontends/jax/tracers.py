@@ -1,7 +1,7 @@
 """What shows code that it is traced: a graph is of the code that runs untraced, so a recording must not be what code does of a tracer.
 
-Code that asks whether something is a tracer of the recording, or for its class, is told that it is an array. Code that catches JAX's error about the elements of a
-tracer goes another way than untraced: that is found, and refused.
+Code that asks whether something is a tracer of the recording, or for its class, is told that it is an array. Code that catches JAX's error
+about the elements of a tracer goes another way than untraced: that is found, and refused.
 """
 
 from __future__ import annotations

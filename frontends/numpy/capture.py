@@ -199,7 +199,8 @@ class Capture:
     def _check_state(self) -> None:
         if not self.is_open:
             raise TracingError(
-                f"{self.call}: an array of a recording is used after it; a function must not keep what it was given where graph_compiler cannot see it"
+                f"{self.call}: an array of a recording is used after it; a function must not keep what it was given where graph_compiler "
+                "cannot see it"
             )
         if self.inside:
             raise TracingError(f"{self.here()}: code inside of a call of numpy uses arrays of the recording, which cannot be followed")
@@ -261,7 +262,8 @@ class Capture:
         others = [item for item in iterate_structure((result,)) if not isinstance(item, _ARRAYS) and item is not None]
         if others and any(self.recorder.varies(item._value) for item in operands):
             raise TracingError(
-                f"{self.here()}: {self.call} gives Python {others[0]!r:.80} of an array that depends on the inputs, and nothing is known of when this "
+                f"{self.here()}: {self.call} gives Python {others[0]!r:.80} of an array that depends on the inputs, and nothing is known "
+                "of when this "
                 "changes. Compute it from the array's shape or elements"
             )
 
@@ -335,7 +337,8 @@ class Capture:
         return self.recorder.decide_size(expression, self.here()) if isinstance(expression, Size) else expression
 
     def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
-        """One element as a Python value, under a guard on what ``convert`` keeps of it: the truth value for ``if``, the integer for ``int``."""
+        """One element as a Python value, under a guard on what ``convert`` keeps of it: the truth value for ``if``, the integer for
+        ``int``."""
         array = self.snapshot_of(array)
         if convert is bool and array.dtype != bool:
             array = self.operator("__ne__", operator.ne, array, 0)
@@ -362,7 +365,8 @@ class Capture:
     def refuse_elements(self) -> Any:
         """``TracingError``: code that cannot be seen asks for the elements."""
         raise TracingError(
-            f"{self.here()}: the elements of an array are handed to code that cannot be seen (a C extension, another library, a constructor such as "
+            f"{self.here()}: the elements of an array are handed to code that cannot be seen (a C extension, another library, a "
+            "constructor such as "
             "np.float32, an array that was made outside of the recording and is indexed or written to). Use functions of numpy on what the "
             "function is given and makes itself, or pass the other array as an argument"
         )

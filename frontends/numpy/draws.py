@@ -15,9 +15,10 @@ GENERATORS = (np.random.Generator, np.random.RandomState)
 SPEC = ArraySpec((), "generator")
 # What is recorded, of the functions and of the methods; "shuffle" is written as a permutation.
 NAMES = frozenset({
-    "rand", "randn", "randint", "random", "random_sample", "ranf", "sample", "choice", "permutation", "normal", "uniform", "standard_normal",
-    "exponential", "standard_exponential", "poisson", "binomial", "beta", "gamma", "standard_gamma", "laplace", "gumbel", "logistic", "rayleigh",
-    "lognormal", "chisquare", "standard_cauchy", "integers", "multivariate_normal", "geometric", "weibull", "pareto", "triangular", "standard_t",
+    "rand", "randn", "randint", "random", "random_sample", "ranf", "sample", "choice", "permutation", "normal", "uniform",
+    "standard_normal", "exponential", "standard_exponential", "poisson", "binomial", "beta", "gamma", "standard_gamma", "laplace", "gumbel",
+    "logistic", "rayleigh", "lognormal", "chisquare", "standard_cauchy", "integers", "multivariate_normal", "geometric", "weibull",
+    "pareto", "triangular", "standard_t",
     "dirichlet", "multinomial", "permuted", "seed",
 })  # fmt: skip
 
@@ -101,7 +102,8 @@ class States:
         """:class:`UnseenDraw` where something was drawn since then."""
         if not same_host_state(self.host, host_state()) or self.seen != [repr(state_of(item)) for item in self.generators]:
             raise UnseenDraw(
-                f"{capture.recorder.graph.name} draws random numbers in a way that cannot be recorded (inside of another library, or by a function "
+                f"{capture.recorder.graph.name} draws random numbers in a way that cannot be recorded (inside of another library, or by a "
+                "function "
                 "that is not known here); they would be the same at every call. Draw them before, and pass them in"
             )
 

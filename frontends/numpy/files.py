@@ -23,9 +23,10 @@ _DISPATCHED = type(np.sum)  # the class of functions that hand themselves over t
 _BUILTIN: dict[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
 # Public functions that do no arithmetic: they read and write files, run code, or change how numpy works.
 _REFUSED = frozenset({
-    "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "frombuffer", "fromregex", "fromstring",
-    "fromiter", "fromfunction", "frompyfunc", "apply_along_axis", "apply_over_axes", "piecewise", "vectorize", "test", "info", "show_config",
-    "show_runtime", "seterr", "seterrcall", "setbufsize", "set_printoptions", "printoptions", "errstate", "get_include", "from_dlpack",
+    "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile", "memmap", "frombuffer", "fromregex",
+    "fromstring", "fromiter", "fromfunction", "frompyfunc", "apply_along_axis", "apply_over_axes", "piecewise", "vectorize", "test", "info",
+    "show_config", "show_runtime", "seterr", "seterrcall", "setbufsize", "set_printoptions", "printoptions", "errstate", "get_include",
+    "from_dlpack",
 })  # fmt: skip
 
 

@@ -1,4 +1,5 @@
-"""What a function keeps in places outside of its arguments and changes (a count of steps, a list that grows): inputs and further results of its graph."""
+"""What a function keeps in places outside of its arguments and changes (a count of steps, a list that grows): inputs and further results of
+its graph."""
 
 from __future__ import annotations
 

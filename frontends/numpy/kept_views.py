@@ -64,7 +64,8 @@ class KeptViews:
         return bool(new)
 
     def begin(self, given: Container[int]) -> None:
-        """A new attempt finds all of them anew, but for those of arrays that are ``given`` as arguments (by identity), which other calls are not given."""
+        """A new attempt finds all of them anew, but for those of arrays that are ``given`` as arguments (by identity), which other calls
+        are not given."""
         self._owners = {name: pair for name, pair in self._owners.items() if id(pair[1]) not in given}
         self._placed.clear()
         self._taken.clear()

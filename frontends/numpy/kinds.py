@@ -98,7 +98,8 @@ def written(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, An
     for item in targets:
         if type(item) is not TracedArray:
             raise TracingError(
-                f"{capture.here()}: {name} writes to an array that the recording does not follow: it was made outside of the function, or by "
+                f"{capture.here()}: {name} writes to an array that the recording does not follow: it was made outside of the function, or "
+                "by "
                 "a function that was imported by name. Make it in the function with numpy (np.zeros), or pass it as an argument"
             )
     return targets

@@ -158,7 +158,8 @@ class Weights:
 
     # ------------------------------------------------------------------------------ while recording
     def enter(self, capture: Any, kept: Kept, inputs: Inputs, list_shims: ListShims) -> None:
-        """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name; what is ``kept`` becomes inputs."""
+        """Puts traced arrays in the place of all arrays, and recorded functions in that of those imported by name; what is ``kept`` becomes
+        inputs."""
         self.kept, self._list_shims = kept, list_shims
         own, inside = kept.parts(), Containers(((), {}, tuple(place.read() for place in kept.places)), is_array)
         outside = [held for held in self.world.held if not _is_in(inside, held.item)]
@@ -167,7 +168,8 @@ class Weights:
             held.name_of(key) for held, key, item in parts if _is_in(inside, item) and not is_array(item) and (id(item), None) not in own
         ]:
             raise TracingError(
-                f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the function changes: "
+                f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the "
+                "function changes: "
                 "of such state it cannot be told what a write changes. Keep it in one place"
             )
         kept.enter(inputs, list_shims)

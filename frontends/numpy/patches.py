@@ -135,7 +135,8 @@ def _length(item: Any) -> Any:
 
 _CREATION = (
     "zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace", "geomspace", "tri", "array", "indices",
-    "tril_indices", "triu_indices", "hanning", "hamming", "blackman", "bartlett", "kaiser", "zeros_like", "ones_like", "empty_like", "full_like",
+    "tril_indices", "triu_indices", "hanning", "hamming", "blackman", "bartlett", "kaiser", "zeros_like", "ones_like", "empty_like",
+    "full_like",
     "copy", "diag", "meshgrid",
 )  # fmt: skip
 _CONVERTING = ("asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
@@ -188,8 +189,8 @@ class _Stand(types.ModuleType):
 
 # Functions that numpy asks for every item of a list; all others see the list alone.
 _OF_SEQUENCES = frozenset({
-    "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block", "select", "choose", "lexsort", "ix_", "multi_dot",
-    "broadcast_shapes", "broadcast_arrays", "where", "ravel_multi_index", "reshape", "full", "pad", "histogramdd",
+    "concatenate", "concat", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block", "select", "choose", "lexsort",
+    "ix_", "multi_dot", "broadcast_shapes", "broadcast_arrays", "where", "ravel_multi_index", "reshape", "full", "pad", "histogramdd",
 })  # fmt: skip
 
 
@@ -254,7 +255,8 @@ def _written_in_python() -> list[dict[str, Any]]:
 
 @contextmanager
 def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[None]:
-    """Inside of the block calls of this thread are recorded by ``capture``, and the ``functions`` find the replacements in their modules."""
+    """Inside of the block calls of this thread are recorded by ``capture``, and the ``functions`` find the replacements in their
+    modules."""
     before = getattr(_here, "capture", None)
     spaces = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
     spaces += [(space, "np") for space in _written_in_python()]

@@ -1,6 +1,7 @@
 """Numbers that Python reads from arrays (``int(np.argmax(x))``, ``x.max().item()``): they stay part of the graph, as numbers of Python.
 
-Where Python has to have the number itself (``range``, a shape, a text) it becomes a guard, as before; so does what Python or numpy would refuse.
+Where Python has to have the number itself (``range``, a shape, a text) it becomes a guard, as before; so does what Python or numpy would
+refuse.
 """
 
 from __future__ import annotations

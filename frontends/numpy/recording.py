@@ -51,8 +51,8 @@ from .traced import TracedScalar, is_traced
 def record(request: Request) -> Recording:
     """Runs the function and records it; see :class:`graph_compiler.runtime.source_framework.SourceFramework`.
 
-    Arrays that the function keeps outside of its arguments are parameters, and may be written to or replaced by others of their shape and type; what
-    else it changes becomes inputs and results.
+    Arrays that the function keeps outside of its arguments are parameters, and may be written to or replaced by others of their shape and
+    type; what else it changes becomes inputs and results.
     """
     often, numbers = _changed_often(request)
     known, views = list(request.places), KeptViews()
@@ -242,7 +242,8 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
     if overlap(arrays, written):
         views.ask([capture.recorder.kept(value)._seen for value in graph.parameters.values()])
         raise TracingError(
-            f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, or whose elements share memory, "
+            f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, or whose elements share "
+            "memory, "
             "which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
         )
     if any(aliases.is_written(value) for value in capture.by_strides):  # such a write reaches the argument, or a copy of it

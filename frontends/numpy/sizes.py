@@ -14,7 +14,8 @@ _NUMBERS = (bool, int, float)
 
 
 class SizeNumber:
-    """Passes for the number that it stands for. Where Python needs the number itself (``range``, ``if``, an index) it is decided, as a guard.
+    """Passes for the number that it stands for. Where Python needs the number itself (``range``, ``if``, an index) it is decided, as a
+    guard.
 
     Arithmetic stays symbolic; comparisons are decided at once. Beside numpy's arrays and functions it counts as a Python number.
     """

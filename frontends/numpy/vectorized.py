@@ -16,7 +16,8 @@ Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy ->
 
 
 class Vectorized:
-    """Stands for an ``np.vectorize``. As there, elements are Python's numbers, the first of them is asked twice, and its type is that of all results."""
+    """Stands for an ``np.vectorize``. As there, elements are Python's numbers, the first of them is asked twice, and its type is that of
+    all results."""
 
     def __init__(self, recorded: Recorded, real: Any) -> None:
         self._recorded, self._real = recorded, real
@@ -93,7 +94,8 @@ class Vectorized:
 
 
 def _spread(arrays: Sequence[Any], ranks: Sequence[int]) -> tuple[list[Any], tuple[Any, ...]]:
-    """The arrays with all axes before the last few, of which each has its own number, broadcast against each other; and the sizes of those."""
+    """The arrays with all axes before the last few, of which each has its own number, broadcast against each other; and the sizes of
+    those."""
     before = [tuple(array.shape[: array.ndim - rank]) for array, rank in zip(arrays, ranks)]
     seen = [tuple(map(operator.index, shape)) for shape in before]  # a number each: this is a loop in Python
     loop = np.broadcast_shapes(*seen)

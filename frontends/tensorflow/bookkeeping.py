@@ -44,7 +44,8 @@ def _variable(reader: Reader, operation: Any, handle: Held) -> Held:
     found = reader.variables.get(handle_number(handle.seen))
     if found is None:
         raise UnsupportedOperation(
-            f"{operation.type} reads what is no variable that is known (a hash table, an iterator, a variable made inside)\n    {reader.origin(operation)}"
+            f"{operation.type} reads what is no variable that is known (a hash table, an iterator, a variable made inside)\n    "
+            f"{reader.origin(operation)}"
         )
     return found
 
@@ -93,7 +94,8 @@ def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) ->
 
 
 def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
-    """Whether an axis of this size (None: there is none) was spread to the other one; where that depends on symbols, what is now is a guard."""
+    """Whether an axis of this size (None: there is none) was spread to the other one; where that depends on symbols, what is now is a
+    guard."""
     is_open = isinstance(size, Size) and size != other and hint_of(other) not in (1, None)
     if is_open or isinstance(size, Size) and size.hint == 1:
         condition = apply("eq", size, 1)

@@ -19,7 +19,8 @@ _COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "
 
 @dataclass(frozen=True)
 class Count:
-    """How many steps a loop takes (an int or a ``Size``), and which parts of its state only count: place -> first number, and what a step adds."""
+    """How many steps a loop takes (an int or a ``Size``), and which parts of its state only count: place -> first number, and what a step
+    adds."""
 
     length: Any
     counters: Mapping[int, tuple[Any, int]]

@@ -1,7 +1,7 @@
 """Functions with a derivative rule of their own (``tf.custom_gradient``) as nodes: ``custom_derivative``.
 
-A traced graph has the operations of the function, and behind them an ``IdentityN`` of the results and the arguments, whose gradient is the rule.
-So the node passes the results on, which no gradient goes through, and gives the arguments the gradients of the rule.
+A traced graph has the operations of the function, and behind them an ``IdentityN`` of the results and the arguments, whose gradient is the
+rule. So the node passes the results on, which no gradient goes through, and gives the arguments the gradients of the rule.
 """
 
 from __future__ import annotations
@@ -56,7 +56,10 @@ def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
 def _refused(reader: Reader, operation: Any, operands: Sequence[Held], arrays: Sequence[Value], why: str) -> list[Held]:
     """The operands, of which no gradient may be taken."""
     origin = reader.origin(operation)
-    message = f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, which the graph does not follow ({why})"
+    message = (
+        f"a gradient is taken through a function with a rule of its own at {origin.file}:{origin.line}, which the graph does not follow "
+        f"({why})"
+    )
     params = {"message": " ".join(message.split())}
     return [
         reader.call(REFUSE_GRADIENT, (value,), params, [held.seen], origin)[0] if has_derivative(value.spec) else held

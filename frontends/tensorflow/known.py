@@ -38,7 +38,8 @@ def nested(array: Known) -> Any:
 
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
-    """Whether a constant of this many elements stands in a graph as numbers: scalars of any type that Python has, and short arrays of integers.
+    """Whether a constant of this many elements stands in a graph as numbers: scalars of any type that Python has, and short arrays of
+    integers.
 
     >>> is_few("float32", 1, 0), is_few("float32", 3, 1), is_few("int32", 3, 1), is_few("int32", 100, 1)
     (True, False, True, False)

@@ -1,8 +1,8 @@
 """Loops of a traced graph as nodes that run blocks: ``While`` of TensorFlow.
 
 A loop that counts (``for i in tf.range(n)``, a layer that goes through time) becomes a ``scan``: the number of its steps is known before it
-begins, so that gradients go through it in every target. What its steps read from a list of tensors, one after the other, are the rows of a sequence, and
-what they write into one are their outputs.
+begins, so that gradients go through it in every target. What its steps read from a list of tensors, one after the other, are the rows of a
+sequence, and what they write into one are their outputs.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list
 
 @dataclass(frozen=True)
 class _Roles:
-    """What the parts of the state of a loop are, by place: arrays that change, lists that step n reads at n, lists that it writes at n, and lists
-    whose one row each step writes anew (with the place of the row). Others stay as they are, or count and are read by nobody."""
+    """What the parts of the state of a loop are, by place: arrays that change, lists that step n reads at n, lists that it writes at n, and
+    lists whose one row each step writes anew (with the place of the row). Others stay as they are, or count and are read by nobody."""
 
     carried: list[int]
     rows: list[int]
@@ -101,8 +101,10 @@ class _Loop:
         self.origin = self.reader.origin(self.operation)
         if any(isinstance(self.operands[place].item, Unfilled) for place in self.roles.carried):
             raise UnsupportedOperation(
-                f"{self.operation.type}: a TensorArray is filled in another order than that of the steps, or in a loop whose number of steps is not "
-                f"known before it begins, for which other frameworks have no list; write into an array with tf.tensor_scatter_nd_update\n    {self.origin}"
+                f"{self.operation.type}: a TensorArray is filled in another order than that of the steps, or in a loop whose number of "
+                "steps is not "
+                "known before it begins, for which other frameworks have no list; write into an array with tf.tensor_scatter_nd_update\n "
+                f"   {self.origin}"
             )
 
     def read(self) -> list[int]:
@@ -207,7 +209,8 @@ class _Loop:
         for one, held in zip(self.state, results):
             if one.spec != held.spec:
                 raise UnsupportedOperation(
-                    f"{self.operation.type}: {one.item.name} is {one.spec} before a step and {held.spec} after it; what a loop carries keeps its shape\n"
+                    f"{self.operation.type}: {one.item.name} is {one.spec} before a step and {held.spec} after it; what a loop carries "
+                    "keeps its shape\n"
                     f"    {self.origin}"
                 )
 

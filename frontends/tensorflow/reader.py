@@ -1,4 +1,5 @@
-"""Reads traced graphs of TensorFlow: each operation becomes a node, and what only moves values about (calls, variables, shapes) is followed.
+"""Reads traced graphs of TensorFlow: each operation becomes a node, and what only moves values about (calls, variables, shapes) is
+followed.
 
 The operations are also run as they are read, on the arrays of the call: their results have the shapes of the recording.
 """
@@ -114,7 +115,8 @@ class Reader:
             self.around = around
 
     def _computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
-        """An operation on arrays, or on what is known of shapes. What gives no array (a list that only gradients need) is followed, not recorded."""
+        """An operation on arrays, or on what is known of shapes. What gives no array (a list that only gradients need) is followed, not
+        recorded."""
         attributes = attributes_of(operation)
         seen = self.seen(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
@@ -198,7 +200,10 @@ def is_numeric(dtype: tf.DType) -> bool:
 def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
     what = {tf.string: "texts", tf.resource: "tables or iterators", tf.variant: "lists or sets of tensors (ragged, sparse, datasets)"}
     kind = what.get(tensor.dtype, f"arrays of {tensor.dtype.name}")
-    return f"{operation.type}: {kind} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the rest before\n    {origin}"
+    return (
+        f"{operation.type}: {kind} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the rest "
+        f"before\n    {origin}"
+    )
 
 
 def _grouped(operation: Any, items: list[Any]) -> list[Any]:

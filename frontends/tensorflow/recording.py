@@ -46,7 +46,8 @@ _FIXED: tuple[Callable[[Any, int], bool], ...] = (
 
 
 def record(request: Request) -> Recording:
-    """Traces the function. Sizes are symbols; where the user's code or TensorFlow needs numbers, it is traced again with more of them fixed.
+    """Traces the function. Sizes are symbols; where the user's code or TensorFlow needs numbers, it is traced again with more of them
+    fixed.
 
     Each operation is run once, on the arrays of the call, and nothing outside is changed.
     """
@@ -146,7 +147,8 @@ class _Attempt:
         """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
         if not self.before.holds():
             raise TracingError(
-                f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: what a function of TensorFlow keeps "
+                f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: what a function of "
+                "TensorFlow keeps "
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())

@@ -1,7 +1,8 @@
 """Sizes of traced tensors as the user's code sees them: numbers that remember where they come from.
 
-TensorFlow itself asks for the sizes that it knows, and computes with ``tf.shape`` where it knows none. The user's code, which runs eagerly where
-it is not recorded, expects a number from ``x.shape[0]``: it gets a :class:`SizeNumber`, which TensorFlow takes wherever it takes a scalar.
+TensorFlow itself asks for the sizes that it knows, and computes with ``tf.shape`` where it knows none. The user's code, which runs eagerly
+where it is not recorded, expects a number from ``x.shape[0]``: it gets a :class:`SizeNumber`, which TensorFlow takes wherever it takes a
+scalar.
 """
 
 from __future__ import annotations

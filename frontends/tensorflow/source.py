@@ -1,4 +1,5 @@
-"""Recorded operations of TensorFlow as source text: operators and public functions where these compute the same, raw operations otherwise."""
+"""Recorded operations of TensorFlow as source text: operators and public functions where these compute the same, raw operations
+otherwise."""
 
 from __future__ import annotations
 
@@ -19,13 +20,15 @@ from .names import CONVERT, REFUSE_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
 
 _OPERATORS = {
-    "AddV2": "+", "Sub": "-", "Mul": "*", "RealDiv": "/", "FloorDiv": "//", "FloorMod": "%", "Pow": "**", "Greater": ">", "GreaterEqual": ">=", "Less": "<",
+    "AddV2": "+", "Sub": "-", "Mul": "*", "RealDiv": "/", "FloorDiv": "//", "FloorMod": "%", "Pow": "**", "Greater": ">",
+    "GreaterEqual": ">=", "Less": "<",
     "LessEqual": "<=",
 }  # fmt: skip
 _FUNCTIONS = {
-    "Exp": "exp", "Log": "math.log", "Sqrt": "sqrt", "Rsqrt": "math.rsqrt", "Square": "square", "Tanh": "tanh", "Sigmoid": "sigmoid", "Relu": "nn.relu",
-    "Softmax": "nn.softmax", "Abs": "abs", "Sin": "sin", "Cos": "cos", "Floor": "floor", "Erf": "math.erf", "Softplus": "nn.softplus", "Selu": "nn.selu",
-    "Elu": "nn.elu", "Sign": "sign", "Log1p": "math.log1p", "Expm1": "math.expm1", "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
+    "Exp": "exp", "Log": "math.log", "Sqrt": "sqrt", "Rsqrt": "math.rsqrt", "Square": "square", "Tanh": "tanh", "Sigmoid": "sigmoid",
+    "Relu": "nn.relu", "Softmax": "nn.softmax", "Abs": "abs", "Sin": "sin", "Cos": "cos", "Floor": "floor", "Erf": "math.erf",
+    "Softplus": "nn.softplus", "Selu": "nn.selu", "Elu": "nn.elu", "Sign": "sign", "Log1p": "math.log1p", "Expm1": "math.expm1",
+    "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
     "LogicalAnd": "logical_and", "LogicalNot": "logical_not", "LogicalOr": "logical_or",
 }  # fmt: skip
 _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
@@ -96,7 +99,8 @@ class TensorFlowCalls:
 
 @functools.cache
 def parameters_of(key: str) -> tuple[str, ...]:
-    """The parameters of a raw operation in ``tf.raw_ops``: operands in the order of their declaration, then attributes that no operand tells.
+    """The parameters of a raw operation in ``tf.raw_ops``: operands in the order of their declaration, then attributes that no operand
+    tells.
 
     >>> parameters_of("Sum")
     ('input', 'axis', 'keep_dims')
@@ -111,7 +115,8 @@ def _gives_list_of_one(node: Node) -> bool:
 
 
 def _missing_types(node: Node) -> list[str | None]:
-    """For each operand the type that it has to be written with: numbers whose type no array beside them tells, and which is not TensorFlow's own."""
+    """For each operand the type that it has to be written with: numbers whose type no array beside them tells, and which is not
+    TensorFlow's own."""
     declared = definition(row_key(node.op)).input_arg
     told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
     return [

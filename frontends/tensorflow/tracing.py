@@ -1,7 +1,7 @@
 """One trace of a function into a graph of TensorFlow's, which is read while it is made: what Python asks of traced tensors is answered.
 
-A traced tensor has no elements. Where the user's code, which would run eagerly, asks for some (``if``, ``int``, ``.numpy()``), what leads to them was
-run on the arrays of the call: the answer is what came out, and a guard of the recording.
+A traced tensor has no elements. Where the user's code, which would run eagerly, asks for some (``if``, ``int``, ``.numpy()``), what leads
+to them was run on the arrays of the call: the answer is what came out, and a guard of the recording.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class Trace:
         origin, elements = self.locator.locate(call, 3), held.seen.numpy()
         if np.size(elements) > _MOST:
             raise TracingError(
-                f"{origin}: Python reads {np.size(elements)} elements of an array, which would be constants of the recording. Compute with the array "
+                f"{origin}: Python reads {np.size(elements)} elements of an array, which would be constants of the recording. Compute "
+                "with the array "
                 "instead (tf.where, tf.cond), or return it"
             )
         self.recorder.decide_value(held.item, np.asarray(elements).tolist(), origin)

@@ -14,7 +14,8 @@ from tensorflow.python.trackable.autotrackable import AutoTrackable
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """The variables of objects, with names: Keras' paths (``dense/kernel``), those of attributes in a ``tf.Module`` (``layers.0.w``), the own names of others."""
+    """The variables of objects, with names: Keras' paths (``dense/kernel``), those of attributes in a ``tf.Module`` (``layers.0.w``), the
+    own names of others."""
     for item in objects:
         if isinstance(item, keras.Variable):
             yield item.path, variable_of(item)
@@ -73,7 +74,8 @@ class Weights:
         return self._names[number]
 
     def name_of(self, handle: Any, watched: Iterable[Any]) -> str | None:
-        """The name of the variable with this handle, also of one among those that a traced graph has ``watched``; None where it is known to neither."""
+        """The name of the variable with this handle, also of one among those that a traced graph has ``watched``; None where it is known to
+        neither."""
         if id(handle) not in self._names:
             for name, variable in named_variables(item for item in watched if item.handle is handle):
                 self._add(name, variable)

@@ -61,8 +61,8 @@ _PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}  # of 
 class Attempt:
     """The result of one attempt: the recording, and new facts for the next attempt.
 
-    ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the function does something else when
-    it is not told that it is being compiled.
+    ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the function does something else
+    when it is not told that it is being compiled.
     """
 
     recording: Recording
@@ -74,8 +74,8 @@ class Attempt:
 class Hypotheses:
     """How the function is recorded next, by what earlier attempts have shown.
 
-    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers that are inputs, ``grown`` the places of lists
-    that it may only append to.
+    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers that are inputs, ``grown`` the
+    places of lists that it may only append to.
     """
 
     compiled: bool
@@ -229,7 +229,8 @@ def _entries(weights: Weights) -> list[Entry]:
 
 
 def _tensors(leaves: list[Any]) -> dict[int, Any]:
-    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor; generators as they are, and no numbers."""
+    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor; generators as they are, and no
+    numbers."""
     made: dict[int, Any] = {}
     for leaf in leaves:
         if id(leaf) not in made and type(leaf) not in DTYPES:

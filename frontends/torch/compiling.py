@@ -23,7 +23,8 @@ from .state.state import State
 _CLOSE = {2: 5e-2, 4: 1e-3}  # bytes of a real element -> difference as a part of the largest: other kernels may have been chosen
 
 
-_PLAIN = "torch.optim"  # told that they are compiled, optimisers compute with tensors of float32 what they compute with Python's numbers otherwise
+# told that they are compiled, optimisers compute with tensors of float32 what they compute with Python's numbers otherwise
+_PLAIN = "torch.optim"
 
 
 class Compiling(int):
@@ -81,7 +82,8 @@ def differs_outside(
 ) -> bool:
     """Runs the function once more with ``is_compiling()`` False, and tells whether the result differs from ``seen``.
 
-    ``state`` is what the function can reach; it is put back. Functions that draw random numbers, write to what they are given or keep state are not asked.
+    ``state`` is what the function can reach; it is put back. Functions that draw random numbers, write to what they are given or keep state
+    are not asked.
     """
     if not _is_pure(graph):
         return False

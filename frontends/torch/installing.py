@@ -26,7 +26,8 @@ def is_hook(place: Place) -> bool:
 
 
 def as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
-    """The function recorded again with what its ``first`` recording has left, where that changes nothing any more and the graph is the same.
+    """The function recorded again with what its ``first`` recording has left, where that changes nothing any more and the graph is the
+    same.
 
     What was left then stays, as after the first call of the original; otherwise it is taken back, and None is given.
     """

@@ -13,7 +13,8 @@ def pretrained(name: str) -> Any:
         import transformers
     except ModuleNotFoundError as problem:
         raise FrameworkNotInstalled(
-            f"{name} is read by transformers, and {problem.name} is not installed here; install it with: pip install graph-compiler[huggingface]"
+            f"{name} is read by transformers, and {problem.name} is not installed here; install it with: pip install "
+            "graph-compiler[huggingface]"
         ) from None
     config = transformers.AutoConfig.from_pretrained(name)
     named = (getattr(transformers, architecture, None) for architecture in config.architectures or ())

@@ -104,7 +104,8 @@ def random_kept() -> Iterator[None]:
 
 @contextmanager
 def undone(weights: Weights, seed: int, state: State | None = None) -> Iterator[None]:
-    """Inside of the block torch's generator starts from ``seed``; afterwards it, all buffers and the ``state`` (all that is within reach) are as before."""
+    """Inside of the block torch's generator starts from ``seed``; afterwards it, all buffers and the ``state`` (all that is within reach)
+    are as before."""
     state = state or State(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
     with versions_kept(tensor for tensor, _ in saved):

@@ -1,7 +1,7 @@
 """What a recording relies on of the arguments of a call: one class and one file for each kind, and the table of all kinds.
 
-A new kind is a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption` in a file of its own, a row in ``_ORDER``, and a row of samples in
-``tests/assumptions``. A frontend makes one with ``graph.assume(...)`` while it records.
+A new kind is a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption` in a file of its own, a row in ``_ORDER``, and a
+row of samples in ``tests/assumptions``. A frontend makes one with ``graph.assume(...)`` while it records.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def _place(assumption: Assumption) -> int:
     kind = type(assumption)
     if kind not in _ORDER:
         raise InvalidGraph(
-            f"{kind.__name__} is not in the table of assumptions: add it to _ORDER in graph_compiler/assumptions/__init__.py, in the place where it "
+            f"{kind.__name__} is not in the table of assumptions: add it to _ORDER in graph_compiler/assumptions/__init__.py, in the "
+            "place where it "
             "should be checked"
         )
     return _ORDER.index(kind)

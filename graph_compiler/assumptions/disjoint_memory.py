@@ -12,7 +12,8 @@ from .overlap import overlap
 
 @dataclass(frozen=True, slots=True)
 class DisjointMemory:
-    """The inputs ``written``, which are some of ``arrays``, share no memory with the other ``arrays``, nor do their elements with each other.
+    """The inputs ``written``, which are some of ``arrays``, share no memory with the other ``arrays``, nor do their elements with each
+    other.
 
     Where they did, a write to one would show in the other. Noted by frontends whose arrays can be written to, where something is written.
     """

@@ -78,7 +78,8 @@ def _read_fact(item: Any) -> Fact:
 
 
 def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
-    """From here on the graph holds only where the fact is so of its first inputs; of two such statements the one about more inputs stays."""
+    """From here on the graph holds only where the fact is so of its first inputs; of two such statements the one about more inputs
+    stays."""
     known = next((one for one in graph.assumed(InputFact) if one.fact == fact), None)
     if known is None:
         graph.assume(InputFact(fact, tuple(expected)))
@@ -88,8 +89,8 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """``requires_grad``, ``is_leaf``, ``has_grad``, ``is_contiguous``, ``is_parameter`` or ``layout`` of a tensor or numpy array; what has no such fact needs
-    no gradient and is contiguous."""
+    """``requires_grad``, ``is_leaf``, ``has_grad``, ``is_contiguous``, ``is_parameter`` or ``layout`` of a tensor or numpy array; what has
+    no such fact needs no gradient and is contiguous."""
     if fact == "layout":
         return _layout(array)
     if fact == "is_parameter":

@@ -11,7 +11,8 @@ from ..ir.assumption import Call, Names, Reader, Replaced, Writer
 
 @dataclass(frozen=True, slots=True)
 class KeywordOrder:
-    """The keywords that ``**kwargs`` of the original takes come in the order of ``keywords``. Noted by the pipeline where there are two or more."""
+    """The keywords that ``**kwargs`` of the original takes come in the order of ``keywords``. Noted by the pipeline where there are two or
+    more."""
 
     kind: ClassVar[str] = "keyword_order"
     keywords: tuple[str, ...]
@@ -25,7 +26,10 @@ class KeywordOrder:
         now = [name for name in call.kwargs if name in self.keywords]
         if now == list(self.keywords):
             return None
-        return f"the keywords come in the order {', '.join(now)} and were recorded as {', '.join(self.keywords)}, which **kwargs of the function shows"
+        return (
+            f"the keywords come in the order {', '.join(now)} and were recorded as {', '.join(self.keywords)}, which **kwargs of the "
+            "function shows"
+        )
 
     def mapped(self, replaced: Replaced) -> KeywordOrder:
         """Itself: a program of the same inputs."""

@@ -17,8 +17,8 @@ NO_ARRAY = -1  # stands for an input that is no array, or one whose identity doe
 class SameArray:
     """``firsts`` gives for each input the number of the first one that is the same object; ``NO_ARRAY`` where that does not matter.
 
-    Arrays that were one object are one object in each call, and those that were two are two: a write to one shows in the other. Noted once by each
-    frontend whose arrays can be written to.
+    Arrays that were one object are one object in each call, and those that were two are two: a write to one shows in the other. Noted once
+    by each frontend whose arrays can be written to.
     """
 
     kind: ClassVar[str] = "same_array"

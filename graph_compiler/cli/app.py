@@ -40,7 +40,10 @@ Inputs = Annotated[
     list[str],
     typer.Option(
         "--input", "--shape", "-i", metavar="[NAME=]VALUE", show_default=False,
-        help="An example input: NAME=int64[2,12], int64[2,12]:100 for numbers below 100, a .npy file, or a value of JSON. Models of Hugging Face need none.",
+        help=(
+            "An example input: NAME=int64[2,12], int64[2,12]:100 for numbers below 100, a .npy file, or a value of JSON. Models of "
+            "Hugging Face need none."
+        ),
     ),
 ]  # fmt: skip
 Json = Annotated[bool, typer.Option("--json", help="Print one object of JSON and nothing else.")]
@@ -101,7 +104,8 @@ def _say_converted(found: dict[str, Any]) -> None:
     console = _console()
     console.print(
         escape(
-            f"{found['name']}, {found['source']} to {found['target']}: {found['operations']:,} operations, {found['parameters']:,} parameters"
+            f"{found['name']}, {found['source']} to {found['target']}: {found['operations']:,} operations, {found['parameters']:,} "
+            "parameters"
         )
     )
     console.print(escape(f"{'recorded' if found['has_original'] else 'loaded'} in {found['seconds']:.1f} s; {how}"))

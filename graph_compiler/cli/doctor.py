@@ -58,7 +58,9 @@ def _torchvision_differs(versions: Versions, environment: Mapping[str, str]) -> 
 
 
 CONFLICTS: tuple[Conflict, ...] = (
-    (_torchvision_differs, "torchvision {torchvision} was built for another torch than {torch}: its operators do not load, and transformers cannot be imported"),
+    (_torchvision_differs, (
+        "torchvision {torchvision} was built for another torch than {torch}: its operators do not load, and transformers cannot be imported"
+    )),
     (
         lambda v, e: numbers(v.get("jaxlib")) > numbers(v.get("jax")) > (),
         "jaxlib {jaxlib} is newer than jax {jax}: install both in one version",
@@ -75,7 +77,9 @@ CONFLICTS: tuple[Conflict, ...] = (
         lambda v, e: bool(v.get("tensorflow")) and e.get("TF_USE_LEGACY_KERAS", "0").lower() in ("1", "true"),
         "TF_USE_LEGACY_KERAS is set: as_module() of graphs for TensorFlow needs Keras 3",
     ),
-    (lambda v, e: bool(v.get("tensorflow-cpu")) and bool(v.get("tensorflow-gpu")), "tensorflow-cpu and tensorflow-gpu are installed over each other"),
+    (lambda v, e: bool(v.get("tensorflow-cpu")) and bool(v.get("tensorflow-gpu")), (
+        "tensorflow-cpu and tensorflow-gpu are installed over each other"
+    )),
 )  # fmt: skip
 
 

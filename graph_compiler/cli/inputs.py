@@ -69,7 +69,8 @@ def _value(text: str, whole: str, generator: np.random.Generator) -> Any:
         return json.loads(text)
     except ValueError:
         raise WrongInput(
-            f"--input {whole} is none: an array is written float32[2,3] (whole numbers below 100: int64[2,3]:100) or file.npy, another value as in JSON"
+            f"--input {whole} is none: an array is written float32[2,3] (whole numbers below 100: int64[2,3]:100) or file.npy, another "
+            "value as in JSON"
         ) from None
 
 
@@ -163,7 +164,8 @@ def _loaded(file: Path) -> Any:
 
 # ------------------------------------------------------------------------------ arguments
 def fitted(given: Given, graph: IRGraph) -> Given:
-    """The arguments as the graph was recorded with them: what stands by position may have been recorded by name, and the other way round."""
+    """The arguments as the graph was recorded with them: what stands by position may have been recorded by name, and the other way
+    round."""
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2}
     by_name = list(dict.fromkeys(path[1] for path in found if path[0] == 1 and path[1] not in kwargs))

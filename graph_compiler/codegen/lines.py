@@ -46,7 +46,8 @@ def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
 
 
 def _inside(masked: str) -> tuple[int, int] | None:
-    """From where to where a line can be broken: its expression, or what its last brackets hold; None where that would change its meaning."""
+    """From where to where a line can be broken: its expression, or what its last brackets hold; None where that would change its
+    meaning."""
     started = _START.match(masked)
     start = started.end() if started else 0
     commas, operators, brackets, has_slice = _outside_of_brackets(masked, start, len(masked))

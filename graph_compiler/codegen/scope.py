@@ -1,7 +1,8 @@
 """Writes the nodes of one block as lines: names, sizes, contexts, ``del`` after the last use of large values.
 
-The block of the graph is the outermost scope. An operation that runs blocks writes each of them in a scope inside of its own one: as a nested
-function, or as the body of a Python statement. What a region captures is read there by its outer name, since Python's functions close over names.
+The block of the graph is the outermost scope. An operation that runs blocks writes each of them in a scope inside of its own one: as a
+nested function, or as the body of a Python statement. What a region captures is read there by its outer name, since Python's functions
+close over names.
 """
 
 from __future__ import annotations
@@ -299,8 +300,8 @@ class Scope:
         return Inside(scope, scope.results(block.outputs))
 
     def define(self, wanted: str, write: Callable[[Scope, str], None], suffixes: Sequence[str] = ()) -> str:
-        """The name of a function or class of the module, which ``write(scope, name)`` writes into a scope of its own; it may define others whose
-        names have these ``suffixes``. What reads the same is written once."""
+        """The name of a function or class of the module, which ``write(scope, name)`` writes into a scope of its own; it may define others
+        whose names have these ``suffixes``. What reads the same is written once."""
         definitions = self.shared.definitions
         names = Namespace([*self.shared.reserved, *definitions.taken])
         definitions.open.append(names)

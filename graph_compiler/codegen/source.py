@@ -131,7 +131,8 @@ class _Writer:
         return Program(source, name, leading, inputs, bound, checks, own, inner)
 
     def _origins(self, source: str, lines: list[str], origins: list[tuple[int, Origin]]) -> tuple[tuple[int, Origin], ...]:
-        """Counted from the end, where the function ends: of its first lines some were left out of ``lines``, empty ones in front of a block too."""
+        """Counted from the end, where the function ends: of its first lines some were left out of ``lines``, empty ones in front of a block
+        too."""
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
         end, last = source.count("\n") + 1, len(self.scope.lines)
         return tuple((end - after[min(last - place, len(lines))], origin) for place, origin in origins)

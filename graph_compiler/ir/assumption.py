@@ -1,7 +1,8 @@
 """What a graph relies on, beyond the structure, data types and ranks of its inputs: the form that all kinds of such assumptions have.
 
-The kinds themselves are one class and one file each: :class:`~graph_compiler.ir.guard.Guard` here, for its conditions are part of the program, and the
-others, which are about the arguments of a call, in the room ``assumptions``. Matching, ``explain``, files and lifting only loop over them.
+The kinds themselves are one class and one file each: :class:`~graph_compiler.ir.guard.Guard` here, for its conditions are part of the
+program, and the others, which are about the arguments of a call, in the room ``assumptions``. Matching, ``explain``, files and lifting only
+loop over them.
 """
 
 from __future__ import annotations
@@ -28,14 +29,16 @@ class Assumption(Protocol):
         """In words why it does not hold for a call whose structure, data types and ranks are as recorded; None where it holds."""
 
     def mapped(self, replaced: Replaced) -> Assumption | None:
-        """The same about another graph with the same inputs, whose values and sizes ``replaced`` gives; None where it always holds there."""
+        """The same about another graph with the same inputs, whose values and sizes ``replaced`` gives; None where it always holds
+        there."""
 
     def to_json(self, write: Writer) -> Any:
         """What a file says of it, beside the kind."""
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> Assumption:
-        """Reads what ``to_json`` gave. Files are not trusted: ``InvalidFile`` for anything that could not have been written, as code in the place of a name."""
+        """Reads what ``to_json`` gave. Files are not trusted: ``InvalidFile`` for anything that could not have been written, as code in the
+        place of a name."""
 
 
 class Names(Protocol):
@@ -64,7 +67,8 @@ class Names(Protocol):
 
 
 class Call(Protocol):
-    """A call of which it is asked why it does not fit. ``leaves`` are what was given for the ``inputs`` of the graph, as far as the call tells."""
+    """A call of which it is asked why it does not fit. ``leaves`` are what was given for the ``inputs`` of the graph, as far as the call
+    tells."""
 
     @property
     def inputs(self) -> Sequence[Value]:

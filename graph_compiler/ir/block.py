@@ -33,9 +33,9 @@ class Block:
 class Region:
     """A block that belongs to a node: the body of a loop, a condition, a branch. ``name`` is the name of its function in generated code.
 
-    A region is isolated from above, as regions of MLIR with ``IsolatedFromAbove`` and jaxprs are: it reads nothing but the inputs of its block.
-    What it captures from outside are operands of the node like others. ``sizes`` gives, for a symbol that is read from an input of the block,
-    the same size outside (a ``Size`` or an int).
+    A region is isolated from above, as regions of MLIR with ``IsolatedFromAbove`` and jaxprs are: it reads nothing but the inputs of its
+    block. What it captures from outside are operands of the node like others. ``sizes`` gives, for a symbol that is read from an input of
+    the block, the same size outside (a ``Size`` or an int).
     """
 
     name: str

@@ -87,7 +87,8 @@ class Builder:
             self.graph.nodes = outside
 
     def body(self, name: str, inputs: Sequence[Value], write: Callable[..., Any]) -> Body:
-        """The block that ``write(*inputs)`` writes with this builder; it may use any value of the outside. Its result is a tuple of outputs."""
+        """The block that ``write(*inputs)`` writes with this builder; it may use any value of the outside. Its result is a tuple of
+        outputs."""
         with self.block() as nodes:
             outputs = write(*inputs)
         return Body(name, tuple(inputs), tuple(nodes), tuple(outputs))

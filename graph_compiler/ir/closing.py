@@ -1,7 +1,7 @@
 """Closure conversion: nodes that read values of the outside become a region, and what they read becomes operands.
 
-A body is written, or recorded, where the outside is in scope: its nodes name outer values, and its shapes are in sizes of the outside, so that
-sizes compare as they do there. :func:`close` then gives every input, and everything that is captured, a value of the region's own.
+A body is written, or recorded, where the outside is in scope: its nodes name outer values, and its shapes are in sizes of the outside, so
+that sizes compare as they do there. :func:`close` then gives every input, and everything that is captured, a value of the region's own.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ class _Closing:
         return made
 
     def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
-        """One size outside is one size inside, read from the first input that has it. A size that is read from an input is the body's own."""
+        """One size outside is one size inside, read from the first input that has it. A size that is read from an input is the body's
+        own."""
         if not isinstance(dim, Size):
             return dim
         if dim not in self.inner:

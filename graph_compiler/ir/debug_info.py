@@ -13,8 +13,8 @@ from .node import Value
 class DebugInfo:
     """Says nothing about what the program computes, and is not saved.
 
-    ``numbers`` are the inputs that are numbers, with what was given for them while recording: written by frontends, read where arguments are made up
-    (``runtime/synthetic_inputs.py``). ``lifted`` gives for a recorded value the canonical one that it became: written by the
+    ``numbers`` are the inputs that are numbers, with what was given for them while recording: written by frontends, read where arguments
+    are made up (``runtime/synthetic_inputs.py``). ``lifted`` gives for a recorded value the canonical one that it became: written by the
     lifter, read by ``verify`` to find the first call that differs.
     """
 

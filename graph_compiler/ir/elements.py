@@ -7,7 +7,8 @@ from typing import Any
 
 
 def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
-    """Whether elements that were handed to Python are the same to it: NaN is NaN, 0.0 is not -0.0, and floats may differ by ``rounding`` times themselves.
+    """Whether elements that were handed to Python are the same to it: NaN is NaN, 0.0 is not -0.0, and floats may differ by ``rounding``
+    times themselves.
 
     >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0), same_elements(1.0, 1.00001, rounding=1e-4)
     (True, False, True)

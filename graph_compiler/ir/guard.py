@@ -22,8 +22,8 @@ class Guard:
     """A condition that must hold for the graph to be right.
 
     ``condition`` is a truth value over sizes, or a value whose elements must be ``expected``, floats but for ``rounding`` times themselves:
-    another framework rounds otherwise. Conditions on sizes of inputs are checked when a call is matched, those on sizes of other arrays inside of the
-    function (``codegen``), and elements after the function has run (:meth:`require`).
+    another framework rounds otherwise. Conditions on sizes of inputs are checked when a call is matched, those on sizes of other arrays
+    inside of the function (``codegen``), and elements after the function has run (:meth:`require`).
 
     >>> print(Guard(Value("mask", None), True, Origin("f.py", 3, call="bool")))
     the elements of mask are True, read by bool at f.py:3
@@ -97,8 +97,8 @@ class Guard:
 
 
 def check(guard: Guard, is_recorded: bool = False) -> Node:
-    """A guard as a node of a block, without outputs. One on sizes is checked where it stands; one on elements inside of a region is carried out
-    (:mod:`graph_compiler.passes.carried_checks`)."""
+    """A guard as a node of a block, without outputs. One on sizes is checked where it stands; one on elements inside of a region is carried
+    out (:mod:`graph_compiler.passes.carried_checks`)."""
     details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
     return Node(GUARD, (guard.condition, *details), {}, guard.origin, (), CallRecord(GUARD) if is_recorded else None)
 

@@ -22,7 +22,8 @@ _NO_VIEWS: Mapping[int, Value] = {}
 class Origin:
     """Where a node comes from: the user's file and line, the module path, and the call that was made there.
 
-    ``stored`` are the variables that the user's code stores the result of the expression in, ``instruction`` tells expressions of one line apart.
+    ``stored`` are the variables that the user's code stores the result of the expression in, ``instruction`` tells expressions of one line
+    apart.
     """
 
     file: str = ""
@@ -72,11 +73,12 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Node:
-    """One operation in a graph: an immutable value. A changed node is a new one, made with ``dataclasses.replace``, of the same outputs or others.
+    """One operation in a graph: an immutable value. A changed node is a new one, made with ``dataclasses.replace``, of the same outputs or
+    others.
 
-    ``record`` holds what a frontend noted of a recorded call; it is None in canonical graphs. ``regions`` are the blocks of an operation that
-    runs blocks: the body of a loop, the branches of a ``cond``. A region reads nothing but its own inputs, so ``uses`` are the operands, and
-    the sources of the sizes that its regions have in common with the outside.
+    ``record`` holds what a frontend noted of a recorded call; it is None in canonical graphs. ``regions`` are the blocks of an operation
+    that runs blocks: the body of a loop, the branches of a ``cond``. A region reads nothing but its own inputs, so ``uses`` are the
+    operands, and the sources of the sizes that its regions have in common with the outside.
     """
 
     op: str

@@ -1,7 +1,7 @@
 """Graphs as text, for reading and for messages: one line a node.
 
-Values wish for names, and several may wish for one: in a block each value is printed with a name of its own. A region reads nothing but its inputs,
-so that its names are apart from those outside.
+Values wish for names, and several may wish for one: in a block each value is printed with a name of its own. A region reads nothing but its
+inputs, so that its names are apart from those outside.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from .node import Node, Value
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
-    """The graph a line a node; with ``around`` only that node, marked, and ``lines`` neighbours on each side. Regions are set in below their node."""
+    """The graph a line a node; with ``around`` only that node, marked, and ``lines`` neighbours on each side. Regions are set in below
+    their node."""
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
     body = [("->" if around is not None and node is around else "  ", depth, text) for node, depth, text in _lines(names, graph.nodes, 0)]

@@ -17,9 +17,9 @@ from .node import Node, Value, values_in
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
     """What is wrong with the regions of a node, in words; their nodes are checked one by one by the verifier.
 
-    The rules: a region is isolated; it has an input for each operand; what is carried keeps its type; branches give the same types; conditions are
-    truth values; sizes that leave a region are known outside; what each step draws depends on what changes from step to step; checks of
-    elements have left it.
+    The rules: a region is isolated; it has an input for each operand; what is carried keeps its type; branches give the same types;
+    conditions are truth values; sizes that leave a region are known outside; what each step draws depends on what changes from step to
+    step; checks of elements have left it.
     """
     if not node.regions:
         return

@@ -163,8 +163,8 @@ def _line(text: str) -> str:
 
 
 class Decoder:
-    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants, ``kinds`` the
-    classes of assumptions by name, and ``key_of`` gives the bare name of a recorded call."""
+    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants,
+    ``kinds`` the classes of assumptions by name, and ``key_of`` gives the bare name of a recorded call."""
 
     def __init__(
         self,

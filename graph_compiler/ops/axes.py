@@ -1,7 +1,7 @@
 """What becomes of an operation when the axes of its arrays stand in another order: one row an operation.
 
-An *order* says which axis of the operation's array stands at each place: ``(0, 2, 3, 1)`` for images whose channels came second and now come
-last. A row gives the parameters for arrays in that order, and the order of the result; None where there are no such parameters.
+An *order* says which axis of the operation's array stands at each place: ``(0, 2, 3, 1)`` for images whose channels came second and now
+come last. A row gives the parameters for arrays in that order, and the order of the result; None where there are no such parameters.
 """
 
 from __future__ import annotations

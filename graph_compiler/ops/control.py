@@ -1,8 +1,8 @@
 """Operations that run blocks: loops, branches and calls.
 
-The blocks are the regions of the node (:class:`graph_compiler.ir.block.Region`). Each region takes its own arguments first and then what the node
-captures: values of the outside that its nodes read, which stand last among the operands and are the same for all regions of a node.
-Arrays that go from one step to the next are *carried*: they keep shape and dtype.
+The blocks are the regions of the node (:class:`graph_compiler.ir.block.Region`). Each region takes its own arguments first and then what
+the node captures: values of the outside that its nodes read, which stand last among the operands and are the same for all regions of a
+node. Arrays that go from one step to the next are *carried*: they keep shape and dtype.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionS
 
 @declare(_SECTION, regions=("condition", "body"))
 def while_loop(*operands: ArraySpec, condition: RegionSpec, body: RegionSpec, carried: int) -> _Specs:
-    """The carried arrays after ``carried = body(*carried, *captured)`` was run while ``condition(*carried, *captured)`` (``jax.lax.while_loop``).
+    """The carried arrays after ``carried = body(*carried, *captured)`` was run while ``condition(*carried, *captured)``
+    (``jax.lax.while_loop``).
 
     The first ``carried`` operands are their values before the first step. The condition gives one truth value.
     """
@@ -69,9 +70,10 @@ def scan(
 ) -> _Specs:
     """``carried, outputs = body(*carried, *elements, *captured)`` for each row of the sequences (``jax.lax.scan``).
 
-    Operands are the carried arrays before the first step, then ``sequences`` arrays with ``length`` rows, then what is captured. Results are
-    the carried arrays after the last step, then the outputs of all steps stacked along a new first axis. ``reverse`` runs from the last row to
-    the first; outputs stand where their rows do. ``checkpoint`` computes a step again in the backward pass, instead of keeping what it computed.
+    Operands are the carried arrays before the first step, then ``sequences`` arrays with ``length`` rows, then what is captured. Results
+    are the carried arrays after the last step, then the outputs of all steps stacked along a new first axis. ``reverse`` runs from the last
+    row to the first; outputs stand where their rows do. ``checkpoint`` computes a step again in the backward pass, instead of keeping what
+    it computed.
     """
     made = body.specs_outside()
     _same("a step", made[:carried], operands[:carried])
@@ -80,13 +82,14 @@ def scan(
 
 @declare(_SECTION, regions=("combine",))
 def associative_scan(*operands: ArraySpec, combine: RegionSpec, sequences: int, axis: int, reverse: bool = False) -> _Specs:
-    """All prefixes: for ``[a, b, c, ...]`` along ``axis``, ``[a, combine(a, b), combine(combine(a, b), c), ...]`` (``jax.lax.associative_scan``).
+    """All prefixes: for ``[a, b, c, ...]`` along ``axis``, ``[a, combine(a, b), combine(combine(a, b), c), ...]``
+    (``jax.lax.associative_scan``).
 
     Operands are ``sequences`` arrays with one length along ``axis``, counted from the first axis, then what is captured.
-    ``combine(*left, *right, *captured)`` combines many pairs at once: its inputs have ``axis``, with a length of its own that is known to nobody
-    outside, and each of its outputs has this length. What it gives for one pair depends on no other pair, and is associative: in which order
-    pairs are combined is a matter of the target. Of no elements and of one element the result is the sequences. ``reverse`` begins at the last
-    element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
+    ``combine(*left, *right, *captured)`` combines many pairs at once: its inputs have ``axis``, with a length of its own that is known to
+    nobody outside, and each of its outputs has this length. What it gives for one pair depends on no other pair, and is associative: in
+    which order pairs are combined is a matter of the target. Of no elements and of one element the result is the sequences. ``reverse``
+    begins at the last element: ``[..., combine(combine(z, y), x), combine(z, y), z]``.
     """
     own = operands[:sequences]
     if not own or len(own) < sequences or any(not 0 <= axis < spec.ndim for spec in own) or len({spec.hints[axis] for spec in own}) != 1:
@@ -99,17 +102,22 @@ def associative_scan(*operands: ArraySpec, combine: RegionSpec, sequences: int, 
 def custom_derivative(
     *operands: ArraySpec, regions: Sequence[RegionSpec], kind: str, differentiated: tuple[int, ...], residuals: int = 0
 ) -> _Specs:
-    """The results of ``function(*operands)``, whose derivative with respect to the ``differentiated`` operands (their places) is what ``rule`` gives.
+    """The results of ``function(*operands)``, whose derivative with respect to the ``differentiated`` operands (their places) is what
+    ``rule`` gives.
 
-    Regions are the function, then, where there are ``residuals``, a forward function, and last the rule. No gradient goes to other operands. Tangents and
-    cotangents are those of the results with a derivative: real and complex ones.
+    Regions are the function, then, where there are ``residuals``, a forward function, and last the rule. No gradient goes to other
+    operands. Tangents and cotangents are those of the results with a derivative: real and complex ones.
 
-    * ``kind="jvp"`` (``jax.custom_jvp``): ``rule(*tangents of the differentiated operands, *operands)`` gives the results, then their tangents.
-    * ``kind="vjp"`` (``jax.custom_vjp``, ``torch.autograd.Function``): ``rule(*results, *residuals, *cotangents, *operands)`` gives the cotangents of the
-      differentiated operands. ``forward(*operands)`` gives the results, which replace those of the function where a gradient is taken, then the residuals.
+    * ``kind="jvp"`` (``jax.custom_jvp``): ``rule(*tangents of the differentiated operands, *operands)`` gives the results, then their
+    tangents.
+    * ``kind="vjp"`` (``jax.custom_vjp``, ``torch.autograd.Function``): ``rule(*results, *residuals, *cotangents, *operands)`` gives the
+    cotangents of the
+      differentiated operands. ``forward(*operands)`` gives the results, which replace those of the function where a gradient is taken, then
+      the residuals.
 
-    For second derivatives the code of the rule is differentiated: with respect to the results by the rule itself, with respect to the residuals
-    through the code of the forward function. The cotangent of a complex array is the conjugate of JAX's, as in torch and TensorFlow.
+    For second derivatives the code of the rule is differentiated: with respect to the results by the rule itself, with respect to the
+    residuals through the code of the forward function. The cotangent of a complex array is the conjugate of JAX's, as in torch and
+    TensorFlow.
     """
     function, *others, rule = regions
     results = function.specs_outside()

@@ -12,7 +12,8 @@ _SECTION = "gradients"
 def with_gradient(*arrays: ArraySpec) -> ArraySpec:
     """The first array; the others are pairs of a source and a slope, and the gradient of each source is the array's times the slope.
 
-    No gradient flows to the first array itself, nor through the rule to the slopes; the slopes are differentiated for derivatives of derivatives.
+    No gradient flows to the first array itself, nor through the rule to the slopes; the slopes are differentiated for derivatives of
+    derivatives.
     """
     if len(arrays) % 2 == 0:
         raise InvalidGraph(f"an array and pairs of a source and a slope are needed, got {len(arrays)} arrays")

@@ -110,7 +110,8 @@ def solve_triangular(
 
 @declare(_SECTION)
 def tridiagonal_solve(lower: ArraySpec, diagonal: ArraySpec, upper: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
-    """The solution of ``A @ x == x2`` for matrices with three diagonals of equal length: ``A[i, i - 1] == lower[i]``, ``A[i, i + 1] == upper[i]``."""
+    """The solution of ``A @ x == x2`` for matrices with three diagonals of equal length: ``A[i, i - 1] == lower[i]``,
+    ``A[i, i + 1] == upper[i]``."""
     return ArraySpec(x2.shape, dtype_of(lower, diagonal, upper, x2))
 
 

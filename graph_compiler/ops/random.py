@@ -32,7 +32,8 @@ def random_key(*, seed: int) -> ArraySpec:
 
 @declare(_SECTION)
 def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
-    """Two words of 32 random bits for each key and count, which are two words along the last axis of uint32 arrays; other axes are broadcast.
+    """Two words of 32 random bits for each key and count, which are two words along the last axis of uint32 arrays; other axes are
+    broadcast.
 
     Threefry-2x32 with 20 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the generator of JAX, exactly.
     """
@@ -41,7 +42,8 @@ def threefry(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
 
 @declare(_SECTION)
 def philox(keys: ArraySpec, counts: ArraySpec, /) -> ArraySpec:
-    """Four words of 32 random bits for each key of two words and count of four, along the last axis of uint32 arrays; other axes are broadcast.
+    """Four words of 32 random bits for each key of two words and count of four, along the last axis of uint32 arrays; other axes are
+    broadcast.
 
     Philox-4x32 with 10 rounds (Salmon et al., *Parallel random numbers: as easy as 1, 2, 3*, 2011): the generator of TensorFlow, exactly.
     """

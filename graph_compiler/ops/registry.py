@@ -27,7 +27,8 @@ Rule = TypeVar("Rule", bound=Callable[..., Any])
 class Unknown:
     """A dimension that a rule cannot express; the array itself will be asked. ``hint`` is its size while recording.
 
-    ``if_equal`` are sizes that were broadcast against each other and had this one size, more than 1: who may assume that they are equal knows it.
+    ``if_equal`` are sizes that were broadcast against each other and had this one size, more than 1: who may assume that they are equal
+    knows it.
     """
 
     hint: int
@@ -62,8 +63,8 @@ class ArraySpec:
 class Op:
     """One operation: its name, section of the vocabulary, signature, rule and, perhaps, decomposition.
 
-    ``infer(*specs, **params)`` gives the spec of the output (or a tuple of specs). An operation that runs blocks takes their regions under the
-    names of ``regions``; a single name that starts with ``*`` takes all of them as one tuple.
+    ``infer(*specs, **params)`` gives the spec of the output (or a tuple of specs). An operation that runs blocks takes their regions under
+    the names of ``regions``; a single name that starts with ``*`` takes all of them as one tuple.
     """
 
     name: str

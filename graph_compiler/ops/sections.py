@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-# section -> whether an operation of it may sum products along an axis, for which accelerators take fewer bits unless they are told otherwise
+# section -> whether an operation of it may sum products along an axis, for which accelerators take fewer bits unless they are told
+# otherwise
 SECTIONS: Final[dict[str, bool]] = {
     "activations": False,
     "attention": True,

@@ -64,8 +64,14 @@ declare_binary(
         "lcm": "Least common multiple of integers, never negative.",
         "logaddexp2": "``log2(2 ** x1 + 2 ** x2)`` without overflow.",
         "trunc_divide": "``x1 / x2`` rounded towards 0.",
-        "xlog1py": "``x1 * log1p(x2)``, 0 where ``x1`` is 0; NaN where ``x2`` is. Slopes: ``log1p(x2)``, 0 where ``x1`` is 0 and ``x2 <= -1``; ``x1 / (1 + x2)``.",
-        "xlogy": "``x1 * log(x2)``, 0 where ``x1`` is 0; NaN where ``x2`` is. Slopes: ``log(x2)``, 0 where ``x1`` is 0 and ``x2 <= 0``; ``x1 / x2``.",
+        "xlog1py": (
+            "``x1 * log1p(x2)``, 0 where ``x1`` is 0; NaN where ``x2`` is. Slopes: ``log1p(x2)``, 0 where ``x1`` is 0 and ``x2 <= -1``; "
+            "``x1 / (1 + x2)``."
+        ),
+        "xlogy": (
+            "``x1 * log(x2)``, 0 where ``x1`` is 0; NaN where ``x2`` is. Slopes: ``log(x2)``, 0 where ``x1`` is 0 and ``x2 <= 0``; ``x1 / "
+            "x2``."
+        ),
         "zeta": "Hurwitz zeta function of ``x1`` from ``x2`` on.",
     },
 )

@@ -1,8 +1,9 @@
 """Carries out checks inside of regions: each becomes a truth value that leaves the region, and one guard outside.
 
-A frontend marks what it assumes of elements inside of a body by a check (:func:`graph_compiler.ir.guard.check`). Only the outside can be guarded, after the
-call has run. So the region says whether the check has held: a branch that is not taken, and a loop without steps, say True; from step to step truth
-values are carried and and-ed; and a ``while_loop`` goes on only while they are True, for what a step does on other elements may never end.
+A frontend marks what it assumes of elements inside of a body by a check (:func:`graph_compiler.ir.guard.check`). Only the outside can be
+guarded, after the call has run. So the region says whether the check has held: a branch that is not taken, and a loop without steps, say
+True; from step to step truth values are carried and and-ed; and a ``while_loop`` goes on only while they are True, for what a step does on
+other elements may never end.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ def copy_aliased_outputs(graph: Graph, views: Container[str], read_only: Contain
 
 
 def is_handed_on(node: Node, value: Value) -> bool:
-    """Whether this may be an operand, or a view of one, that a block hands on: the start of a loop without steps, a row, a branch that gives what it is
-    given. Rows that a ``scan`` stacks, and all prefixes, have memory of their own."""
+    """Whether this may be an operand, or a view of one, that a block hands on: the start of a loop without steps, a row, a branch that
+    gives what it is given. Rows that a ``scan`` stacks, and all prefixes, have memory of their own."""
     is_stacked = node.op == "scan" and node.outputs.index(value) >= node.params["carried"]
     return bool(node.regions) and not is_stacked and node.op != "associative_scan"
 

@@ -1,4 +1,5 @@
-"""Gives what is written back, and results, memory of their own where an earlier write would reach it: ``a[:], b[:] = b.clone(), a.clone()``."""
+"""Gives what is written back, and results, memory of their own where an earlier write would reach it:
+``a[:], b[:] = b.clone(), a.clone()``."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from .copy_aliased_outputs import is_handed_on
 
 
 def copy_overwritten(graph: Graph, views: Container[str]) -> tuple[Graph, bool]:
-    """The graph with copies of values that lie in the memory of an argument or a buffer which is written to before they are, or are returned.
+    """The graph with copies of values that lie in the memory of an argument or a buffer which is written to before they are, or are
+    returned.
 
     A canonical graph is pure, and the writes are done one after the other when it has run. ``views`` are the operations whose result may
     lie in the memory of their first input in the target.

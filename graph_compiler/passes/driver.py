@@ -18,7 +18,8 @@ GraphPass = Callable[[Graph], "tuple[Graph, bool]"]
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A pass over blocks. ``run`` gives a new block with the same inputs, and as many outputs; the block itself where there is nothing to do.
+    """A pass over blocks. ``run`` gives a new block with the same inputs, and as many outputs; the block itself where there is nothing to
+    do.
 
     A ``"deep"`` pass is run on the blocks of regions as well, innermost first. For a ``"top"`` pass a node with regions is one operation.
     """

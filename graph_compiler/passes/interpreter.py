@@ -15,9 +15,10 @@ from ..trees import map_structure
 class Interpreter:
     """Walks a program in its order. Subclass it and say what an operation gives; loops and branches are run by it, block by block.
 
-    ``operation(node, operands, params)`` gets the operands in the place of the node's values, and the parameters with numbers in the place of
-    sizes; it gives what stands for the output, or a tuple for several. What stands for an array has to answer ``size`` (by default: its
-    ``shape``), and, where the program has loops and branches, ``truth``, ``row`` and ``stack``; for an ``associative_scan``, ``section`` and ``joined``.
+    ``operation(node, operands, params)`` gets the operands in the place of the node's values, and the parameters with numbers in the place
+    of sizes; it gives what stands for the output, or a tuple for several. What stands for an array has to answer ``size`` (by default: its
+    ``shape``), and, where the program has loops and branches, ``truth``, ``row`` and ``stack``; for an ``associative_scan``, ``section``
+    and ``joined``.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ops import ArraySpec, get
@@ -35,7 +36,8 @@ class Interpreter:
         self.program = program
 
     def run(self, *inputs: Any, parameters: Sequence[Any] = ()) -> list[Any]:
-        """What stands for the outputs of the program. Inputs are in order of ``program.inputs``, parameters in order of ``program.parameters``."""
+        """What stands for the outputs of the program. Inputs are in order of ``program.inputs``, parameters in order of
+        ``program.parameters``."""
         program = self.program
         constants = [self.constant(value, array) for value, array in program.constants.values()]
         return self.block(Block(tuple(program.sources()), tuple(program.nodes), tuple(program.outputs)), [*inputs, *parameters, *constants])

@@ -23,7 +23,8 @@ from .driver import Pass
 
 
 def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
-    """The graph with the operations that ``prefers`` names computed with the channels last. Regions take and give arrays with the channels first."""
+    """The graph with the operations that ``prefers`` names computed with the channels last. Regions take and give arrays with the channels
+    first."""
     return Pass("layout", lambda block: _laid_out(block, prefers), "deep")(graph)
 
 
@@ -115,7 +116,8 @@ class _Mover(Rewriter):
             self.append(self.rewritten(node))
 
     def is_cancelled(self, node: Node) -> bool:
-        """Whether nothing needs to be done for a permutation: there is an array with the axes in that order, or there will be use for it."""
+        """Whether nothing needs to be done for a permutation: there is an array with the axes in that order, or there will be use for
+        it."""
         (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
         if x in self.last and axes == to_last(x.ndim):
             self.replace((made,), (self.last[x],))

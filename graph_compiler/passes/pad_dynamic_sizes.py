@@ -1,9 +1,10 @@
 """Gives sizes that depend on elements a bound, for targets whose compilers have to know all sizes.
 
 ``nonzero`` finds at most as many places as its array has elements. Where all that becomes of them goes row by row until the rows meet in a
-sum or are written somewhere, as in a mixture of experts and in losses over a mask, that many rows are computed: behind those that were found
-stands the first of them again, and again. So no row is computed that the original does not compute, and where rows meet, the repeated ones are
-left out. Where something else becomes of one of them (a sort, a guard on how many there are, an output of the graph), the graph stays as it is.
+sum or are written somewhere, as in a mixture of experts and in losses over a mask, that many rows are computed: behind those that were
+found stands the first of them again, and again. So no row is computed that the original does not compute, and where rows meet, the repeated
+ones are left out. Where something else becomes of one of them (a sort, a guard on how many there are, an output of the graph), the graph
+stays as it is.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ class _Found:
         return node.op in _MEETING and _MEETING[node.op][0](node, self)
 
     def stands_once(self, value: Value, has_rows: bool) -> bool:
-        """Whether one axis has the size, which is noted, and none a size that is computed with it. What is made of counts alone may have none."""
+        """Whether one axis has the size, which is noted, and none a size that is computed with it. What is made of counts alone may have
+        none."""
         axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
         if len(axes) != 1:
             return not axes and not has_rows

@@ -26,7 +26,8 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
 
     A guard that compares with a number is solved for its size: of ``(n - 1) // 2 + 1 >= 3`` is left ``n >= 5``. Of several about one size
     the strongest stay, and none that follows from sizes that are fixed: of ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` is
-    left ``n == 10``. Those that stay stand in the place of the first, for guards behind it may be computed only where it holds (``10 // n``).
+    left ``n == 10``. Those that stay stand in the place of the first, for guards behind it may be computed only where it holds
+    (``10 // n``).
     """
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = [each for guard in graph.guards for each in (_solved(guard) if id(guard) in entry else [(guard, None)])]

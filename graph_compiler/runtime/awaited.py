@@ -58,7 +58,8 @@ def _refuse(name: str, names: list[str]) -> None:
 
 
 def hold_back(variant: Variant) -> None:
-    """Calls of a variant that waits are refused until its weights are there, however they came; afterwards they cost what they cost ever."""
+    """Calls of a variant that waits are refused until its weights are there, however they came; afterwards they cost what they cost
+    ever."""
     if waiting(variant):
         variant.attempt = _HeldBack(variant)  # type: ignore[method-assign]
 

@@ -1,4 +1,5 @@
-"""Calls of the original's own code with arrays of a graph's framework: they become its own on the way in, and the target's on the way out."""
+"""Calls of the original's own code with arrays of a graph's framework: they become its own on the way in, and the target's on the way
+out."""
 
 from __future__ import annotations
 
@@ -26,9 +27,11 @@ def is_inside() -> bool:
 
 
 class Border:
-    """Takes calls across. Containers and objects among the arguments stay the ones that they are; arrays in them are replaced, and put back.
+    """Takes calls across. Containers and objects among the arguments stay the ones that they are; arrays in them are replaced, and put
+    back.
 
-    ``made`` gives for the tree of a result, and ``take`` makes of an object among the arguments that has got arrays of the target, what a graph gives.
+    ``made`` gives for the tree of a result, and ``take`` makes of an object among the arguments that has got arrays of the target, what a
+    graph gives.
     """
 
     def __init__(
@@ -44,7 +47,8 @@ class Border:
     def call(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], types: Mapping[Path, str] = _NO_TYPES
     ) -> Any:
-        """What a function of the original's framework gives. ``types`` are those that arrays had which the target has narrowed, by their places."""
+        """What a function of the original's framework gives. ``types`` are those that arrays had which the target has narrowed, by their
+        places."""
         crossing = _Crossing(self, types)
         given: list[Any] = [list(args), dict(kwargs)]
         crossing.replace(given, crossing.entering)
@@ -89,7 +93,8 @@ class _Crossing:
         return own
 
     def leaving(self, array: Any, path: Path) -> Any:
-        """What stands in the place of an array after the call: the one that was given, with what was written to it, or a new one of the target."""
+        """What stands in the place of an array after the call: the one that was given, with what was written to it, or a new one of the
+        target."""
         if id(array) in self._entered:
             own, given, stamp = self._entered[id(array)]
             if stamp.fits(own):

@@ -68,7 +68,8 @@ class Converted:
 
 
 class Shared(Converted):
-    """As :class:`Converted`, where what is converted shares its memory: it is made anew each time, which costs less than a look at the array."""
+    """As :class:`Converted`, where what is converted shares its memory: it is made anew each time, which costs less than a look at the
+    array."""
 
     def known(self, array: Any) -> Any:
         """The array in the other framework."""

@@ -40,8 +40,8 @@ def dispatcher(
 ) -> Attempt:
     """``attempt(args, kwargs)``: what ``call`` gives, an expression over the names of the arrays that matched.
 
-    What the condition or the matching does not hold of gives ``matching.misfit``, an error in the call what ``failed`` in ``bound`` makes of it, and a call
-    that a compiler follows what ``followed`` does.
+    What the condition or the matching does not hold of gives ``matching.misfit``, an error in the call what ``failed`` in ``bound`` makes
+    of it, and a call that a compiler follows what ``followed`` does.
     """
     known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}
     followed = "if is_followed(): return followed(args, kwargs)" if is_followed else "pass"

@@ -44,7 +44,8 @@ def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def outdated(variant: Variant) -> str:
-    """Why no call fits now, whatever its arguments: what is read outside of them is another, ``None`` may have become an array. Empty where calls may fit."""
+    """Why no call fits now, whatever its arguments: what is read outside of them is another, ``None`` may have become an array. Empty where
+    calls may fit."""
     if not variant.environment.holds():
         return variant.environment.reason()
     return next(_state_differences(variant, _held(variant)), "")

@@ -1,7 +1,8 @@
-"""Calls of a graph that the target's compiler follows, instruction by instruction (``torch.compile``): plain code, for all of it is compiled.
+"""Calls of a graph that the target's compiler follows, instruction by instruction (``torch.compile``): plain code, for all of it is
+compiled.
 
-The compiler guards by itself on the call, and on whatever plain code reads here. For all else that a recording relies on, the compiled program
-asks again whenever it runs (``still_holds``).
+The compiler guards by itself on the call, and on whatever plain code reads here. For all else that a recording relies on, the compiled
+program asks again whenever it runs (``still_holds``).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 
 class Following:
-    """What compiled programs hold of a variant. They are compiled anew after a check has failed, for they read how often one has (``failures``)."""
+    """What compiled programs hold of a variant. They are compiled anew after a check has failed, for they read how often one has
+    (``failures``)."""
 
     def __init__(self, variant: Variant) -> None:
         self._variant = variant

@@ -128,8 +128,9 @@ class Graph(Retraced, Inspected, Viewed):
     def load_weights(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> Graph:
         """Gives the original's modules their weights, and returns the graph: of a model that was built on the device ``meta``.
 
-        ``source`` is a safetensors file, a folder of such files, or a dict of arrays of any framework by their ``state_dict`` names. All weights and
-        buffers have to be there, one name of tied ones will do; a non-persistent buffer is asked for only where it is on ``meta``, too.
+        ``source`` is a safetensors file, a folder of such files, or a dict of arrays of any framework by their ``state_dict`` names. All
+        weights and buffers have to be there, one name of tied ones will do; a non-persistent buffer is asked for only where it is on
+        ``meta``, too.
 
         Raises:
             WeightsMismatch: names all that are missing, unexpected, or of another shape or type; nothing was changed.
@@ -194,14 +195,15 @@ class Graph(Retraced, Inspected, Viewed):
         return frozenset(name for name in kept if recording is None or recording.weights.is_trained(name))
 
     def as_module(self) -> Any:
-        """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with parameters.
+        """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with
+        parameters.
 
-        In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other; copies of it, and modules of
-        what is written in another framework or was loaded, hold tensors of their own. In JAX it holds ``nnx.Param`` entries, and ``nnx.BatchStat``
-        ones for buffers, under the original names.
-        Their modes (``train()`` and ``eval()``, ``training=`` of Keras) are those of the original's modules, and they draw from keys of their own.
-        In numpy, which has no derivatives, ``module[name]`` reads a parameter and ``module[name] = array`` replaces it. ``NotCompilable`` where
-        the graph keeps state outside of its buffers, for which a module has no place.
+        In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other; copies of it, and
+        modules of what is written in another framework or was loaded, hold tensors of their own. In JAX it holds ``nnx.Param`` entries, and
+        ``nnx.BatchStat`` ones for buffers, under the original names.
+        Their modes (``train()`` and ``eval()``, ``training=`` of Keras) are those of the original's modules, and they draw from keys of
+        their own. In numpy, which has no derivatives, ``module[name]`` reads a parameter and ``module[name] = array`` replaces it.
+        ``NotCompilable`` where the graph keeps state outside of its buffers, for which a module has no place.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -219,11 +221,13 @@ class Graph(Retraced, Inspected, Viewed):
         return self.pipeline.module_of(self)
 
     def call_signature(self) -> inspect.Signature | None:
-        """The signature of the original; of a graph that was loaded, that of the call that was recorded first. None where it cannot be told."""
+        """The signature of the original; of a graph that was loaded, that of the call that was recorded first. None where it cannot be
+        told."""
         return self.__signature__ if self.pipeline.has_original else call_signature(self._variants[0].graph)
 
     def spread(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """A call as the original takes it, where all arguments stand in one dict by their names, or in one list, as training loops hand them on."""
+        """A call as the original takes it, where all arguments stand in one dict by their names, or in one list, as training loops hand
+        them on."""
         return spread(self._variants, self.call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
@@ -281,7 +285,8 @@ class Graph(Retraced, Inspected, Viewed):
         training: bool | None,
         is_traced: bool,
     ) -> tuple[Any, dict[str, Any]]:
-        """``(result, state)`` of a call by a module that holds the arrays itself: ``held`` gives them, and ``key`` a key where numbers are drawn.
+        """``(result, state)`` of a call by a module that holds the arrays itself: ``held`` gives them, and ``key`` a key where numbers are
+        drawn.
 
         In the mode ``training`` of the original's modules (None: as they are), which are afterwards as before. A call that fits nothing is
         recorded; while the target traces (``is_traced``) only a mode can be, with arguments that are made up.
@@ -293,7 +298,8 @@ class Graph(Retraced, Inspected, Viewed):
     def follow(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
-        """As :meth:`step`, of a call that the target's compiler follows (``torch.compile``): nothing is recorded. None where it gives up."""
+        """As :meth:`step`, of a call that the target's compiler follows (``torch.compile``): nothing is recorded. None where it gives
+        up."""
         return follow_any(self, held, args, kwargs, training)
 
     def hide_calls(self) -> None:
@@ -310,7 +316,8 @@ class Graph(Retraced, Inspected, Viewed):
         self.pipeline.target.target.seed(int(number))
 
     def __reduce__(self) -> Any:
-        """As the bytes of a saved graph, in which there is no code: what comes back has no original, as after :func:`graph_compiler.load`."""
+        """As the bytes of a saved graph, in which there is no code: what comes back has no original, as after
+        :func:`graph_compiler.load`."""
         from .saving import to_bytes
 
         with self.held_still():

@@ -34,10 +34,11 @@ class Inspected:
 
     @property
     def program(self) -> IRGraph:
-        """The program of the first variant, as it is written: printed, it shows each node with types and your line, regions set in below it.
+        """The program of the first variant, as it is written: printed, it shows each node with types and your line, regions set in below
+        it.
 
-        Walk it (``program.nodes``, ``node.regions``), run it with :class:`graph_compiler.passes.Interpreter`, or have it rewritten by a pass of
-        your own (``compile(..., passes=[...])``). Of the others see ``variants[i].graph``.
+        Walk it (``program.nodes``, ``node.regions``), run it with :class:`graph_compiler.passes.Interpreter`, or have it rewritten by a
+        pass of your own (``compile(..., passes=[...])``). Of the others see ``variants[i].graph``.
         """
         return self._variants[0].graph
 
@@ -74,7 +75,8 @@ class Inspected:
         return self._variants[0].graph.to_networkx()
 
     def explain(self) -> str:
-        """Every variant in words: what it was recorded with, why, and what it assumes; and the latest calls that were refused, with the reason."""
+        """Every variant in words: what it was recorded with, why, and what it assumes; and the latest calls that were refused, with the
+        reason."""
         from .explain import explain
 
         return explain(self.name, self._variants, self._refused, self._limit.explain())

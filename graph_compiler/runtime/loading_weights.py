@@ -46,7 +46,10 @@ def _names_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Itera
         if name not in named and owner.is_persistent(name):
             yield f"missing: {name}"
         elif name not in named and owner.awaited([name]):
-            yield f"missing: {name}, a non-persistent buffer, which no checkpoint holds; give it by its name, or build the model's buffers on the CPU"
+            yield (
+                f"missing: {name}, a non-persistent buffer, which no checkpoint holds; give it by its name, or build the model's buffers "
+                "on the CPU"
+            )
     yield from (f"unexpected: {name}" for name in named if name not in expected)
 
 

@@ -1,4 +1,5 @@
-"""Objects that come out of a graph for another framework: their methods, written for arrays of the original's framework, are called across the border."""
+"""Objects that come out of a graph for another framework: their methods, written for arrays of the original's framework, are called across
+the border."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 
 
 class Methods:
-    """Of one pair of frameworks, the classes whose objects hold arrays of the target: as the original's, but that methods are given its arrays.
+    """Of one pair of frameworks, the classes whose objects hold arrays of the target: as the original's, but that methods are given its
+    arrays.
 
     A cache of keys and values says how long it is by ``self.keys.numel()``, which is a method of a tensor and not of a JAX array.
     """

@@ -44,7 +44,8 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raises ``InvalidOption`` for the first option that is none; those that are not given, or None where that stands for nothing, are in order.
+    """Raises ``InvalidOption`` for the first option that is none; those that are not given, or None where that stands for nothing, are in
+    order.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})

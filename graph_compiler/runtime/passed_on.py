@@ -1,4 +1,5 @@
-"""Attributes of the original that a graph of it has as well: what pipelines of other libraries ask a model for (``config``, ``device``, ``encode``)."""
+"""Attributes of the original that a graph of it has as well: what pipelines of other libraries ask a model for (``config``, ``device``,
+``encode``)."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def passed_on(graph: Any, name: str) -> Any:
     if is_method and getattr(graph.pipeline, "same_framework", False):
         return MethodType(item.__func__, _as_original(graph, original))
     raise AttributeError(
-        f"{name} of the original {graph.name} would run that and not its graph, which has its plain attributes (config, device, dtype), and in the "
+        f"{name} of the original {graph.name} would run that and not its graph, which has its plain attributes (config, device, dtype), "
+        "and in the "
         f"same framework its methods. Call {name} of the original"
     )
 

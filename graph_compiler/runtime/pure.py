@@ -44,14 +44,16 @@ def purely(
 
 
 def _spelt(graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
-    """The variants with the call as it is given, then those that were recorded with another spelling, or order of keys, with the call spelt so."""
+    """The variants with the call as it is given, then those that were recorded with another spelling, or order of keys, with the call spelt
+    so."""
     yield from ((variant, (args, kwargs)) for variant in variants)
     yield from graph.spellings.others(variants, args, kwargs)
     yield from in_recorded_order(variants, args, kwargs)
 
 
 def _held(variant: Variant, given: Any) -> tuple[Any, ...]:
-    """What the places of a variant hold; of what is ``given``, arrays where it has numbers of Python, which compiled functions give back, as numbers."""
+    """What the places of a variant hold; of what is ``given``, arrays where it has numbers of Python, which compiled functions give back,
+    as numbers."""
     if variant.state is None:
         return ()
     held = variant.state.read(given)

@@ -64,7 +64,8 @@ class Retraced:
             return self._recorded_or_run(args, kwargs) if isinstance(result, Missed) else result
 
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
-        """What the same call may have been recorded as. A function of JAX is recorded inside of a transformation too, with the keys that it has there."""
+        """What the same call may have been recorded as. A function of JAX is recorded inside of a transformation too, with the keys that it
+        has there."""
         yield from self._graph.spellings.others(self._variants, args, kwargs)
         if self._variants and not self.pipeline.same_framework:
             yield from in_recorded_order(self._variants, args, kwargs)
@@ -74,8 +75,8 @@ class Retraced:
         return nullcontext() if is_mine() else self._lock
 
     def _tried_again(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The result of a variant, of those after the first ``known``; of all, where there are other threads: recordings of theirs, which change
-        what functions see and put it back, are waited for."""
+        """The result of a variant, of those after the first ``known``; of all, where there are other threads: recordings of theirs, which
+        change what functions see and put it back, are waited for."""
         has_others = threading.active_count() > 1
         with recording_lock if has_others else nullcontext():
             for variant in self._variants[0 if has_others else known :]:
@@ -99,7 +100,8 @@ class Retraced:
             return self._limit.run_original(self._graph, args, kwargs)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """``(result,)`` of a call that the target traces with sizes that are unknown, with guards as operations of the traced function; None of others."""
+        """``(result,)`` of a call that the target traces with sizes that are unknown, with guards as operations of the traced function;
+        None of others."""
         target = self._variants[0].target if self._variants else None
         if target is None or not (hasattr(target, "size_of") and any(map(target.is_traced, iterate_structure((args, kwargs))))):
             return None
@@ -156,7 +158,8 @@ class Retraced:
         """Raises where no further variant may be recorded for a call that missed."""
         if self._variants and self._on_miss == "error":
             raise GuardFailed(
-                f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow on_miss='retrace'"
+                f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow "
+                "on_miss='retrace'"
             )
         if self._limit.is_reached(self._graph):
             self._limit.refuse(self._graph, why, args, kwargs)
@@ -175,7 +178,8 @@ class Retraced:
             if result.problem is not None:
                 raise_refused(variant, result.problem)
             raise GuardFailed(
-                f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each step of a loop has other elements, they "
+                f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each step of a loop has other "
+                "elements, they "
                 "cannot decide in Python: compute with the array instead (where, cond)"
             )
         return result

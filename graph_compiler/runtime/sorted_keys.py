@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def in_recorded_order(variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
-    """Variants that were recorded with keys in another order, with the call as it was recorded; none where the target does not trace the call."""
+    """Variants that were recorded with keys in another order, with the call as it was recorded; none where the target does not trace the
+    call."""
     for variant in variants:
         if variant.target.sorts_keys and any(map(variant.target.is_traced, iterate_structure((args, kwargs)))):
             call = reordered(variant.graph.input_tree, (args, kwargs))

@@ -42,7 +42,8 @@ class Weights(Protocol):
         """Puts another array in the place of a buffer."""
 
     def leave(self, name: str, elements: Any, rebound: bool) -> Any:
-        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new array of them in its place; the array that is there then."""
+        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new array of them in its place; the array that is there
+        then."""
 
     def is_trained(self, name: str) -> bool:
         """Whether an optimizer may change it: not a buffer."""

@@ -85,7 +85,8 @@ class Binding:
         return (*(filled[name] for name in positional), *rest), {**{name: filled[name] for name in keywords}, **extra}
 
     def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]] | None:
-        """The arguments by the names of parameters, those of ``*args`` and those of ``**kwargs``; None for a call that Python would refuse."""
+        """The arguments by the names of parameters, those of ``*args`` and those of ``**kwargs``; None for a call that Python would
+        refuse."""
         given = dict(zip(self._order, args))
         if any(name in given for name in kwargs if name in self._keywords):
             return None

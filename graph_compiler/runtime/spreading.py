@@ -18,7 +18,8 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def spread(
     variants: Iterable[Variant], signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments that one dict holds by name, or one list by position; the call as it is where the original takes such a container itself."""
+    """The arguments that one dict holds by name, or one list by position; the call as it is where the original takes such a container
+    itself."""
     if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
         return args, kwargs
     (held,) = args

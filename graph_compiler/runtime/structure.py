@@ -1,4 +1,5 @@
-"""How the structure of a call differs from the one that was recorded, in words: what the generated matcher compares, with the place of the difference."""
+"""How the structure of a call differs from the one that was recorded, in words: what the generated matcher compares, with the place of the
+difference."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
 
 
 def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
-    """Two objects that are not the same. Of objects with attributes, and where both have one text, an attribute tells them apart, or that they are two."""
+    """Two objects that are not the same. Of objects with attributes, and where both have one text, an attribute tells them apart, or that
+    they are two."""
     now, before = _describe(value, is_array), _describe_static(old)
     if type(old) is not type(value) or now != before and not _has_parts(unfixed(value)):
         return f"{place(path)} is {now} and was recorded as {before}"
@@ -76,7 +78,10 @@ def _what_differs(old: Any, value: Any) -> str:
             return f": {where} is {_describe_static(other)} and was {_describe_static(one)}"
     where, _, other = next(iter(unlike), ("", old, value))
     part = f"{where} is a {type(other).__name__}, and two of these" if where else "two of these"
-    return f": {part} are the same only where they are one object. Pass the same object again, or static_argnames with a class that has __eq__ and __hash__"
+    return (
+        f": {part} are the same only where they are one object. Pass the same object again, or static_argnames with a class that has "
+        "__eq__ and __hash__"
+    )
 
 
 def _without_address(value: Any) -> str:
@@ -107,7 +112,8 @@ def _step(value: Any, key: Any) -> str:
 
 
 def place(path: Path) -> str:
-    """An argument, or what is inside of one: the path begins with 0 and a position, with 1 and a keyword, or with 2 and a place outside of the arguments."""
+    """An argument, or what is inside of one: the path begins with 0 and a position, with 1 and a keyword, or with 2 and a place outside of
+    the arguments."""
     if len(path) < 2:
         return f"what is given by {'keyword' if path == (1,) else 'position'}"
     return f"{'' if path[0] == OUTSIDE else 'argument '}{path[1]}{''.join(f'[{key!r}]' for key in path[2:])}"

@@ -18,7 +18,8 @@ def recorded_inputs(recorded: Recorded) -> list[Value]:
 
 
 def synthetic_leaves(recorded: Recorded, reference: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
-    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and ``sizes`` in the place of others; numbers as recorded.
+    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and ``sizes`` in the place of others;
+    numbers as recorded.
 
     What was one array is one, and all have the facts that were asked for.
     """

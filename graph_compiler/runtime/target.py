@@ -50,7 +50,8 @@ class Target(Protocol):
         """The elements as nested Python lists; waits for the array."""
 
     def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
-        """The function wrapped in the framework's own compiler. ``static``: positions of arguments that are Python numbers which sizes are made of."""
+        """The function wrapped in the framework's own compiler. ``static``: positions of arguments that are Python numbers which sizes are
+        made of."""
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """Makes containers of these classes pass through the framework's transformations."""
@@ -59,7 +60,8 @@ class Target(Protocol):
         """Puts the elements of ``value`` into a caller's array, as the original function would have done."""
 
     def on_host(self, array: Any) -> Any:
-        """The elements as a numpy array where nobody has to wait for them; None on another device, and while the framework traces a function."""
+        """The elements as a numpy array where nobody has to wait for them; None on another device, and while the framework traces a
+        function."""
 
     def is_traced(self, item: Any) -> bool:
         """Whether this stands for an array while the framework traces a function: there are no elements."""
@@ -74,7 +76,8 @@ class Target(Protocol):
         """The elements in row-major order."""
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """A native array of these elements (bytes, of type uint8), of the nearest dtype that the framework has. It may keep their memory."""
+        """A native array of these elements (bytes, of type uint8), of the nearest dtype that the framework has. It may keep their
+        memory."""
 
     def copy(self, array: Any) -> Any:
         """The elements of now, whatever is written to ``array`` later."""
@@ -98,4 +101,5 @@ class Target(Protocol):
         """``result`` of a pure call, once its guards on elements are dealt with: ``GuardFailed`` where one does not hold."""
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """A function that puts the generators that a graph draws from, the framework's own and those among the inputs, back to where they are now."""
+        """A function that puts the generators that a graph draws from, the framework's own and those among the inputs, back to where they
+        are now."""

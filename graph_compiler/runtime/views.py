@@ -43,8 +43,8 @@ class Viewed:
     def summary(self, depth: int | None = None, variant: int = 0) -> Any:
         """A table of the modules: class, operations, output shapes, parameters and multiply-adds at the sizes that were recorded.
 
-        ``depth`` is how many levels of modules are shown. The table is text by ``str()``, draws itself in rich and in notebooks, and holds its
-        data in ``rows`` (all levels, the whole graph first), which :meth:`to_dicts` gives as plain dicts.
+        ``depth`` is how many levels of modules are shown. The table is text by ``str()``, draws itself in rich and in notebooks, and holds
+        its data in ``rows`` (all levels, the whole graph first), which :meth:`to_dicts` gives as plain dicts.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(4, 3),))

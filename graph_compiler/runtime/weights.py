@@ -26,8 +26,8 @@ class _Native(NamedTuple):
 class NativeWeights:
     """Called, the weights of a variant as arrays of the target; what a call makes of buffers is left in the user's objects.
 
-    A weight that no call writes to is converted once (``adopted``: it may share the user's memory) and again where the user has written to it
-    or replaced it. Buffers are copies (``copied``), for they are written to while the target may still compute.
+    A weight that no call writes to is converted once (``adopted``: it may share the user's memory) and again where the user has written to
+    it or replaced it. Buffers are copies (``copied``), for they are written to while the target may still compute.
     """
 
     def __init__(self, weights: Weights, graph: Graph, recorded: Graph, target: Target, adopted: Converted, copied: Converted) -> None:

@@ -1,4 +1,5 @@
-"""Arrays that a target without 64-bit types has narrowed, as the original is to get them: in the types that were recorded in their places."""
+"""Arrays that a target without 64-bit types has narrowed, as the original is to get them: in the types that were recorded in their
+places."""
 
 from __future__ import annotations
 

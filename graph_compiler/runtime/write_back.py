@@ -20,8 +20,8 @@ _STATE = 2  # the place of the state in ``(args, kwargs, state)``
 
 
 class _Form(NamedTuple):
-    """An output of a graph: the ``first`` one that was the same object while recording, its data type (None of a number), and whether it is a scalar of
-    numpy, which is no array."""
+    """An output of a graph: the ``first`` one that was the same object while recording, its data type (None of a number), and whether it is
+    a scalar of numpy, which is no array."""
 
     first: int
     dtype: str | None
@@ -57,7 +57,8 @@ class WriteBack:
     def leave(self, new: Sequence[Any], arguments: Any) -> None:
         """Containers and places hold what a call has given them: places arrays of the user's framework, arguments those of the graph's.
 
-        Objects are told apart by where they stand in ``new``: what are two arrays of the original may be one in a framework whose arrays never change.
+        Objects are told apart by where they stand in ``new``: what are two arrays of the original may be one in a framework whose arrays
+        never change.
         """
         made: dict[int, Any] = {}
         left = [self._left(number, item, made, arguments) for number, item in enumerate(new)]
@@ -87,7 +88,8 @@ class WriteBack:
         return str(names[number - self._first])
 
     def _left(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
-        """What the user's objects get for one of the ``new`` ones; ``made`` are the arrays made so far, by the first output that is the same one."""
+        """What the user's objects get for one of the ``new`` ones; ``made`` are the arrays made so far, by the first output that is the
+        same one."""
         path = self._written.get(number)
         if path is not None:
             return self._put(number, item, at(arguments, path))

@@ -11,7 +11,8 @@ from .reach.world import World
 
 
 class _Active:
-    """Which threads have recordings open, one inside of the other. ``anywhere`` is the quick question that each call of a graph asks first."""
+    """Which threads have recordings open, one inside of the other. ``anywhere`` is the quick question that each call of a graph asks
+    first."""
 
     def __init__(self) -> None:
         self.anywhere = 0

@@ -1,4 +1,5 @@
-"""Lists that a function does nothing but append to, such as a log of losses: what is in them, and how much, is then of no matter to a graph."""
+"""Lists that a function does nothing but append to, such as a log of losses: what is in them, and how much, is then of no matter to a
+graph."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _ENOUGH = 2  # lengths that a list had at recordings
 
 
 class Lengths:
-    """The lists in places that had several lengths when a function was recorded: from then on it is tried whether it only appends to them."""
+    """The lists in places that had several lengths when a function was recorded: from then on it is tried whether it only appends to
+    them."""
 
     def __init__(self) -> None:
         self._seen: defaultdict[tuple[int, Any], set[int]] = defaultdict(set)

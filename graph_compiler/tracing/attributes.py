@@ -35,6 +35,7 @@ def refuse_attributed(value: Any) -> None:
         if own and own is not item and not dataclasses.is_dataclass(item):
             base = next(base.__name__ for base in (list, tuple, dict) if isinstance(item, base))
             raise TracingError(
-                f"a {type(item).__name__} has attributes ({', '.join(map(str, own))}) beside what it holds as a {base}, which cannot be recorded; "
+                f"a {type(item).__name__} has attributes ({', '.join(map(str, own))}) beside what it holds as a {base}, which cannot be "
+                "recorded; "
                 "make these items, or keep the items in an attribute as well"
             )

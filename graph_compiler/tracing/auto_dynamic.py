@@ -56,7 +56,8 @@ class AutoDynamic:
     def noted(self, world: World, mark_of: Callable[[Held, Any], Any]) -> list[Place]:
         """The places that have changed often enough, in the world that is about to be recorded.
 
-        ``mark_of`` gives what is another for another array, or other elements of it; None for what is no array, or is looked after otherwise.
+        ``mark_of`` gives what is another for another array, or other elements of it; None for what is no array, or is looked after
+        otherwise.
         """
         self.is_new = False
         marks = [(held, key, mark) for held in world.held for key, item in held.before.items() if (mark := _mark(held, item, mark_of))]

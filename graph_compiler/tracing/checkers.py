@@ -1,6 +1,7 @@
 """Functions of the user's that show a text in an exception alone: ``check(n == m, f"{n} and {m} differ")``, as their syntax tells.
 
-Where such a call raises, and nothing around it handles that, the recording ends and the original runs; where it does not, nobody has seen the text.
+Where such a call raises, and nothing around it handles that, the recording ends and the original runs; where it does not, nobody has seen
+the text.
 """
 
 from __future__ import annotations

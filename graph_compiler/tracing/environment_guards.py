@@ -40,7 +40,8 @@ class EnvironmentGuards:
 
     @functools.cached_property
     def simple(self) -> Condition:
-        """Those facts that compare an entry of a dict with a number, a flag or a text, which a compiler of the framework can guard by itself."""
+        """Those facts that compare an entry of a dict with a number, a flag or a text, which a compiler of the framework can guard by
+        itself."""
         return condition(fact for fact in self._facts if fact.of is not None and type(fact.items[-1]) in _SIMPLE)
 
     @functools.cached_property

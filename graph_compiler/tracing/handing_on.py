@@ -17,7 +17,8 @@ _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})  # by
 
 
 def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
-    """The function that a chain of decorators ends in, and texts in their code that may name arguments; None where one may look at the spelling.
+    """The function that a chain of decorators ends in, and texts in their code that may name arguments; None where one may look at the
+    spelling.
 
     >>> import functools
     >>> def counting(function):

@@ -12,8 +12,8 @@ from .wrappers import wrapped_by
 
 
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
-    """Those of the items, and of what tuples of them hold or what is behind them, that give something else each time and do not say what: all but
-    objects of the user's own classes, whose attributes tell.
+    """Those of the items, and of what tuples of them hold or what is behind them, that give something else each time and do not say what:
+    all but objects of the user's own classes, whose attributes tell.
 
     >>> row = iter([1, 2])
     >>> [found is row for found in iterators_in([3, (row, "text"), row.__next__])]
@@ -37,7 +37,8 @@ def refuse_outside(items: Iterable[Any], name: str = "") -> None:
     """
     for item in iterators_in(items):
         raise TracingError(
-            f"{name or f'a {type(item).__name__}'} is an iterator outside of the recorded function: what the function takes from it cannot be recorded. Pass it as an argument"
+            f"{name or f'a {type(item).__name__}'} is an iterator outside of the recorded function: what the function takes from it "
+            "cannot be recorded. Pass it as an argument"
         )
 
 
@@ -53,6 +54,7 @@ def refuse_iterators(value: Any) -> None:
     """
     for item in iterators_in(iterate_structure(value)):
         raise TracingError(
-            f"an argument is a {type(item).__name__}, an iterator: what the function takes from it is gone afterwards, which cannot be recorded. "
+            f"an argument is a {type(item).__name__}, an iterator: what the function takes from it is gone afterwards, which cannot be "
+            "recorded. "
             "Pass a list of its items"
         )

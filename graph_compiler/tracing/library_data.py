@@ -1,4 +1,5 @@
-"""What the user's code reads by name from modules that are not followed, Python's own and those of frameworks: their settings and tables."""
+"""What the user's code reads by name from modules that are not followed, Python's own and those of frameworks: their settings and
+tables."""
 
 from __future__ import annotations
 
@@ -32,8 +33,8 @@ class _Reader(NamedTuple):
 def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
     """That modules which these functions name, and which are not the user's, hold under the names in the code what they hold now.
 
-    Functions, classes and what has no parts that the code names are taken for constant; of a large dict (``sys.modules``) the items count whose keys
-    are texts in the code.
+    Functions, classes and what has no parts that the code names are taken for constant; of a large dict (``sys.modules``) the items count
+    whose keys are texts in the code.
 
     >>> import types, warnings
     >>> [fact.what for fact in library_facts([eval("lambda: warnings.filters", {"warnings": warnings})])]

@@ -1,7 +1,8 @@
 """Text that is made for a message alone: what stands in it ties a recording to nothing.
 
-``check(n == m, f"{n} and {m} differ")`` writes its text whether or not anybody will read it. Where the source of the running line shows that a
-text is an argument of a function that only reports (a check of torch or of the user's own, a warning, a log), no result can depend on what it says.
+``check(n == m, f"{n} and {m} differ")`` writes its text whether or not anybody will read it. Where the source of the running line shows
+that a text is an argument of a function that only reports (a check of torch or of the user's own, a warning, a log), no result can depend
+on what it says.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def _is_kept(call: ast.Call) -> bool:
 
 
 def _receiver(code: CodeType, instruction: int) -> tuple[ast.Call, ast.AST | None] | None:
-    """The call to which the text that the instruction makes is an argument, directly, and that argument, unless the call itself makes the text."""
+    """The call to which the text that the instruction makes is an argument, directly, and that argument, unless the call itself makes the
+    text."""
     around = list(nodes_around(code, instruction))
     for node, inner in zip(reversed(around), (None, *reversed(around))):
         if isinstance(node, ast.Call) and not _makes_text(node):

@@ -24,7 +24,8 @@ OF_IMPORTS = frozenset(
 
 
 def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
-    """The modules that code imports when it runs; where it looks in ``sys.modules`` or imports by a text, those that its texts name, and its own.
+    """The modules that code imports when it runs; where it looks in ``sys.modules`` or imports by a text, those that its texts name, and
+    its own.
 
     >>> def scaled(x):
     ...     return x * sys.modules["graph_compiler.errors"].SCALE
@@ -53,7 +54,8 @@ def names_of_builtins(function: types.FunctionType) -> list[str]:
 
 
 def reads_modules_whole(function: types.FunctionType) -> bool:
-    """Whether code asks what it names for a dict, for a list of names, or for a name that nobody knows: any name in a module may be read."""
+    """Whether code asks what it names for a dict, for a list of names, or for a name that nobody knows: any name in a module may be
+    read."""
     return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(names_read(function.__code__))
 
 

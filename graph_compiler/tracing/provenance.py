@@ -67,7 +67,8 @@ class Locator:
         return frozenset() if frame is None else names_read(frame.f_code)
 
     def name_of(self, item: Any) -> str | None:
-        """What the user's function that runs right now calls an object: a variable of its own or of its module, or an attribute of its ``self``."""
+        """What the user's function that runs right now calls an object: a variable of its own or of its module, or an attribute of its
+        ``self``."""
         frame = self._outer_frame()
         if frame is None:
             return None

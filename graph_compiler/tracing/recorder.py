@@ -166,8 +166,8 @@ class Recorder:
     # ------------------------------------------------------------------------------ blocks
     @contextmanager
     def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
-        """Inside of the block calls go to the list that is given, for the body of an operation that runs blocks. ``arguments`` are its inputs;
-        ``of_pairs`` where the number of these is read from them and may be any, and the user's code cannot see it.
+        """Inside of the block calls go to the list that is given, for the body of an operation that runs blocks. ``arguments`` are its
+        inputs; ``of_pairs`` where the number of these is read from them and may be any, and the user's code cannot see it.
 
         Arrays that were made inside stand for nothing afterwards.
         """
@@ -214,8 +214,8 @@ class Recorder:
     def decide_size(self, size: Size, origin: Origin) -> Any:
         """The number that a size has now; from here on the recording holds only where it has it.
 
-        How many pairs there are, where these are combined one by one, may be asked by a framework's own code, to which all numbers are the same.
-        ``LengthAsked`` where it is the number that is asked for.
+        How many pairs there are, where these are combined one by one, may be asked by a framework's own code, to which all numbers are the
+        same. ``LengthAsked`` where it is the number that is asked for.
         """
         if any(symbol.source in pairs for pairs in self._pairs for symbol in size.symbols()):
             if size.type is not bool:

@@ -1,4 +1,5 @@
-"""One thread at a time records, in the whole process and whatever the framework: it replaces functions and moves generators that all share."""
+"""One thread at a time records, in the whole process and whatever the framework: it replaces functions and moves generators that all
+share."""
 
 from __future__ import annotations
 

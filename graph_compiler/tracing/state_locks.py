@@ -81,7 +81,8 @@ class Reserved:
 
 @contextmanager
 def reserved() -> Iterator[Reserved]:
-    """Inside of the block no graph changes the objects that :meth:`Reserved.only` is told of, and none sees what a recording puts into them.
+    """Inside of the block no graph changes the objects that :meth:`Reserved.only` is told of, and none sees what a recording puts into
+    them.
 
     What a function reaches must be looked at with all locks held, for it is put back as it was seen. Begin while you hold ``alone``.
     """

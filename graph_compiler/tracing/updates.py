@@ -1,7 +1,7 @@
 """Containers among the arguments that a function changes: found after recording, applied to the caller's containers after each call.
 
-An update says what one container holds afterwards: for each key either the object that stood at some place of the arguments before the call, or
-a new one, which the graph returns beside its result.
+An update says what one container holds afterwards: for each key either the object that stood at some place of the arguments before the
+call, or a new one, which the graph returns beside its result.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Same:
 
 @dataclasses.dataclass(frozen=True)
 class Update:
-    """Afterwards the container at ``path`` of ``(args, kwargs)`` holds these items; ``beside`` those that it held, where it is a list that grows."""
+    """Afterwards the container at ``path`` of ``(args, kwargs)`` holds these items; ``beside`` those that it held, where it is a list that
+    grows."""
 
     path: Path
     items: tuple[tuple[Any, Kept | New | Same], ...]
@@ -49,7 +50,8 @@ class Update:
 class Containers:
     """What a recording passes to the function, and what each container in it holds before.
 
-    ``is_known(item)`` tells of objects outside of the arguments. The state (``arguments[2]``) is not a copy but what the function itself holds.
+    ``is_known(item)`` tells of objects outside of the arguments. The state (``arguments[2]``) is not a copy but what the function itself
+    holds.
     """
 
     def __init__(
@@ -91,7 +93,8 @@ class Containers:
         return len(self._paths[id(item)]) == 2
 
     def updates(self, rewritten: frozenset[int] = frozenset()) -> list[Update]:
-        """The containers that changed. Arrays with these identities count as new ones: they were written to, and cannot be where the graph runs."""
+        """The containers that changed. Arrays with these identities count as new ones: they were written to, and cannot be where the graph
+        runs."""
         found: list[Update] = []
         for path, item, kind, before in self._before:
             now = kind.pairs(item)
@@ -101,7 +104,8 @@ class Containers:
         return found
 
     def place(self, child: Any, rewritten: frozenset[int] = frozenset()) -> Kept | New | Same:
-        """Where an object that a container holds afterwards comes from; a new one is added to ``new``, once however many containers hold it."""
+        """Where an object that a container holds afterwards comes from; a new one is added to ``new``, once however many containers hold
+        it."""
         if id(child) in self._paths and id(child) not in rewritten:
             return Kept(self._paths[id(child)])
         if self._is_known(child):
@@ -117,7 +121,8 @@ class Containers:
 def apply_updates(
     updates: Iterable[Update], new: Sequence[Any], arguments: Any, chosen: Callable[[Path, Kept | New | Same], Any] | None = None
 ) -> None:
-    """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes into the container at a path."""
+    """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes into the container at a
+    path."""
     choose = chosen or (lambda path, item: item_of(arguments, item, new))
     planned = [
         (at(arguments, update.path), {key: choose(update.path, item) for key, item in update.items}, update.beside) for update in updates
@@ -148,7 +153,8 @@ def at(arguments: Any, path: Path) -> Any:
 
 
 def put(arguments: Any, path: Path, value: Any) -> bool:
-    """Puts something at a path inside of a container of the arguments; whether that was possible: not for an argument itself, nor in a tuple.
+    """Puts something at a path inside of a container of the arguments; whether that was possible: not for an argument itself, nor in a
+    tuple.
 
     >>> cache = {"keys": [1, 2]}
     >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)

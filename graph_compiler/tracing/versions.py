@@ -178,7 +178,8 @@ def tell(versions_of: VersionsOf) -> bool:
 
 
 def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
-    """Whether versions differ after each of the ``changes`` from all before (from the last, where it ``repeats``), and are the same in between.
+    """Whether versions differ after each of the ``changes`` from all before (from the last, where it ``repeats``), and are the same in
+    between.
 
     >>> held = {}
     >>> tells(told(lambda: len(held)), (held.update({number: 0}) for number in range(3)))

@@ -31,8 +31,8 @@ WRAPPERS = tuple(cls for classes, _ in _ROWS for cls in (classes if isinstance(c
 
 
 def wrapped_by(item: Any) -> tuple[Any, ...]:
-    """What an object stands in front of: what a method is bound to, what is called by a partial and what it gives, the dict of a view or of a
-    read-only proxy, the target of a weak reference.
+    """What an object stands in front of: what a method is bound to, what is called by a partial and what it gives, the dict of a view or of
+    a read-only proxy, the target of a weak reference.
 
     >>> settings = {"scale": 2}
     >>> [wrapped_by(one)[0] is settings for one in (settings.get, settings.values(), types.MappingProxyType(settings))]

@@ -10,7 +10,8 @@ from typing import Any, cast
 
 
 class Setting(str):
-    """The name of what a container holds beside its items, as a key that comes before theirs: the greatest length of a deque, what a defaultdict makes."""
+    """The name of what a container holds beside its items, as a key that comes before theirs: the greatest length of a deque, what a
+    defaultdict makes."""
 
     __slots__ = ()
 
@@ -147,7 +148,8 @@ def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
 
 
 def is_called_with_items(cls: type) -> bool:
-    """Whether a class of tuples or lists gives what :func:`build` gives when it is called with its items: it adds no ``__new__`` or ``__init__``.
+    """Whether a class of tuples or lists gives what :func:`build` gives when it is called with its items: it adds no ``__new__`` or
+    ``__init__``.
 
     >>> class Row(list):
     ...     def __init__(self, width):

@@ -31,9 +31,10 @@ def unfixed(value: Any) -> Any:
 _COMPARED_BY_VALUE = (Fixed, bool, int, float, complex, str, bytes, type(None), enum.Enum, slice, range, frozenset)
 # Classes that are compared by value too, by name, so that nothing has to be imported for it: their objects never change.
 _VALUE_CLASSES = frozenset({
-    ("torch", "device"), ("torch", "dtype"), ("torch", "layout"), ("torch", "memory_format"), ("fractions", "Fraction"), ("decimal", "Decimal"), ("uuid", "UUID"),
-    ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"), ("pathlib", "PurePosixPath"), ("pathlib", "PureWindowsPath"),
-    ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"), ("datetime", "timedelta"), ("datetime", "timezone"),
+    ("torch", "device"), ("torch", "dtype"), ("torch", "layout"), ("torch", "memory_format"), ("fractions", "Fraction"),
+    ("decimal", "Decimal"), ("uuid", "UUID"), ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"), ("pathlib", "PurePosixPath"),
+    ("pathlib", "PureWindowsPath"), ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"), ("datetime", "timedelta"),
+    ("datetime", "timezone"),
 })  # fmt: skip
 _MOST_PARTS = 1024  # of an object that is compared by what it holds: each costs every call a comparison
 _NEVER_OPENED = (str, bytes, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, enum.Enum)
@@ -145,7 +146,8 @@ def items_of(value: Any) -> list[tuple[Any, Any]]:
 
 @functools.cache
 def _is_all_attributes(cls: Hashable) -> bool:
-    """Whether objects of a class hold nothing beside their attributes, so that they can be made anew from these: an exception holds more."""
+    """Whether objects of a class hold nothing beside their attributes, so that they can be made anew from these: an exception holds
+    more."""
     try:
         object.__new__(cast(type, cls))
     except TypeError:
@@ -205,7 +207,8 @@ def flatten(
 ) -> tuple[list[Any], Tree]:
     """The leaves of ``value`` in order, and the tree that puts them together again.
 
-    A plain object is a branch over its attributes where they hold a leaf and ``open_objects(value)`` allows it, or ``always(value)`` tells so.
+    A plain object is a branch over its attributes where they hold a leaf and ``open_objects(value)`` allows it, or ``always(value)`` tells
+    so.
     """
     leaves: list[Any] = []
     return leaves, _flatten(value, is_leaf, leaves, open_objects, (), always)

@@ -12,8 +12,8 @@ from ..ir.node import Value
 def modules_of(graph: Graph) -> list[str]:
     """The paths in the order of the operations, empty for those in no module.
 
-    Some frameworks do not tell which module runs. There an operation is of the module whose parameters it takes, and so is one that puts several
-    results of that module together, such as the addition of a bias.
+    Some frameworks do not tell which module runs. There an operation is of the module whose parameters it takes, and so is one that puts
+    several results of that module together, such as the addition of a bias.
     """
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:

@@ -23,8 +23,9 @@ _MOST_OUTPUTS = 3
 class Row:
     """One module; ``path`` is empty for the whole graph. ``parameters`` are numbers of elements, ``trained`` of those that are no buffers.
 
-    ``outputs`` are the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``multiply_adds`` is None where the graph has calls that cannot
-    be told by their operation, and for a module with products in a loop that runs until a condition fails. Operations in the blocks of loops and branches count once.
+    ``outputs`` are the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``multiply_adds`` is None where the graph has
+    calls that cannot be told by their operation, and for a module with products in a loop that runs until a condition fails. Operations in
+    the blocks of loops and branches count once.
     """
 
     path: str

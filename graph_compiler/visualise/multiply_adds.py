@@ -1,7 +1,7 @@
 """How many multiplications, each with its addition, an operation does: one row for each operation that is made of products.
 
-Sizes are those of the recording. Elementwise operations, reductions, normalisations and lookups count as none, as is usual where models are compared.
-What a block does counts as often as it is run: in a ``scan`` once a step; of branches, the one that does most.
+Sizes are those of the recording. Elementwise operations, reductions, normalisations and lookups count as none, as is usual where models are
+compared. What a block does counts as often as it is run: in a ``scan`` once a step; of branches, the one that does most.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ DIFFERENTIABLE = {name: program for name, program in PROGRAMS.items() if program
 _BOUND = "XLA keeps what each step of a loop computed for its gradient only where it knows a bound on the steps"
 LIMITS = {
     **{(name, "tape in XLA"): _BOUND for name in (
-        "while in scan", "scan in while", "deep", "newton", "bisection", "vmap of while", "vmap of steps", "jvp of while", "conjugate gradient",
+        "while in scan", "scan in while", "deep", "newton", "bisection", "vmap of while", "vmap of steps", "jvp of while",
+        "conjugate gradient",
     )},
     ("beam", "tape with unknown sizes"): "the guard that a size is an index of 32 bits is not to be told in 32 bits",
     ("scan in cond", "tape in XLA"): "XLA has no gradient of a loop with outputs in a branch",

@@ -124,7 +124,8 @@ def _is_random(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def judge_errors(name: str, target: str) -> dict[str, Any]:
-    """What torch refuses is refused, by a graph that was recorded with a call of the same signature that torch takes, where there is one."""
+    """What torch refuses is refused, by a graph that was recorded with a call of the same signature that torch takes, where there is
+    one."""
     op = database()[name]
     accepted, facts = [], {"inputs": 0, "recorded_with_good": 0}
     for place, bad in enumerate(_refused(op)):

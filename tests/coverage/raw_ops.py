@@ -1,4 +1,5 @@
-"""The samples of TensorFlow's raw operations: what each gives in a target is what it gives in TensorFlow, at the recorded sizes and at others."""
+"""The samples of TensorFlow's raw operations: what each gives in a target is what it gives in TensorFlow, at the recorded sizes and at
+others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Random arguments: arrays whose sizes are shared letters, so that they broadcast at every call; numbers, lists, optional and aliased ones."""
+"""Random arguments: arrays whose sizes are shared letters, so that they broadcast at every call; numbers, lists, optional and aliased
+ones."""
 
 from __future__ import annotations
 

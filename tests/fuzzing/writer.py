@@ -162,7 +162,8 @@ _CATEGORIES = (
 
 
 def write(seed: int, draws: bool | None = None) -> Program:
-    """The program of a number, of up to twelve lines. ``draws``: whether it draws random numbers, which only torch itself draws alike; None: some do."""
+    """The program of a number, of up to twelve lines. ``draws``: whether it draws random numbers, which only torch itself draws alike;
+    None: some do."""
     random = Random(seed)
     given, program = _beginning(random)
     draws = random.random() < 0.1 if draws is None else draws

@@ -29,7 +29,8 @@ def test_values_of_one_name_are_numbered() -> None:
         "%x_1_1: float32[x_1_1.shape[0], x_1_1.shape[1]]",
         "   %add: float32[x.shape[0], x.shape[1]] = add(%x, 1.0)",
         "   %add_1: float32[x.shape[0], x.shape[1]] = add(%add, 2.0)",
-        "   %scan: float32[x.shape[0], x.shape[1]] = scan(%x, %x, %add_1, carried=1, sequences=0, length=4, reverse=False, checkpoint=False)",
+        "   %scan: float32[x.shape[0], x.shape[1]] = scan(%x, %x, %add_1, carried=1, sequences=0, length=4, reverse=False, "
+        "checkpoint=False)",
         "       body(%x: float32[x.shape[0], x.shape[1]], %x_1: float32[x.shape[0], x.shape[1]], %add: float32[x.shape[0], x.shape[1]]):",
         "           %add_1: float32[x.shape[0], x.shape[1]] = add(%x, %x_1)",
         "           %add_2: float32[x.shape[0], x.shape[1]] = add(%add_1, %add)",

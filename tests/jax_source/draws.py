@@ -54,8 +54,9 @@ def choices(key, x):
 
 def distributions(key):
     return (
-        random.exponential(key, (4,)), random.laplace(key, (4,)), random.cauchy(key, (4,)), random.truncated_normal(key, -1, 1, (4,)), random.gumbel(key, (3,)),
-        random.logistic(key, (3,)), random.multivariate_normal(key, jnp.zeros(2), jnp.eye(2) * 2, (3,)), random.normal(key, (3,), jnp.bfloat16),
+        random.exponential(key, (4,)), random.laplace(key, (4,)), random.cauchy(key, (4,)), random.truncated_normal(key, -1, 1, (4,)),
+        random.gumbel(key, (3,)), random.logistic(key, (3,)), random.multivariate_normal(key, jnp.zeros(2), jnp.eye(2) * 2, (3,)),
+        random.normal(key, (3,), jnp.bfloat16),
     )  # fmt: skip
 
 

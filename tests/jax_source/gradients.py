@@ -271,8 +271,8 @@ FUNCTIONS: dict[str, Row] = {
     **{
         name: (getattr(nn, name), edges)
         for name in (
-            "relu", "relu6", "softplus", "silu", "gelu", "elu", "celu", "selu", "leaky_relu", "hard_tanh", "hard_sigmoid", "hard_silu", "log_sigmoid", "mish",
-            "soft_sign", "squareplus", "softmax", "log_softmax", "logsumexp", "standardize", "sparse_plus",
+            "relu", "relu6", "softplus", "silu", "gelu", "elu", "celu", "selu", "leaky_relu", "hard_tanh", "hard_sigmoid", "hard_silu",
+            "log_sigmoid", "mish", "soft_sign", "squareplus", "softmax", "log_softmax", "logsumexp", "standardize", "sparse_plus",
         )
     },
     "softmax where": (lambda x: nn.softmax(x, where=x > -1), zeros),

@@ -11,9 +11,10 @@ TARGETS = ("torch", "tensorflow", "numpy")
 
 # group -> how many of its harnesses lie between two that are run: those that were wrong once, and those of many data types, more often
 GROUPS = {
-    "approx_top_k": 4, "argmax": 12, "bitcast_convert_type": 12, "clamp": 5, "conv_general_dilated": 22, "cummax": 6, "cumsum": 9, "dot_general": 40,
-    "dynamic_update_slice": 12, "eig": 12, "gather": 40, "max": 7, "pad": 44, "qr": 14, "reduce": 6, "reduce_window_add": 10, "reduce_window_max": 13,
-    "scatter": 80, "scatter_add": 110, "scatter_max": 110, "scatter_mul": 110, "select_and_scatter_add": 7, "shift_right_logical": 2, "sort": 5, "svd": 26,
+    "approx_top_k": 4, "argmax": 12, "bitcast_convert_type": 12, "clamp": 5, "conv_general_dilated": 22, "cummax": 6, "cumsum": 9,
+    "dot_general": 40, "dynamic_update_slice": 12, "eig": 12, "gather": 40, "max": 7, "pad": 44, "qr": 14, "reduce": 6,
+    "reduce_window_add": 10, "reduce_window_max": 13, "scatter": 80, "scatter_add": 110, "scatter_max": 110, "scatter_mul": 110,
+    "select_and_scatter_add": 7, "shift_right_logical": 2, "sort": 5, "svd": 26,
     "top_k": 5, "triangular_solve": 7,
 }  # fmt: skip
 

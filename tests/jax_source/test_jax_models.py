@@ -31,7 +31,8 @@ RATE, STEPS = 0.1, 3
 
 
 class Model(NamedTuple):
-    """What is recorded, its loss in JAX as a function of ``(trained, kept, x)`` that gives ``(output, kept)``, and where training starts."""
+    """What is recorded, its loss in JAX as a function of ``(trained, kept, x)`` that gives ``(output, kept)``, and where training
+    starts."""
 
     recorded: Any
     options: dict[str, Any]

@@ -1,4 +1,5 @@
-"""Every sample call of JAX, written for each target, gives what JAX gives: at the recorded arguments, and at others without recording again."""
+"""Every sample call of JAX, written for each target, gives what JAX gives: at the recorded arguments, and at others without recording
+again."""
 
 from __future__ import annotations
 
@@ -65,7 +66,8 @@ def check(graph: Any, to: str, calls: list[tuple[Any, Any]], kwargs: Any) -> int
     return len(graph.variants)
 
 
-# Two of three always: in one other framework in turn, each fourth one in JAX too, which compiles each call. All in all of them with -m slow.
+# Two of three always: in one other framework in turn, each fourth one in JAX too, which compiles each call. All in all of them with -m
+# slow.
 CASES = [
     *((name, (*TARGETS[: place % 4 == 1], TARGETS[1 + place // 3 % 3])) for place, name in enumerate(SAMPLES) if place % 3),
     *(pytest.param(name, TARGETS, marks=pytest.mark.slow) for name in SAMPLES),

@@ -34,20 +34,22 @@ def _parts(function: Any) -> Any:
 
 _UNARY: dict[str, Any] = {
     "abs": jnp.abs, "sign": jnp.sign, "floor": jnp.floor, "ceil": jnp.ceil, "round": jnp.round, "trunc": jnp.trunc,
-    "sqrt": jnp.sqrt, "cbrt": jnp.cbrt, "rsqrt": lax.rsqrt, "square": jnp.square, "reciprocal": jnp.reciprocal, "log": jnp.log, "log2": jnp.log2,
-    "log10": jnp.log10, "log1p": jnp.log1p, "expm1": jnp.expm1, "exp2": jnp.exp2, "arcsin": jnp.arcsin, "arccos": jnp.arccos,
-    "arctanh": jnp.arctanh, "arccosh": jnp.arccosh, "tanh": jnp.tanh, "erf": special.erf, "erfc": special.erfc, "erfinv": special.erfinv, "lgamma": lax.lgamma,
-    "digamma": special.digamma, "i0": special.i0, "i0e": special.i0e, "i1": special.i1, "i1e": special.i1e,
-    "ndtri": special.ndtri, "log_ndtr": special.log_ndtr, "expit": special.expit, "angle": jnp.angle, "nan_to_num": jnp.nan_to_num,
-    "relu": jax.nn.relu, "relu6": jax.nn.relu6, "softplus": jax.nn.softplus, "entr": special.entr, "logit": special.logit, "sinc": jnp.sinc, "elu": jax.nn.elu, "selu": jax.nn.selu, "celu": jax.nn.celu, "gelu": jax.nn.gelu,
+    "sqrt": jnp.sqrt, "cbrt": jnp.cbrt, "rsqrt": lax.rsqrt, "square": jnp.square, "reciprocal": jnp.reciprocal, "log": jnp.log,
+    "log2": jnp.log2, "log10": jnp.log10, "log1p": jnp.log1p, "expm1": jnp.expm1, "exp2": jnp.exp2, "arcsin": jnp.arcsin,
+    "arccos": jnp.arccos, "arctanh": jnp.arctanh, "arccosh": jnp.arccosh, "tanh": jnp.tanh, "erf": special.erf, "erfc": special.erfc,
+    "erfinv": special.erfinv, "lgamma": lax.lgamma, "digamma": special.digamma, "i0": special.i0, "i0e": special.i0e, "i1": special.i1,
+    "i1e": special.i1e, "ndtri": special.ndtri, "log_ndtr": special.log_ndtr, "expit": special.expit, "angle": jnp.angle,
+    "nan_to_num": jnp.nan_to_num, "relu": jax.nn.relu, "relu6": jax.nn.relu6, "softplus": jax.nn.softplus, "entr": special.entr,
+    "logit": special.logit, "sinc": jnp.sinc, "elu": jax.nn.elu, "selu": jax.nn.selu, "celu": jax.nn.celu, "gelu": jax.nn.gelu,
     "silu": jax.nn.silu, "mish": jax.nn.mish, "soft_sign": jax.nn.soft_sign,
     "log_sigmoid": jax.nn.log_sigmoid, "leaky_relu": jax.nn.leaky_relu, "hard_tanh": jax.nn.hard_tanh, "hard_sigmoid": jax.nn.hard_sigmoid,
     "hard_swish": jax.nn.hard_swish, "squareplus": jax.nn.squareplus, "sparse_plus": jax.nn.sparse_plus,
 }  # fmt: skip
 _ONCE = {"hard_sigmoid"}  # torch has no second derivative of its own function, and says so
 _BINARY: dict[str, Any] = {
-    "maximum": jnp.maximum, "minimum": jnp.minimum, "lax.max": lax.max, "lax.min": lax.min, "fmax": jnp.fmax, "fmin": jnp.fmin, "hypot": jnp.hypot,
-    "arctan2": jnp.arctan2, "copysign": jnp.copysign, "logaddexp": jnp.logaddexp, "logaddexp2": jnp.logaddexp2, "power": jnp.power, "float_power": jnp.float_power,
+    "maximum": jnp.maximum, "minimum": jnp.minimum, "lax.max": lax.max, "lax.min": lax.min, "fmax": jnp.fmax, "fmin": jnp.fmin,
+    "hypot": jnp.hypot, "arctan2": jnp.arctan2, "copysign": jnp.copysign, "logaddexp": jnp.logaddexp, "logaddexp2": jnp.logaddexp2,
+    "power": jnp.power, "float_power": jnp.float_power,
       "heaviside": jnp.heaviside, "rel_entr": special.rel_entr,
     "kl_div": special.kl_div,
 }  # fmt: skip

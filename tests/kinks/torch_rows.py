@@ -52,13 +52,13 @@ _UNARY: dict[str, Any] = {
     "abs": torch.abs, "sign": torch.sign, "sgn": torch.sgn, "floor": torch.floor, "ceil": torch.ceil, "round": torch.round,
     "trunc": torch.trunc, "frac": torch.frac, "sinc": torch.sinc, "sqrt": torch.sqrt, "rsqrt": torch.rsqrt, "square": torch.square,
     "reciprocal": torch.reciprocal, "log": torch.log, "log2": torch.log2, "log10": torch.log10, "log1p": torch.log1p,
-    "expm1": torch.expm1, "exp2": torch.exp2, "asin": torch.asin, "acos": torch.acos, "atanh": torch.atanh, "acosh": torch.acosh, "tanh": torch.tanh,
-    "erf": torch.erf, "erfc": torch.erfc, "erfinv": torch.erfinv, "erfcx": special.erfcx, "lgamma": torch.lgamma, "digamma": torch.digamma,
-    "i0": torch.i0, "i0e": special.i0e, "i1": special.i1, "i1e": special.i1e, "entr": special.entr, "ndtri": special.ndtri, "log_ndtr": special.log_ndtr,
-    "logit": torch.logit, "sigmoid": torch.sigmoid, "angle": torch.angle, "nan_to_num": torch.nan_to_num, "relu": torch.relu,
-    "relu6": F.relu6, "elu": F.elu, "selu": F.selu, "celu": F.celu, "gelu": F.gelu, "silu": F.silu, "mish": F.mish, "softplus": F.softplus,
-    "softsign": F.softsign, "logsigmoid": F.logsigmoid, "leaky_relu": F.leaky_relu, "hardtanh": F.hardtanh,
-    "hardsigmoid": F.hardsigmoid, "hardswish": F.hardswish, "hardshrink": F.hardshrink, "softshrink": F.softshrink,
+    "expm1": torch.expm1, "exp2": torch.exp2, "asin": torch.asin, "acos": torch.acos, "atanh": torch.atanh, "acosh": torch.acosh,
+    "tanh": torch.tanh, "erf": torch.erf, "erfc": torch.erfc, "erfinv": torch.erfinv, "erfcx": special.erfcx, "lgamma": torch.lgamma,
+    "digamma": torch.digamma, "i0": torch.i0, "i0e": special.i0e, "i1": special.i1, "i1e": special.i1e, "entr": special.entr,
+    "ndtri": special.ndtri, "log_ndtr": special.log_ndtr, "logit": torch.logit, "sigmoid": torch.sigmoid, "angle": torch.angle,
+    "nan_to_num": torch.nan_to_num, "relu": torch.relu, "relu6": F.relu6, "elu": F.elu, "selu": F.selu, "celu": F.celu, "gelu": F.gelu,
+    "silu": F.silu, "mish": F.mish, "softplus": F.softplus, "softsign": F.softsign, "logsigmoid": F.logsigmoid, "leaky_relu": F.leaky_relu,
+    "hardtanh": F.hardtanh, "hardsigmoid": F.hardsigmoid, "hardswish": F.hardswish, "hardshrink": F.hardshrink, "softshrink": F.softshrink,
     "tanhshrink": F.tanhshrink, "rrelu": F.rrelu,
 }  # fmt: skip
 _ONCE = {"hardsigmoid"}
@@ -188,7 +188,8 @@ ROWS: dict[str, Kink] = {
     "lp_pool1d": kink(lambda x: F.lp_pool1d(x, 1.0, 2), [[[1.0, -1.0, 0.0, 0.0, -3.0, 0.0]]]),
     **{
         f"grid_sample-{mode}-{padding}": kink(
-            lambda x, grid, mode=mode, padding=padding: F.grid_sample(x, grid, mode=mode, padding_mode=padding, align_corners=True), IMAGE, GRID,
+            lambda x, grid, mode=mode, padding=padding: F.grid_sample(x, grid, mode=mode, padding_mode=padding, align_corners=True), IMAGE,
+            GRID,
             orders=1 if mode == "bicubic" else 2,
         )
         for mode, padding in (("bilinear", "zeros"), ("bilinear", "border"), ("bilinear", "reflection"), ("nearest", "zeros"), ("bicubic", "zeros"))

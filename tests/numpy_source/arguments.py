@@ -45,8 +45,12 @@ SAMPLES: list[Sample] = [
     sample("nanmax with initial", lambda x, m: (np.nanmax(x, axis=0, initial=0.0), np.nanmin(x, initial=9.0, where=m)), d(3, 4, kind="holes"), M),
     sample("cov with weights", lambda x, w, n: (np.cov(x, aweights=w), np.cov(x, fweights=n, aweights=w, ddof=0), np.cov(x, fweights=n)), X, POSITIVE, COUNTS),
     sample("correlate with the longer one second", lambda x, z: (np.correlate(x[:2], x), np.correlate(z[0, :2], z[1], "full"), np.correlate(x[:3], x, "same")), V, c(2, 4)),
-    sample("convolve, then with the longer one second", lambda x, y: (np.convolve(x, y, "same"), np.correlate(x, y, "full")), d(8), d(6), again=True),
-    sample("convolve, first with the longer one second", lambda x, y: (np.convolve(x, y, "same"), np.correlate(x, y, "same")), d(8), d(12), again=True),
+    sample((
+        "convolve, then with the longer one second"
+    ), lambda x, y: (np.convolve(x, y, "same"), np.correlate(x, y, "full")), d(8), d(6), again=True),
+    sample((
+        "convolve, first with the longer one second"
+    ), lambda x, y: (np.convolve(x, y, "same"), np.correlate(x, y, "same")), d(8), d(12), again=True),
     sample("interp with a period", lambda x, xp, fp: (np.interp(x, xp, fp, period=2.5), np.interp(x, xp, fp, period=-3)), d(8), V, V),
     sample(
         "bitwise reductions",

@@ -10,12 +10,14 @@ from .arrays import Array, Sample, b, c, d, f, i, sample
 
 X, Y, P, U = f(3, 4), f(4), f(3, 4, kind="positive"), f(3, 4, kind="unit")
 _UNARY_ANY = ("negative", "positive", "absolute", "fabs", "rint", "sign", "exp", "exp2", "expm1", "square", "sin", "cos", "tan", "arctan", "sinh", "cosh",
-              "tanh", "arcsinh", "degrees", "radians", "floor", "ceil", "trunc", "isfinite", "isinf", "isnan", "signbit", "conjugate", "cbrt",
+              "tanh", "arcsinh", "degrees", "radians", "floor", "ceil", "trunc", "isfinite", "isinf", "isnan", "signbit", "conjugate",
+              "cbrt",
               "spacing", "logical_not", "deg2rad", "rad2deg")  # fmt: skip
 _UNARY_POSITIVE = ("log", "log2", "log10", "log1p", "sqrt", "reciprocal")
 _UNARY_UNIT = ("arcsin", "arccos", "arctanh")
 _BINARY = ("add", "subtract", "multiply", "divide", "logaddexp", "logaddexp2", "arctan2", "hypot", "maximum", "minimum", "fmax", "fmin", "copysign",
-           "nextafter", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor", "fmod",
+           "nextafter", "greater", "greater_equal", "less", "less_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_xor",
+           "fmod",
            "remainder", "floor_divide", "heaviside")  # fmt: skip
 _INTEGERS = ("bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm")
 

@@ -42,8 +42,9 @@ def _out_of_view(x: Any) -> Any:
 
 _INDICES: dict[str, Any] = {
     "one": 1, "last": -1, "slice": slice(1, None), "step": slice(None, None, 2), "reversed": slice(None, None, -1), "two": (1, 2),
-    "row and column": (slice(None), 0), "ellipsis": (..., 1), "new axis": (None, slice(None), None), "bounds": (slice(0, 2), slice(-2, None)),
-    "list": [0, 2, 1], "lists": ([0, 2], [1, 3]), "list and slice": (slice(None), [0, 3]), "number and list": (1, [0, 1]), "empty": slice(0, 0),
+    "row and column": (slice(None), 0), "ellipsis": (..., 1), "new axis": (None, slice(None), None),
+    "bounds": (slice(0, 2), slice(-2, None)), "list": [0, 2, 1], "lists": ([0, 2], [1, 3]), "list and slice": (slice(None), [0, 3]),
+    "number and list": (1, [0, 1]), "empty": slice(0, 0),
     "past the end": slice(1, 99), "negative step": (slice(None), slice(3, 0, -2)),
 }  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""What Python's functions make of sizes (``int(h / 2)``, ``math.sqrt(d)``): one recording serves all sizes, and gives what Python gives for each."""
+"""What Python's functions make of sizes (``int(h / 2)``, ``math.sqrt(d)``): one recording serves all sizes, and gives what Python gives for
+each."""
 
 from __future__ import annotations
 

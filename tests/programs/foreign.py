@@ -785,8 +785,10 @@ _HANDED, _WRITTEN, _NO_ROW = "hands the memory of a tensor", "writes to memory o
 _RULES, _NESTED = "is a class of tensors with rules of its own", "nested tensors cannot be recorded"
 _IN_BOTH = {
     _HANDED: (
-        "numpy_mean_detached numpy_sqrt_of_tensor numpy_call_and_back numpy_arithmetic numpy_asarray numpy_array numpy_array_times_tensor numpy_where "
-        "numpy_allclose numpy_stack numpy_writes numpy_detached_cpu numpy_argmax numpy_tolist numpy_float scipy_softmax scipy_of_tensor copy_of_tensor "
+        "numpy_mean_detached numpy_sqrt_of_tensor numpy_call_and_back numpy_arithmetic numpy_asarray numpy_array numpy_array_times_tensor "
+        "numpy_where "
+        "numpy_allclose numpy_stack numpy_writes numpy_detached_cpu numpy_argmax numpy_tolist numpy_float scipy_softmax scipy_of_tensor "
+        "copy_of_tensor "
         "memoryview_of_tensor bytes_of_tensor map_in_place apply_in_place storage_of_tensor pickle_of_tensor save_and_load"
     ),
     _WRITTEN: "numpy_written_after numpy_buffer_view",

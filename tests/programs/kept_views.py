@@ -1,4 +1,5 @@
-"""Views that a program keeps beside the tensor that they are views of: on a module, in a closure, in lists and dicts; one is written, both are read."""
+"""Views that a program keeps beside the tensor that they are views of: on a module, in a closure, in lists and dicts; one is written, both
+are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What functions of numpy keep: arrays that appear, grow or become scalars, lists, dicts, records, flags, and numbers that vary from call to call."""
+"""What functions of numpy keep: arrays that appear, grow or become scalars, lists, dicts, records, flags, and numbers that vary from call
+to call."""
 
 from __future__ import annotations
 

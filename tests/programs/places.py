@@ -464,7 +464,8 @@ PROGRAMS.append(
 
 # ---------------------------------------------------------------------------------------------- registries
 class _Registered:
-    """The state of a registry, which is another at each change and knows the registry, as its entries do; beside it what each thread has."""
+    """The state of a registry, which is another at each change and knows the registry, as its entries do; beside it what each thread
+    has."""
 
     def __init__(self, registry: Any, before: Any = None) -> None:
         self.registry, self.local = registry, before.local if before else threading.local()

@@ -1,4 +1,5 @@
-"""What a function reads through objects that stand in front of others, and what becomes of an object besides the attributes that it has: changed between calls."""
+"""What a function reads through objects that stand in front of others, and what becomes of an object besides the attributes that it has:
+changed between calls."""
 
 from __future__ import annotations
 
@@ -386,10 +387,12 @@ def written_behind_a_cache() -> Made:
 
 
 _FOLLOWED = (
-    behind_a_proxy, behind_a_view, behind_a_method, behind_a_method_that_writes, behind_a_weak_reference, behind_a_dead_reference, behind_weak_keys, by_a_getter, beside_a_function_of_an_extension, level_of_a_logger,
-    settings_of_a_file, distribution, missing_in_an_object, missing_in_a_class, missing_in_a_module, missing_in_a_function, all_of_an_object, all_of_a_function,
-    all_of_a_parameter_dict, all_of_a_cache, all_of_a_class, rebound_function, rebound_class, rebound_in_a_class, rebound_in_a_module, of_another_class, turns_into_another_class, other_operators, iterator_of_the_users,
-    items_of_a_queue, queue_that_goes_round, section_that_is_written, flag_of_a_thread, text_of_a_template,
+    behind_a_proxy, behind_a_view, behind_a_method, behind_a_method_that_writes, behind_a_weak_reference, behind_a_dead_reference,
+    behind_weak_keys, by_a_getter, beside_a_function_of_an_extension, level_of_a_logger, settings_of_a_file, distribution,
+    missing_in_an_object, missing_in_a_class, missing_in_a_module, missing_in_a_function, all_of_an_object, all_of_a_function,
+    all_of_a_parameter_dict, all_of_a_cache, all_of_a_class, rebound_function, rebound_class, rebound_in_a_class, rebound_in_a_module,
+    of_another_class, turns_into_another_class, other_operators, iterator_of_the_users, items_of_a_queue, queue_that_goes_round,
+    section_that_is_written, flag_of_a_thread, text_of_a_template,
 )  # fmt: skip
 _REFUSED = (iterator_in_a_dict, iterator_in_a_tuple, iterator_behind_a_method, iterator_behind_a_partial)
 PROGRAMS = [*map(_program, _FOLLOWED), *(_program(made, _ITERATOR) for made in _REFUSED), _program(written_behind_a_cache, _CACHED)]

@@ -28,10 +28,10 @@ ELSEWHERE = "elsewhere"  # every target but the framework that a program is writ
 class Program:
     """``make()`` gives a fresh function or model; ``calls`` give the arguments of one call each, the first is recorded.
 
-    ``errors``: target, or ELSEWHERE -> words of the message of the error that is right there. ``draws``: whether random numbers differ between targets.
-    ``variants`` is how many variants there must be after all calls, where it matters. ``changes``: number of a call -> what the user does to the
-    function (its closure, its globals, its modules) before that call. ``targets`` are those that the program is right for, the framework that it is
-    written in first.
+    ``errors``: target, or ELSEWHERE -> words of the message of the error that is right there. ``draws``: whether random numbers differ
+    between targets. ``variants`` is how many variants there must be after all calls, where it matters. ``changes``: number of a call ->
+    what the user does to the function (its closure, its globals, its modules) before that call. ``targets`` are those that the program is
+    right for, the framework that it is written in first.
     """
 
     name: str

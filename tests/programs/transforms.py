@@ -494,8 +494,9 @@ _FUNCTIONS = [
 _MODULES = [
     (name, make)
     for name, make in {
-        "Checkpointed": lambda: Checkpointed(False), "CheckpointedReentrant": lambda: Checkpointed(True), "CheckpointedSequential": CheckpointedSequential,
-        "FunctionalCall": FunctionalCall, "FunctionalGradient": FunctionalGradient, "Ensemble": Ensemble, "InnerStep": InnerStep, "Optimises": Optimises,
+        "Checkpointed": lambda: Checkpointed(False), "CheckpointedReentrant": lambda: Checkpointed(True),
+        "CheckpointedSequential": CheckpointedSequential, "FunctionalCall": FunctionalCall, "FunctionalGradient": FunctionalGradient,
+        "Ensemble": Ensemble, "InnerStep": InnerStep, "Optimises": Optimises,
         "GradientOfParameter": GradientOfParameter, "BackwardIntoParameter": BackwardIntoParameter,
     }.items()
 ]  # fmt: skip

@@ -24,10 +24,11 @@ def whole_steps(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """torch.arange of integers between floats: the start and the step are whole, and in int64 the end is too; narrow types wrap around."""
     n = x.shape[0]
     return (
-        torch.arange(n / 2, dtype=torch.int64), torch.arange(0, n + 0.5, dtype=torch.int64), torch.arange(-0.9, n + 0.1, 2.0, dtype=torch.int32),
-        torch.arange(n + 0.1, -2.9, -1.0, dtype=torch.int8), torch.arange(0.5, 3.0 * n, 1.5, dtype=torch.uint8),
-        torch.arange(n + 0.1, -2.9, -1.0, dtype=torch.uint8), torch.arange(-1, n, 2, dtype=torch.uint8),
-        torch.arange(n, -3, -1, dtype=torch.uint8), torch.arange(-n, 3, dtype=torch.uint8), torch.arange(125, 125 + 2 * n, dtype=torch.int8),
+        torch.arange(n / 2, dtype=torch.int64), torch.arange(0, n + 0.5, dtype=torch.int64),
+        torch.arange(-0.9, n + 0.1, 2.0, dtype=torch.int32), torch.arange(n + 0.1, -2.9, -1.0, dtype=torch.int8),
+        torch.arange(0.5, 3.0 * n, 1.5, dtype=torch.uint8), torch.arange(n + 0.1, -2.9, -1.0, dtype=torch.uint8),
+        torch.arange(-1, n, 2, dtype=torch.uint8), torch.arange(n, -3, -1, dtype=torch.uint8), torch.arange(-n, 3, dtype=torch.uint8),
+        torch.arange(125, 125 + 2 * n, dtype=torch.int8),
     )  # fmt: skip
 
 

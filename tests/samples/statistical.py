@@ -336,7 +336,8 @@ def _distances() -> list[Sample]:
 
 
 SAMPLES: list[Sample] = [
-    *_sums(), *_moments(), *_extremes(), *_truth(), *_order(), *_running(), *_counting(), *_segments(), *_correlation(), *_norms(), *_distances(),
+    *_sums(), *_moments(), *_extremes(), *_truth(), *_order(), *_running(), *_counting(), *_segments(), *_correlation(), *_norms(),
+    *_distances(),
 ]  # fmt: skip
 
 ERRORS: list[ErrorSample] = [

@@ -91,7 +91,8 @@ class Page:
     def click(self, selector: str) -> None:
         """Presses and releases the mouse in the middle of the first element that fits, as a person does."""
         box = self.evaluate(
-            f"(r => [r.x + Math.min(r.width, 60) / 2, r.y + Math.min(r.height, 20) / 2])(document.querySelector({selector!r}).getBoundingClientRect())"
+            "(r => [r.x + Math.min(r.width, 60) / 2, r.y + Math.min(r.height, 20) / "
+            f"2])(document.querySelector({selector!r}).getBoundingClientRect())"
         )
         for kind in ("mousePressed", "mouseReleased"):
             self.ask("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)

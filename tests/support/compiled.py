@@ -1,4 +1,5 @@
-"""Programs that JAX has compiled, for the other process of a run and for later runs: reading one takes a third of the time of compiling it."""
+"""Programs that JAX has compiled, for the other process of a run and for later runs: reading one takes a third of the time of compiling
+it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One context of MLIR for many of JAX's programs: making and dropping one takes a fifth of the time in which a small program is compiled."""
+"""One context of MLIR for many of JAX's programs: making and dropping one takes a fifth of the time in which a small program is
+compiled."""
 
 from __future__ import annotations
 

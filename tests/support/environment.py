@@ -1,4 +1,5 @@
-"""The environment variables of every process that tests: no hub, no accelerator, one thread, graphs verified after every pass, and programs that compile quickly."""
+"""The environment variables of every process that tests: no hub, no accelerator, one thread, graphs verified after every pass, and programs
+that compile quickly."""
 
 from __future__ import annotations
 

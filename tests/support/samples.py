@@ -14,7 +14,8 @@ from graph_compiler.trees import map_structure
 
 @dataclass(frozen=True)
 class Array:
-    """A random array: ``kind`` is normal, positive (0.5 to 2), unit (-0.9 to 0.9), fraction (0.05 to 0.95), integers (``low`` to ``high``), bools, or distinct."""
+    """A random array: ``kind`` is normal, positive (0.5 to 2), unit (-0.9 to 0.9), fraction (0.05 to 0.95), integers (``low`` to ``high``),
+    bools, or distinct."""
 
     shape: tuple[int, ...]
     dtype: str = "float32"

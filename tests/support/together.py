@@ -25,7 +25,8 @@ class Call:
 
 
 def results_of(calls: Sequence[Call]) -> list[Any]:
-    """Of every call its result, or ALONE where it cannot be a part of a program (sizes depend on elements, arguments are written to) or fails."""
+    """Of every call its result, or ALONE where it cannot be a part of a program (sizes depend on elements, arguments are written to) or
+    fails."""
     import jax
 
     from graph_compiler.backends.jax.native import JaxTarget
@@ -54,7 +55,8 @@ def results_of(calls: Sequence[Call]) -> list[Any]:
 
 
 class Together:
-    """The calls of many samples, each ``samples[place]()`` a list of them or an error; the first result that is asked for brings those beside it."""
+    """The calls of many samples, each ``samples[place]()`` a list of them or an error; the first result that is asked for brings those
+    beside it."""
 
     def __init__(self, samples: Sequence[Callable[[], list[Call]]]) -> None:
         self._samples = samples

@@ -27,7 +27,8 @@ def turn(name: str, count: int, weeks: int = 1) -> int:
 
 
 def is_jitted(name: str, to: str) -> bool:
-    """Whether a test of ``name`` runs as one compiled function: JAX takes half the time for it, or less, that it takes to compile operation by operation.
+    """Whether a test of ``name`` runs as one compiled function: JAX takes half the time for it, or less, that it takes to compile operation
+    by operation.
 
     Three of four do; which ones changes after four weeks, when each of them has been the turn of each target.
     """

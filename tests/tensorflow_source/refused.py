@@ -40,6 +40,8 @@ ERRORS: list[ErrorSample] = [
     ),
     _refused("StatelessTruncatedNormal", (_SEED,), "draws numbers of a seed by an algorithm", shape=[3]),
     ErrorSample(_of_seed(alg=1, dtype="float64"), (_SEED,), {}, UnsupportedOperation, "random numbers of float64 of a seed"),
-    _refused("Tile", (array(2, 3), ints(2, low=1, high=3, dtype="int32")), "the value of the repetitions is computed from elements of arrays"),
+    _refused("Tile", (array(2, 3), ints(2, low=1, high=3, dtype="int32")), (
+        "the value of the repetitions is computed from elements of arrays"
+    )),
     _refused("CTCGreedyDecoder", (array(4, 1, 3), np.array([4], np.int32)), "takes its labels as a sparse array"),
 ]  # fmt: skip

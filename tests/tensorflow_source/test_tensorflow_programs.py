@@ -1,4 +1,5 @@
-"""Programs that are written in TensorFlow give the same in every target, for other sizes and elements than those recorded, and so do their gradients."""
+"""Programs that are written in TensorFlow give the same in every target, for other sizes and elements than those recorded, and so do their
+gradients."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 
 
 def varying_as(sequences: Any, start: Any) -> Any:
-    """``start``. In shard_map, where steps over ``sequences`` differ between devices, it is marked as different as well: loops begin with the type they go on with."""
+    """``start``. In shard_map, where steps over ``sequences`` differ between devices, it is marked as different as well: loops begin with
+    the type they go on with."""
     if not jax.sharding.get_abstract_mesh().manual_axes:
         return start
     differs = jnp.stack([jnp.zeros_like(array, dtype=bool).any() for array in jax.tree.leaves(sequences)]).any()

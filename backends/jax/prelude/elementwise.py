@@ -64,7 +64,8 @@ def log2(x: jax.Array) -> jax.Array:
 
 
 def power(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an ``x2`` that is not negative."""
+    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an ``x2`` that is not
+    negative."""
 
     def by_base(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(y == 0, 0, y * power(x, y - 1))

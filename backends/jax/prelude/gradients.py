@@ -27,7 +27,8 @@ def with_gradient(value: jax.Array, *pairs: jax.Array) -> jax.Array:
 
 
 def with_slopes(function: Callable[..., jax.Array], slopes: list[Callable[..., jax.Array]], *arrays: jax.Array) -> jax.Array:
-    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same arrays."""
+    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same
+    arrays."""
     sloped = jax.custom_jvp(function)
 
     def derivative(primals: Any, tangents: Any) -> tuple[jax.Array, jax.Array]:

@@ -128,7 +128,8 @@ def cholesky_ex(x: jax.Array, *, upper: bool = False) -> tuple[jax.Array, jax.Ar
 
 
 def first_indefinite(x: jax.Array) -> jax.Array:
-    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or 0."""
+    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or
+    0."""
 
     def step(k: jax.Array, state: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         a, first = state

@@ -55,7 +55,8 @@ def gammaincc(a: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def gamma_far(a: jax.Array, x: jax.Array, sign: int) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it, NaN elsewhere; and the arguments that are left.
+    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it, NaN elsewhere; and the
+    arguments that are left.
 
     JAX's own loop ends before such arguments are summed up.
     """
@@ -161,7 +162,8 @@ def sine_quotient(x: jax.Array) -> jax.Array:
 
 
 def trigamma(x: jax.Array) -> jax.Array:
-    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x`` rounds to."""
+    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x``
+    rounds to."""
     below = x < 0.5
     sine = jnp.sin(jnp.pi * jnp.where(below, x, 0.5))
     above = jnp.where(below, 1 - x, x)
@@ -170,7 +172,8 @@ def trigamma(x: jax.Array) -> jax.Array:
 
 
 def xlog1py(x: jax.Array, y: jax.Array) -> jax.Array:
-    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are at their ends, and ``x / (1 + y)``."""
+    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are at their ends, and
+    ``x / (1 + y)``."""
 
     def value(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.where(jnp.isnan(y), jnp.nan, special.xlog1py(x, inside(x, y)))

@@ -111,7 +111,8 @@ def window_view(
 def added_windows(
     windows: np.ndarray, size: tuple[int, ...], strides: tuple[int, ...], padding: tuple[tuple[int, int], ...], dilation: tuple[int, ...]
 ) -> np.ndarray:
-    """The sum ``[batch, channels, *size]`` of ``windows[batch, channels, *kernel, *windows]``, one element of all windows after the other."""
+    """The sum ``[batch, channels, *size]`` of ``windows[batch, channels, *kernel, *windows]``, one element of all windows after the
+    other."""
     rank = len(size)
     kernel, counts = windows.shape[2 : 2 + rank], windows.shape[2 + rank :]
     needed = [s * (count - 1) + d * (k - 1) + 1 for s, count, d, k in zip(strides, counts, dilation, kernel)]

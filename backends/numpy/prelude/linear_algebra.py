@@ -137,7 +137,8 @@ def cholesky_ex(x: np.ndarray, *, upper: bool = False) -> tuple[np.ndarray, np.n
 
 
 def first_indefinite(x: np.ndarray) -> np.ndarray:
-    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or 0."""
+    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or
+    0."""
     a, first = np.tril(x) + conjugate_transpose(np.tril(x, -1)), np.zeros(x.shape[:-2], np.int32)
     for k in range(x.shape[-1]):
         pivot, column = a[..., k, k], a[..., :, k]

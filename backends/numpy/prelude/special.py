@@ -101,7 +101,8 @@ def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
 
 
 def trigamma(x: np.ndarray) -> np.ndarray:
-    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x`` rounds to."""
+    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x``
+    rounds to."""
     below = x < 0.5
     sine = np.sin(np.pi * np.where(below, x, x.dtype.type(0.5)))
     value = special.zeta(2, np.where(below, 1 - x, x))

@@ -15,7 +15,8 @@ def _custom_derivative(scope: Scope, node: Node) -> None:
 
 
 def _definition(scope: Scope, name: str, derivative: Derivative) -> None:
-    """A function that gives the results, and the function that gives the gradients of the operands, which reads what it needs of the outer one."""
+    """A function that gives the results, and the function that gives the gradients of the operands, which reads what it needs of the outer
+    one."""
     operands = arguments(scope, derivative.operands)
     scope.line("@tf.custom_gradient")
     with scope.indented(f"def {name}({', '.join(operands)}):"):

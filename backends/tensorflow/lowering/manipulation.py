@@ -98,7 +98,8 @@ def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str
 
 @rows.row("pad")
 def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
-    """``tf.pad``, or the helper where an amount may be negative, for the modes that TensorFlow lacks, and where it refuses to reflect for an empty axis."""
+    """``tf.pad``, or the helper where an amount may be negative, for the modes that TensorFlow lacks, and where it refuses to reflect for
+    an empty axis."""
     amounts = [list(pair) for pair in padding]
     grows = all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair)
     if grows and mode == "constant":

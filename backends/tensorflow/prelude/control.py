@@ -32,7 +32,8 @@ def scan(
     reverse: bool = False,
     checkpoint: tuple[Any, ...] | None = None,
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
-    """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs stacked. ``specs`` are shape and type of each output.
+    """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs stacked. ``specs`` are shape
+    and type of each output.
 
     With ``checkpoint``, the arrays that ``body`` takes besides, each step is computed again for a gradient.
     """

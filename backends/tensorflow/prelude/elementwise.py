@@ -171,7 +171,8 @@ def nextafter(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
 
 
 def power(x1: tf.Tensor, x2: tf.Tensor) -> tf.Tensor:
-    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an ``x2`` that is not negative."""
+    """``x1 ** x2`` of floats; where ``x2`` is 0, no gradient flows to ``x1``, and where ``x1`` is, none to an ``x2`` that is not
+    negative."""
 
     def by_base(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return tf.where(y == 0, tf.zeros_like(y), y * power(x, y - 1))

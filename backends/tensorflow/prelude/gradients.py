@@ -11,7 +11,8 @@ from ....errors import GradientRefused
 
 
 def custom_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``tf.custom_gradient`` whose rule reads arrays of the graph that it is called in: of a branch in a loop, those of the loop are out of its reach."""
+    """``tf.custom_gradient`` whose rule reads arrays of the graph that it is called in: of a branch in a loop, those of the loop are out of
+    its reach."""
     ruled: Callable[..., Any] = tf.custom_gradient(function)
     return ruled if tf.executing_eagerly() else lambda *arrays: ruled(*map(tf.identity, arrays))
 
@@ -30,7 +31,8 @@ def with_gradient(value: tf.Tensor, *pairs: tf.Tensor) -> tf.Tensor:
 
 
 def with_slopes(function: Callable[..., tf.Tensor], slopes: Sequence[Callable[..., tf.Tensor]], *arrays: tf.Tensor) -> tf.Tensor:
-    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same arrays."""
+    """``function(*arrays)``, element by element; its derivative by each array is what the slope of that number gives for the same
+    arrays."""
 
     @custom_gradient
     def sloped(*arrays: tf.Tensor) -> Any:

@@ -147,7 +147,8 @@ def scatter_reduced(x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: 
 
 
 def scatter_extreme(segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool) -> tf.Tensor:
-    """``x`` with the extreme of the ``values`` of each of ``rows``, which count its places row by row; equal elements share the gradient."""
+    """``x`` with the extreme of the ``values`` of each of ``rows``, which count its places row by row; equal elements share the
+    gradient."""
     function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
     count = tf.size(seen)
     by_row = tf.concat([[count], tf.shape(values)[1:]], 0)

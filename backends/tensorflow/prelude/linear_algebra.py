@@ -198,7 +198,8 @@ def svd(x: tf.Tensor, *, full_matrices: bool = True) -> tuple[tf.Tensor, tf.Tens
 
 
 def eigh(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
-    """Eigenvalues, ascending, and eigenvectors, of one triangle. The gradient, which TensorFlow gives to this triangle, is Hermitian as torch's."""
+    """Eigenvalues, ascending, and eigenvectors, of one triangle. The gradient, which TensorFlow gives to this triangle, is Hermitian as
+    torch's."""
     lower = tf.linalg.adjoint(x) if upper else x
     told = tf.stop_gradient(tf.linalg.band_part(lower, -1, 0))  # TensorFlow reads no more, but refuses infinities in the other one
     zeros = tf.where(tf.math.is_finite(tf.abs(lower)), lower - tf.stop_gradient(lower), tf.zeros_like(lower))
@@ -222,7 +223,8 @@ def cholesky_ex(x: tf.Tensor, *, upper: bool = False) -> tuple[tf.Tensor, tf.Ten
 
 
 def first_indefinite(x: tf.Tensor) -> tf.Tensor:
-    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or 0."""
+    """For each Hermitian matrix, told by its lower triangle, the first step of elimination whose pivot is not positive, counted from 1, or
+    0."""
     lower = tf.stop_gradient(tf.linalg.band_part(x, -1, 0))
     strict = lower - tf.linalg.band_part(lower, 0, 0)
 

@@ -96,7 +96,8 @@ def gammaincc(a: Any, x: Any) -> tf.Tensor:
 
 
 def gamma_far(a: tf.Tensor, x: tf.Tensor, sign: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it, NaN elsewhere; and the arguments that are left.
+    """The incomplete gamma function, upper for ``sign`` 1 and lower for -1, of large ``a`` and ``x`` near it, NaN elsewhere; and the
+    arguments that are left.
 
     TensorFlow's own loop ends before such arguments are summed up.
     """
@@ -259,7 +260,8 @@ def spherical_bessel_j0(x: tf.Tensor) -> tf.Tensor:
 
 
 def trigamma(x: tf.Tensor) -> tf.Tensor:
-    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x`` rounds to."""
+    """The first derivative of ``digamma``; below 0.5 reflected as in torch, which at negative integers gives what the sine of ``pi * x``
+    rounds to."""
     below = x < 0.5
     sine = tf.sin(math.pi * tf.where(below, x, like(0.5, x)))
     above = tf.where(below, 1 - x, x)
@@ -268,7 +270,8 @@ def trigamma(x: tf.Tensor) -> tf.Tensor:
 
 
 def xlog1py(x: Any, y: Any) -> tf.Tensor:
-    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are at their ends, and ``x / (1 + y)``."""
+    """``x * log1p(y)``, 0 where ``x`` is 0; NaN where ``y`` is. Its slopes are ``log1p(y)``, 0 where both are at their ends, and
+    ``x / (1 + y)``."""
 
     def value(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
         return tf.where(tf.math.is_nan(y), like(math.nan, y), tf.math.xlog1py(x, tf.where(is_end(x, y), tf.zeros_like(y), y)))

@@ -1,7 +1,7 @@
 """Control flow: Python's own statements, through which autograd goes; outputs of all steps are stacked.
 
-torch's compiler takes no statement that elements decide. So the blocks of branches and of ``while`` are functions, which ``torch.cond`` and ``while_loop``
-run where the graph is compiled. It writes a ``for`` loop out, for whose rows it knows the number.
+torch's compiler takes no statement that elements decide. So the blocks of branches and of ``while`` are functions, which ``torch.cond`` and
+``while_loop`` run where the graph is compiled. It writes a ``for`` loop out, for whose rows it knows the number.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def _scan(scope: Scope, node: Node) -> None:
 
 
 def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
-    """The name of a nested function. ``torch.cond`` and ``while_loop`` want arrays that share no memory with others: what it does not make is copied."""
+    """The name of a nested function. ``torch.cond`` and ``while_loop`` want arrays that share no memory with others: what it does not make
+    is copied."""
     inside = scope.inside(region, inputs, captured)
     made = {value for node in region.block.nodes for value in node.outputs}
     outputs: dict[Value, str] = {}

@@ -1,4 +1,5 @@
-"""Functions with a derivative rule of their own: classes of ``torch.autograd.Function`` in the module, which ``torch.compile`` and ``torch.func`` take."""
+"""Functions with a derivative rule of their own: classes of ``torch.autograd.Function`` in the module, which ``torch.compile`` and
+``torch.func`` take."""
 
 from __future__ import annotations
 

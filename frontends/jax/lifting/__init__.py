@@ -1,1 +1,2 @@
-"""Recorded JAX programs in canonical operations: ``primitives/`` has the rows of JAX's primitives, ``functions/`` those of its public functions."""
+"""Recorded JAX programs in canonical operations: ``primitives/`` has the rows of JAX's primitives, ``functions/`` those of its public
+functions."""

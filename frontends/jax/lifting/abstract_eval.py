@@ -20,7 +20,8 @@ def abstract_eval(
 ) -> tuple[list[ArraySpec], list[Size]] | None:
     """Specs of the results, and conditions on sizes that they rest on; None where the row does not take the call.
 
-    ``args`` hold values for arrays; ``seen`` are the specs that JAX gives for the sizes of the moment; ``knows`` tells sizes of the recording.
+    ``args`` hold values for arrays; ``seen`` are the specs that JAX gives for the sizes of the moment; ``knows`` tells sizes of the
+    recording.
     """
     row = rows.get(name)
     b = JaxBuilder(Graph("abstract_eval", "canonical"))

@@ -1,7 +1,8 @@
 """The one table that the files beside this one fill, and the builder its rows write with.
 
 A row for a public function bears its dotted name (``jax.nn.softmax``, ``jax.Array.__getitem__``), one for a primitive its name with ``_p``
-(``dot_general_p``). Numbers among the operands of a primitive come as Python's, but where no operand is an array, the first one is made one.
+(``dot_general_p``). Numbers among the operands of a primitive come as Python's, but where no operand is an array, the first one is made
+one.
 """
 
 from __future__ import annotations

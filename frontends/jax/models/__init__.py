@@ -1,7 +1,8 @@
-"""Models within reach of a function: where each keeps its arrays, what these are called, and how it holds others while the function is traced.
+"""Models within reach of a function: where each keeps its arrays, what these are called, and how it holds others while the function is
+traced.
 
-A model is either an object whose variables are assigned to (``flax.nnx``, Keras), or one that never changes and is made again with other arrays
-(a module of ``equinox`` or any other pytree, a bound module of ``flax.linen``, the arguments that ``parameters=`` names).
+A model is either an object whose variables are assigned to (``flax.nnx``, Keras), or one that never changes and is made again with other
+arrays (a module of ``equinox`` or any other pytree, a bound module of ``flax.linen``, the arguments that ``parameters=`` names).
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ class LinenModel:
         if any(twin.scope.rng_counters.get(name) for name in scope.rngs):  # scans count without any
             raise TracingError(
                 f"a bound {type(module).__name__} draws random numbers from the keys that it is bound to, others at each call: "
-                "give the key to a function of your own, which calls module.apply(variables, x, rngs={...}), and name its variables by parameters="
+                "give the key to a function of your own, which calls module.apply(variables, x, rngs={...}), and name its variables by "
+                "parameters="
             )
 
 

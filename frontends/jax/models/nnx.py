@@ -51,7 +51,8 @@ class NnxModel:
 
     @contextmanager
     def traced(self, arrays: Mapping[str, Any]) -> Iterator[tuple[Any, Callable[[], dict[str, Any]]]]:
-        """The object itself, as if it had been made in the trace of the moment, so that flax lets its transformations take it and change it."""
+        """The object itself, as if it had been made in the trace of the moment, so that flax lets its transformations take it and change
+        it."""
         nodes, variables = nodes_of(self.item), self._variables
         states = [next(getattr(node, name) for name in _STATES if hasattr(node, name)) for node in nodes]
         owners = [*states, *variables.values()]
@@ -84,7 +85,8 @@ def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
         for name, item in vars(node).items():
             if not is_nnx(item) and not name.startswith(("_pytree__", "_object__")) and not _is_same(before.get(name, node), item):
                 raise TracingError(
-                    f"the attribute {name} of a {type(node).__name__} is assigned to while it is traced: a graph keeps what is in variables of nnx alone. "
+                    f"the attribute {name} of a {type(node).__name__} is assigned to while it is traced: a graph keeps what is in "
+                    "variables of nnx alone. "
                     "Hold it in an nnx.Variable"
                 )
 

@@ -1,4 +1,5 @@
-"""Objects that never change and that JAX takes apart into arrays: modules of ``equinox``, dataclasses of flax, arguments that are parameters."""
+"""Objects that never change and that JAX takes apart into arrays: modules of ``equinox``, dataclasses of flax, arguments that are
+parameters."""
 
 from __future__ import annotations
 
@@ -129,7 +130,8 @@ def _dotted(path: tuple[Any, ...]) -> str:
 
 
 def _short_names(item: Any) -> dict[str, str]:
-    """The paths of the arrays of a pytree by their names; arrays that an object merely wraps have the names that they have in what it wraps.
+    """The paths of the arrays of a pytree by their names; arrays that an object merely wraps have the names that they have in what it
+    wraps.
 
     >>> _short_names((jax.numpy.ones(2), 3))
     {'0': '0'}

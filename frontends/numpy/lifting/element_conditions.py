@@ -1,4 +1,5 @@
-"""Elements for which numpy raises an exception: what linear algebra refuses, and floating-point errors where ``np.errstate`` says ``"raise"``.
+"""Elements for which numpy raises an exception: what linear algebra refuses, and floating-point errors where ``np.errstate`` says
+``"raise"``.
 
 Underflow is left out: other frameworks flush small numbers to zero without notice.
 """
@@ -22,7 +23,8 @@ CONDITIONS: Conditions = {**LINEAR_ALGEBRA, **dict.fromkeys(("eig", "eigvals"), 
 
 
 def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
-    """Guards that a call whose floating-point errors raise made no infinity (division by 0, overflow) and no NaN (invalid) of elements without."""
+    """Guards that a call whose floating-point errors raise made no infinity (division by 0, overflow) and no NaN (invalid) of elements
+    without."""
     tests = [
         *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
         *([b.isnan] if errstate.get("invalid") == "raise" else []),

@@ -18,21 +18,23 @@ from .table import NumpyBuilder, dtype_name, rows
 # ufunc -> canonical operation on operands of the loop's types
 _SAME: dict[str, str] = {
     "add": "add", "subtract": "subtract", "multiply": "multiply", "divide": "divide", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2",
-    "floor_divide": "floor_divide", "negative": "negative", "positive": "positive", "power": "pow", "float_power": "pow", "remainder": "remainder",
-    "fmod": "fmod", "absolute": "abs", "fabs": "abs", "rint": "round", "sign": "sign", "conjugate": "conj", "exp": "exp", "exp2": "exp2", "log": "log",
-    "log2": "log2", "log10": "log10", "expm1": "expm1", "log1p": "log1p", "sqrt": "sqrt", "square": "square", "reciprocal": "reciprocal",
-    "gcd": "gcd", "lcm": "lcm", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
-    "arctan2": "atan2", "hypot": "hypot", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or", "bitwise_xor": "bitwise_xor", "invert": "bitwise_invert",
-    "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "greater": "greater", "greater_equal": "greater_equal",
-    "less": "less", "less_equal": "less_equal", "equal": "equal", "not_equal": "not_equal", "maximum": "maximum", "minimum": "minimum",
-    "fmax": "fmax", "fmin": "fmin", "isfinite": "isfinite", "isinf": "isinf", "isnan": "isnan", "signbit": "signbit", "copysign": "copysign",
-    "nextafter": "nextafter", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "matmul": "matmul", "frexp": "frexp",
+    "floor_divide": "floor_divide", "negative": "negative", "positive": "positive", "power": "pow", "float_power": "pow",
+    "remainder": "remainder", "fmod": "fmod", "absolute": "abs", "fabs": "abs", "rint": "round", "sign": "sign", "conjugate": "conj",
+    "exp": "exp", "exp2": "exp2", "log": "log", "log2": "log2", "log10": "log10", "expm1": "expm1", "log1p": "log1p", "sqrt": "sqrt",
+    "square": "square", "reciprocal": "reciprocal", "gcd": "gcd", "lcm": "lcm", "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin",
+    "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "hypot": "hypot", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh",
+    "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "bitwise_and": "bitwise_and", "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+    "greater": "greater", "greater_equal": "greater_equal", "less": "less", "less_equal": "less_equal", "equal": "equal",
+    "not_equal": "not_equal", "maximum": "maximum", "minimum": "minimum", "fmax": "fmax", "fmin": "fmin", "isfinite": "isfinite",
+    "isinf": "isinf", "isnan": "isnan", "signbit": "signbit", "copysign": "copysign", "nextafter": "nextafter", "floor": "floor",
+    "ceil": "ceil", "trunc": "trunc", "matmul": "matmul", "frexp": "frexp",
 }  # fmt: skip
 _SPECIAL: dict[str, str] = {
-    "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "gammaln": "lgamma", "psi": "digamma", "expit": "sigmoid", "i0": "i0", "i1": "i1", "ndtr": "ndtr",
-    "ndtri": "ndtri", "log_ndtr": "log_ndtr", "xlogy": "xlogy", "xlog1py": "xlog1py", "gammainc": "gammainc", "gammaincc": "gammaincc",
-    "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "i0e": "i0e", "i1e": "i1e", "entr": "entr", "erfcx": "erfcx",
+    "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "gammaln": "lgamma", "psi": "digamma", "expit": "sigmoid", "i0": "i0", "i1": "i1",
+    "ndtr": "ndtr", "ndtri": "ndtri", "log_ndtr": "log_ndtr", "xlogy": "xlogy", "xlog1py": "xlog1py", "gammainc": "gammainc",
+    "gammaincc": "gammaincc", "j0": "bessel_j0", "j1": "bessel_j1", "y0": "bessel_y0", "y1": "bessel_y1", "i0e": "i0e", "i1e": "i1e",
+    "entr": "entr", "erfcx": "erfcx",
 }  # fmt: skip
 _LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "logical_not": "logical_not"}
 _ROUNDING = frozenset({"floor", "ceil", "trunc"})

@@ -17,7 +17,8 @@ _MODES = {"edge": "edge", "reflect": "reflect", "symmetric": "symmetric", "wrap"
 
 @rows.row("pad")
 def pad(
-    b: NumpyBuilder, array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0, stat_length: Any = None,
+    b: NumpyBuilder, array: Any, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0, end_values: Any = 0,
+    stat_length: Any = None,
     reflect_type: str = "even",
 ) -> Any:  # fmt: skip
     """numpy.pad."""

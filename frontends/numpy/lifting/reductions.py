@@ -201,7 +201,8 @@ def mean(b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, keepdims:
 
 def _spread(op: str) -> Callable[..., Any]:
     def row(
-        b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = None, where: Any = True, mean: Any = _ALL,
+        b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, ddof: Any = 0, keepdims: Any = None, where: Any = True,
+        mean: Any = _ALL,
         correction: Any = _ALL,
     ) -> Any:  # fmt: skip
         x = b.cast(b.array(a), dtype) if dtype is not None else b.floating(a)

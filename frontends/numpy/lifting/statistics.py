@@ -183,7 +183,8 @@ def _memberships(b: NumpyBuilder, points: Value, edges: Value) -> Value:
 # ---------------------------------------------------------------------------------------------- correlation
 @rows.row("cov")
 def cov(
-    b: NumpyBuilder, m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None, aweights: Any = None,
+    b: NumpyBuilder, m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None, fweights: Any = None,
+    aweights: Any = None,
     *, dtype: Any = None,
 ) -> Any:  # fmt: skip
     """numpy.cov."""

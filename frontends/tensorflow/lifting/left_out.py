@@ -33,18 +33,26 @@ LEFT_OUT: dict[str, str] = {
     r"TensorList.*|EmptyTensorList": _RECORDED,
     r"BroadcastGradientArgs|ConcatOffset": _RECORDED,
     r"(Ref)?(Enter|Exit|Merge|NextIteration|Switch)|LoopCond": "is control flow of TensorFlow 1; tf.while_loop and tf.cond take its place",
-    r"ResourceApply.*|ResourceSparseApply.*": "is one step of an optimiser on variables in their place; Keras optimisers are written in plain operations",
+    r"ResourceApply.*|ResourceSparseApply.*": (
+        "is one step of an optimiser on variables in their place; Keras optimisers are written in plain operations"
+    ),
     r"Assign(Add|Sub)?|(Count|)UpTo|CountUpTo|Variable(V2)?|IsVariableInitialized|Scatter(Add|Div|Max|Min|Mul|Sub|Update)": _REFERENCE,
     r"ScatterNd(Add|Sub|Max|Min|Update)|StridedSliceAssign|(Sparse)?Apply.*|RefSelect|Inplace(Add|Sub|Update)|(Destroy)?TemporaryVariable": _REFERENCE,
     r"SegmentSumV2|SegmentProdV2|SegmentMaxV2|SegmentMinV2|FFTND|IFFTND|RFFTND|IRFFTND|CudnnRNN.*|ParallelConcat|TopK|MaxPoolGradGradWithArgmax|SyncDevice|Conv2DBackprop(Input|Filter)V2|AccumulateNV2": _NO_KERNEL,
     # ---- what no target has
-    r".*(String|Regex|Unicode|Substr|Base64|ReduceJoin|AsString|Fingerprint|UnsortedSegmentJoin|EditDistance).*": "works on strings, which no target has arrays of",
-    r".*(Dataset|Iterator|Options|Optional|MemoryCache|Snapshot[A-Z]|WindowOp|DummyIteration|(Seed|Random)Generator).*": "belongs to tf.data, which feeds functions and is no part of them",
+    r".*(String|Regex|Unicode|Substr|Base64|ReduceJoin|AsString|Fingerprint|UnsortedSegmentJoin|EditDistance).*": (
+        "works on strings, which no target has arrays of"
+    ),
+    r".*(Dataset|Iterator|Options|Optional|MemoryCache|Snapshot[A-Z]|WindowOp|DummyIteration|(Seed|Random)Generator).*": (
+        "belongs to tf.data, which feeds functions and is no part of them"
+    ),
     r".*(Summary|Summaries).*|ImportEvent": "writes a log for TensorBoard",
     r".*(Queue|Barrier|Stage|Stack(V2|Push.*|Pop.*|Close.*)?|Unstage|Accumulator.*|Mutex.*|RecordInput|Map(Clear|Peek|Size|IncompleteSize))(V2|Lock|NoKey|.*)?": "holds what several steps or threads share",
     r"(Reader|.*Reader(V2)?$|Reader.*|Read.*|Write.*|Save.*|Restore.*|MergeV2Checkpoints|Sharded.*|MatchingFiles|FileSystem.*|LoadAndRemap.*|GenerateVocab.*|DistributedSave)": "reads or writes files",
     r"(Decode|Encode|Parse|Serialize|Deserialize|Extract(Jpeg).*|Compress|Uncompress).*|DecodeAndCropJpeg|ExtractJpegShape": "reads or writes a file format",
-    r".*(HashTable|LookupTable|DenseHash|InitializeTable).*|TensorMap.*|EmptyTensorMap": "looks keys up in a table that is kept between calls",
+    r".*(HashTable|LookupTable|DenseHash|InitializeTable).*|TensorMap.*|EmptyTensorMap": (
+        "looks keys up in a table that is kept between calls"
+    ),
     r".*(TPU|Xla|Infeed|Outfeed|Prelinearize|Minibatch|CooTensor|SparseCore|ReplicaSum|WorkerHeartbeat|GlobalIterId|VariableXla|Dequeue).*": "is made for TPUs",
     r"(Collective|Nccl).*|AllToAll|Send|Recv|CollectivePermute": "sends arrays between devices",
     r"BoostedTrees.*|Sdca.*|.*(Forest|KMC2|KmeansPlusPlus|NearestNeighbors|Skipgram).*": "belongs to TensorFlow's estimators",
@@ -52,7 +60,9 @@ LEFT_OUT: dict[str, str] = {
     r"(Sparse(?!SoftmaxCross|Segment|MatMul$|ToDense|TensorDense)|AddSparse|AddManySparse|TakeManySparse|CSR|DenseTo(CSR|Sparse)|DenseCount|SetSize|.*SetOperation).*": "makes or takes sparse arrays, whose sizes depend on elements",
     r"DenseToDenseSetOperation": "makes sparse arrays, whose sizes depend on elements",
     r"(Uniform)?(Quantized|Requantiz|Dequantize|Requantize|RequantizationRange|UniformQuantize|UniformDequantize|UniformRequantize).*|QuantizeV2|QuantizeDownAndShrinkRange|Dequantize": "takes or gives quantised integers (qint8), a data type that no target has",
-    r"UniformQuantized.*|UniformDequantize|UniformRequantize|QuantizeAndDequantize": "takes or gives quantised integers (qint8), a data type that no target has",
+    r"UniformQuantized.*|UniformDequantize|UniformRequantize|QuantizeAndDequantize": (
+        "takes or gives quantised integers (qint8), a data type that no target has"
+    ),
     r".*(PyFunc|EagerPyFunc).*": "runs Python code that cannot be seen",
     r".*(Composite|Variant).*|(Get|Delete)Session.*|Abort|CheckPinned|DebugN.*|StoreMinibatch.*|GetElementAtIndex|AnonymousMulti.*|ComputeBatchSize|NonDeterministicInts|ListDataset|(Un)?[bB]atch|UnbatchGrad": "belongs to TensorFlow's own machinery",
     r"Batch(?!MatMul|ToSpace).*|AdjustContrast|TileGrad|MatrixExponential|SelfAdjointEig|Skipgram|RandomCrop|RandomPoisson|Conv3DBackprop(Input|Filter)": _GONE,
@@ -64,10 +74,14 @@ LEFT_OUT: dict[str, str] = {
     r"CTC.*": "takes its labels as a sparse array",
     r".*CandidateSampler|ComputeAccidentalHits": "draws classes by an algorithm that no other framework has",
     r"(Stateful|Rng)(?!PartitionedCall).*|.*ParameterizedTruncatedNormal|StatelessTruncatedNormal.*|StatelessShuffle|StatelessRandom(Gamma|Poisson|Binomial).*|StatelessMultinomial|RandomIndexShuffle": "draws numbers of a seed by an algorithm that no other framework has; draw uniform or normal ones, or use tf.random without a seed",
-    r"BlockLSTM.*|LSTMBlockCellGrad|GRUBlockCellGrad": "is a recurrent layer of TensorFlow 1 in one kernel; Keras layers are written in plain operations",
+    r"BlockLSTM.*|LSTMBlockCellGrad|GRUBlockCellGrad": (
+        "is a recurrent layer of TensorFlow 1 in one kernel; Keras layers are written in plain operations"
+    ),
     r"CropAndResizeGrad.*": "is the gradient of crops of images, which has not been met in a function",
     r".*(ThreadPool|StatsAggregator)Handle.*|IsBoostedTrees.*|Fact|DebugGradientRefIdentity|DebugIdentity(V3)?|RefIdentity": "belongs to TensorFlow's own machinery",
-    r".*NonMaxSuppression.*|GenerateBoundingBoxProposals|.*SampleDistortedBoundingBox.*|DrawBoundingBoxes.*": "works on boxes one after the other; the number of those that are kept depends on elements",
+    r".*NonMaxSuppression.*|GenerateBoundingBoxProposals|.*SampleDistortedBoundingBox.*|DrawBoundingBoxes.*": (
+        "works on boxes one after the other; the number of those that are kept depends on elements"
+    ),
     r"Fractional.*": "pools windows whose borders are drawn by an algorithm that no other framework has",
     r"ExtractGlimpse.*|Mfcc|AudioSpectrogram|SobolSample|IsotonicRegression|ApproxTopK|FixedUnigram.*": "has not been met in a function",
 }

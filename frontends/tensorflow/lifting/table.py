@@ -5,7 +5,8 @@ attributes as keywords, by the names that they have there:
 
 - an operand is an array, or a plain number where it is a scalar that is known while the function is recorded; a list of operands
   (``ConcatV2``) is one tuple;
-- an operand that the row calls ``static`` (axes, shapes, paddings) comes as a number or as nested tuples of ints and sizes where it is known:
+- an operand that the row calls ``static`` (axes, shapes, paddings) comes as a number or as nested tuples of ints and sizes where it is
+known:
   a constant, or computed from the sizes of inputs. Where its elements are computed from other arrays it is an array, which most rows refuse
   (``known(b, ...)``);
 - data types are names (``"float32"``), shapes are tuples with None for what is unknown, texts are ``str``, lists are tuples. Data types and

@@ -53,17 +53,20 @@ def to_tensor(item: Any) -> torch.Tensor:
 def _dense(tensor: torch.Tensor) -> torch.Tensor:
     if tensor.layout is not torch.strided:
         raise TracingError(
-            f"an argument is a tensor of the layout {tensor.layout}, and a graph takes dense arrays; pass tensor.to_dense(), or its indices and values"
+            f"an argument is a tensor of the layout {tensor.layout}, and a graph takes dense arrays; pass tensor.to_dense(), or its "
+            "indices and values"
         )
     if tensor.is_quantized:
         raise TracingError(
-            f"an argument is a quantised tensor ({tensor.dtype}), and a graph takes plain numbers; pass tensor.dequantize(), or its int_repr(), scale and zero point"
+            f"an argument is a quantised tensor ({tensor.dtype}), and a graph takes plain numbers; pass tensor.dequantize(), or its "
+            "int_repr(), scale and zero point"
         )
     return tensor
 
 
 def as_recorded(item: Any) -> Any:
-    """What a recorded call holds of an argument that is no tensor: numbers of numpy and of enums as Python's, and a copy of what the function may write to later.
+    """What a recorded call holds of an argument that is no tensor: numbers of numpy and of enums as Python's, and a copy of what the
+    function may write to later.
 
     >>> numbers = np.ones(2)
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers

@@ -41,7 +41,8 @@ def _same(item: Any, default: Any) -> bool:
 
 @functools.cache
 def _defaults(name: str) -> dict[str, tuple[int, Any]]:
-    """Argument -> its position (-1: by keyword only) and default. Of functions in C, by the schemas of the kernel of this name, where all of them say the same."""
+    """Argument -> its position (-1: by keyword only) and default. Of functions in C, by the schemas of the kernel of this name, where all
+    of them say the same."""
     function: Any = torch
     for part in name.split(".")[1:]:
         function = getattr(function, part, None)

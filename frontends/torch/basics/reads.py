@@ -7,12 +7,13 @@ elements to Python; what Python does with them cannot be seen, so the recording 
 from __future__ import annotations
 
 FACTS = frozenset({
-    "dtype", "device", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_cuda", "is_cpu", "is_sparse", "is_quantized",
-    "is_meta", "is_mps", "is_xpu", "is_nested", "is_mkldnn", "is_xla", "names", "is_floating_point", "is_complex", "is_signed", "is_contiguous",
-    "get_device", "element_size", "itemsize", "is_conj", "is_neg", "is_inference", "has_names", "_is_view", "_version", "output_nr",
-    "name", "retains_grad", "is_shared", "is_pinned", "is_sparse_csr", "is_vulkan", "is_maia", "is_ipu", "is_mtia", "type_name", "register_hook",
-    "result_type", "can_cast", "promote_types", "get_default_dtype", "is_storage", "__hash__", "_backward_hooks", "_base", "_is_zerotensor",
-    "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad", "is_coalesced", "dense_dim", "sparse_dim",
+    "dtype", "device", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_cuda", "is_cpu", "is_sparse",
+    "is_quantized", "is_meta", "is_mps", "is_xpu", "is_nested", "is_mkldnn", "is_xla", "names", "is_floating_point", "is_complex",
+    "is_signed", "is_contiguous", "get_device", "element_size", "itemsize", "is_conj", "is_neg", "is_inference", "has_names", "_is_view",
+    "_version", "output_nr", "name", "retains_grad", "is_shared", "is_pinned", "is_sparse_csr", "is_vulkan", "is_maia", "is_ipu", "is_mtia",
+    "type_name", "register_hook", "result_type", "can_cast", "promote_types", "get_default_dtype", "is_storage", "__hash__",
+    "_backward_hooks", "_base", "_is_zerotensor", "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad",
+    "is_coalesced", "dense_dim", "sparse_dim",
     "_has_compatible_shallow_copy_type",
 })  # fmt: skip
 

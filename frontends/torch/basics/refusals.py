@@ -33,7 +33,8 @@ class Refusals:
         self.modes = count_dispatch_modes() + 1  # the recording's own
 
     def check(self, where: Any) -> None:
-        """``TracingError`` where the function has changed the default dtype, put on a mode of its own below torch's functions, or traces one."""
+        """``TracingError`` where the function has changed the default dtype, put on a mode of its own below torch's functions, or traces
+        one."""
         if torch.get_default_dtype() is not self.dtype:
             raise TracingError(
                 f"{where()}: the default dtype was changed inside of the function, which cannot be recorded; "
@@ -58,7 +59,8 @@ class Refusals:
 
 
 def check_outside(name: str) -> None:
-    """``TracingError`` where tensors have no elements that could be recorded, or others record: inside of a transform, of a mode of fake tensors, of a trace."""
+    """``TracingError`` where tensors have no elements that could be recorded, or others record: inside of a transform, of a mode of fake
+    tensors, of a trace."""
     around = {
         "a transform (torch.vmap, torch.func.grad)": current_transform(),
         "FakeTensorMode": fake_mode(),
@@ -67,7 +69,8 @@ def check_outside(name: str) -> None:
     where = next((name for name, state in around.items() if state is not None), None)
     if where:
         raise TracingError(
-            f"{name} would have to be recorded inside of {where}, where tensors cannot be looked at; call it outside once before, or pass args= to compile"
+            f"{name} would have to be recorded inside of {where}, where tensors cannot be looked at; call it outside once before, or pass "
+            "args= to compile"
         )
 
 
@@ -85,15 +88,18 @@ def _check_class(cls: Any, where: Any) -> None:
     own_dispatch = getattr(cls, "__torch_dispatch__", None) not in (None, disabled_torch_dispatch)
     if own_function or own_dispatch:
         raise TracingError(
-            f"{where()}: {cls.__name__} is a class of tensors with rules of its own, which cannot be recorded; convert it to a plain tensor before"
+            f"{where()}: {cls.__name__} is a class of tensors with rules of its own, which cannot be recorded; convert it to a plain "
+            "tensor before"
         )
     _PLAIN.add(cls)
 
 
 def refuse_operator(function: Any, where: Any) -> NoReturn:
-    """Operators that take functions, where they are not followed (:mod:`.control_flow`): inside of transforms, and those that are none of the table."""
+    """Operators that take functions, where they are not followed (:mod:`.control_flow`): inside of transforms, and those that are none of
+    the table."""
     raise OperatorRefused(
-        f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it with Python's if and for, or with torch.where"
+        f"{where()}: torch's operator {function} takes functions, which cannot be recorded yet; write it with Python's if and for, or "
+        "with torch.where"
     )
 
 
@@ -107,7 +113,8 @@ class OperatorRefused(TracingError):
 
 @contextmanager
 def refusing(name: str) -> Iterator[None]:
-    """Errors of torch's own tracers, which cannot run inside of a recording, as ``OperatorRefused``; what they have cached of it is dropped."""
+    """Errors of torch's own tracers, which cannot run inside of a recording, as ``OperatorRefused``; what they have cached of it is
+    dropped."""
     try:
         yield
     except Exception as problem:
@@ -116,7 +123,8 @@ def refusing(name: str) -> Iterator[None]:
             drop_compiled()
         if theirs or isinstance(problem, AttributeError) and isinstance(problem.obj, SizeNode):
             raise OperatorRefused(
-                f"{name} uses an operator of torch that takes functions and traces them itself (linearize, or torch.cond inside of a transform), "
+                f"{name} uses an operator of torch that takes functions and traces them itself (linearize, or torch.cond inside of a "
+                "transform), "
                 "which cannot be recorded yet; write it with Python's if and for, or with torch.where"
             ) from problem
         raise

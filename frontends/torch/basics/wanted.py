@@ -1,4 +1,5 @@
-"""Where torch's functions want an int (an axis, a count, a power), and take a tensor of no axes for it: from the schemas of their kernels."""
+"""Where torch's functions want an int (an axis, a count, a power), and take a tensor of no axes for it: from the schemas of their
+kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str
 
 @functools.lru_cache(maxsize=1024)
 def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
-    """Positions and keywords of a function, by its bare name, where every overload that has them wants an int; of a method its tensor is the first.
+    """Positions and keywords of a function, by its bare name, where every overload that has them wants an int; of a method its tensor is
+    the first.
 
     >>> sorted(whole_numbers_of("multinomial", False), key=str)
     [1, 'num_samples']

@@ -1,7 +1,7 @@
 """Writes that the name of a call does not show: running statistics, and arguments that kernel schemas mark as written.
 
-Of most writes torch counts the version of the tensor up. Of these it does not: the fused optimisers write to lists of weights, moments and steps,
-``GradScaler`` to its tracker, quantisation to what it has observed.
+Of most writes torch counts the version of the tensor up. Of these it does not: the fused optimisers write to lists of weights, moments and
+steps, ``GradScaler`` to its tracker, quantisation to what it has observed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, 
 
 @functools.cache
 def written_arguments(key: str) -> tuple[tuple[int, str], ...]:
-    """The parameters (position, keyword) that calls of this bare name may write to, but for ``out`` and the first of what is written in place.
+    """The parameters (position, keyword) that calls of this bare name may write to, but for ``out`` and the first of what is written in
+    place.
 
     >>> written_arguments("_amp_update_scale_"), written_arguments("add_"), written_arguments("native_batch_norm")
     (((1, 'growth_tracker'),), (), ((3, 'running_mean'), (4, 'running_var')))

@@ -159,7 +159,8 @@ def _foreign(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _of_memory(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.as_tensor(array)`` takes the memory of an array of numpy where it can, which both may write to from then on. A graph has a copy at each call."""
+    """``torch.as_tensor(array)`` takes the memory of an array of numpy where it can, which both may write to from then on. A graph has a
+    copy at each call."""
     given = args[0] if args else next(iter(kwargs.values()))
     copies = isinstance(given, np.ndarray) and len(args) == 1 and kwargs.keys() <= {"dtype", "device"}
     name = "torch.tensor" if copies else capture.call
@@ -216,7 +217,8 @@ def _arithmetic(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _l1_loss(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function itself."""
+    """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function
+    itself."""
     frame = sys._getframe()
     while frame.f_back is not None and frame.f_code is not function.__code__:
         frame = frame.f_back
@@ -232,7 +234,8 @@ def _new(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 
 def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], arguments: Any) -> None:
-    """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be followed."""
+    """A call that gives no tensor: what it computed from sizes holds for these sizes; a number that it took from a tensor cannot be
+    followed."""
     for item in iterate_structure(arguments):
         size = expression_of(item)
         if isinstance(size, Size):
@@ -240,14 +243,16 @@ def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], argum
     varying = any(capture.recorder.varies(capture.value(tensor)) for tensor in operands)
     if varying and any(isinstance(item, _NUMBERS) for item in iterate_structure((result,))):
         raise TracingError(
-            f"{capture.here()}: {capture.call} gives Python {result!r:.80} of a tensor that depends on the inputs, and nothing is known of when this changes. "
+            f"{capture.here()}: {capture.call} gives Python {result!r:.80} of a tensor that depends on the inputs, and nothing is known "
+            "of when this changes. "
             "Compute it from the tensor's shape or elements"
         )
 
 
 def _batched(capture: Running, function: Any, args: Any, kwargs: Any) -> NoReturn:
     raise TracingError(
-        f"{capture.here()}: tensors of torch's old vmap have no memory that could be followed (jacobian and hessian of torch.autograd.functional with "
+        f"{capture.here()}: tensors of torch's old vmap have no memory that could be followed (jacobian and hessian of "
+        "torch.autograd.functional with "
         'strategy="forward-mode" and vectorize=True), so this cannot be recorded; use torch.func.jacfwd, torch.func.hessian or torch.vmap'
     )
 

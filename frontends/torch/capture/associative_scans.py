@@ -1,8 +1,9 @@
 """``torch.associative_scan`` as one operation of any length.
 
-torch's own algorithm halves the array until one element is left, and asks at every level whether its length is odd: a recording of it would hold for one length.
-The user's function, which torch puts under ``vmap``, is recorded once instead, on as many pairs as no size says. What it gives for a pair depends on no other
-pair, so that nothing that torch's code asks about their number matters; where a kernel needs the number itself, the scan is written out.
+torch's own algorithm halves the array until one element is left, and asks at every level whether its length is odd: a recording of it would
+hold for one length. The user's function, which torch puts under ``vmap``, is recorded once instead, on as many pairs as no size says. What
+it gives for a pair depends on no other pair, so that nothing that torch's code asks about their number matters; where a kernel needs the
+number itself, the scan is written out.
 """
 
 from __future__ import annotations
@@ -118,8 +119,8 @@ def _without(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 def prefixes(operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, additional_inputs: Sequence[Any] = ()) -> list[Any]:
     """All prefixes by doubling; ``operator(*before, *leaves, *additional_inputs)`` combines arrays along ``dim``, all at once.
 
-    After step ``k`` each element is combined with the ``2**k - 1`` before it. Steps that reach beyond the beginning change nothing, so a recording holds for
-    all arrays that are no longer than it reaches.
+    After step ``k`` each element is combined with the ``2**k - 1`` before it. Steps that reach beyond the beginning change nothing, so a
+    recording holds for all arrays that are no longer than it reaches.
     """
     count = leaves[0].shape[dim]
     steps = (2 * hint_of(expression_of(count)) - 1).bit_length()  # twice the length has room
@@ -136,7 +137,8 @@ def prefixes(operator: Callable[..., Any], leaves: Sequence[Any], dim: int = 0, 
 
 
 def _followed(mask: Any, leaf: Any) -> Any:
-    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and 0 times an infinite slope is NaN."""
+    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and 0 times an infinite slope is
+    NaN."""
     return torch.where(mask, leaf, leaf.detach()) if leaf.is_floating_point() or leaf.is_complex() else leaf
 
 

@@ -1,7 +1,8 @@
 """Backward passes inside of the function: from which arrays of the recording the numbers in their kernels come.
 
-A kernel runs for a node of torch's graph; the nodes of recorded arrays are known, and so is the call that each belongs to. What its numbers stand for, ``derivatives`` says.
-After anything else the recording is tied to all sizes. Which axes a derivative sums depends on which have length 1, so the recording holds for the same ones.
+A kernel runs for a node of torch's graph; the nodes of recorded arrays are known, and so is the call that each belongs to. What its numbers
+stand for, ``derivatives`` says. After anything else the recording is tied to all sizes. Which axes a derivative sums depends on which have
+length 1, so the recording holds for the same ones.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class BackwardSizes:
                 self._values[node._sequence_nr(), tensor.output_nr] = value
 
     def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The call that passes gradients back, with numbers for sizes. Where arrays meet, which axes are summed depends on which have length 1."""
+        """The call that passes gradients back, with numbers for sizes. Where arrays meet, which axes are summed depends on which have
+        length 1."""
         self.capture.quietly(self._look)
         made_by = set(map(self.capture.recorder.maker, self._values.values()))
         meeting = [node for node in made_by if node is not None and sum(value.ndim > 0 for value in set(node.uses)) > 1]

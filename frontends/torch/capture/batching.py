@@ -1,8 +1,9 @@
 """The sizes in kernels with which ``torch.vmap`` brings arrays into line.
 
-The batching rules of torch put axes of size 1 between others (``view``), repeat what is the same for the whole batch (``expand``), and make arrays for
-every member of it (``new_ones``). They compute these sizes below anything that could be seen, as plain numbers. Where a number is none that the user gave, and
-only one size comes into question, an axis that is there already or a level of vmap, it is that size. Otherwise the recording is tied to all sizes.
+The batching rules of torch put axes of size 1 between others (``view``), repeat what is the same for the whole batch (``expand``), and make
+arrays for every member of it (``new_ones``). They compute these sizes below anything that could be seen, as plain numbers. Where a number
+is none that the user gave, and only one size comes into question, an axis that is there already or a level of vmap, it is that size.
+Otherwise the recording is tied to all sizes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class _Tied(Exception):
 
 
 def levels(call: str | None) -> list[Any] | None:
-    """The sizes of the levels of ``torch.vmap`` that run now; None where none does, or outside of public calls anything else that computes with sizes unseen."""
+    """The sizes of the levels of ``torch.vmap`` that run now; None where none does, or outside of public calls anything else that computes
+    with sizes unseen."""
     found: list[Any] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
@@ -57,7 +59,8 @@ def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel, what the call of the user's that it belongs to is and was given (none where it is vmap's own), and the sizes of the levels, the inner one first."""
+    """A kernel, what the call of the user's that it belongs to is and was given (none where it is vmap's own), and the sizes of the levels,
+    the inner one first."""
 
     capture: Running
     function: Any
@@ -100,7 +103,8 @@ def _view(kernel: Kernel) -> tuple[Any, ...]:
 
 
 def _expand(kernel: Kernel) -> tuple[Any, ...]:
-    """What vmap gives back has its axis, whether the result depends on it or not. An array that has all sizes already (of a product) keeps them."""
+    """What vmap gives back has its axis, whether the result depends on it or not. An array that has all sizes already (of a product) keeps
+    them."""
     own, wanted, level = kernel.own, kernel.wanted, kernel.batch[0]
     if hints(own) == hints(wanted) and kernel.given.isdisjoint(size for size in wanted if not _is_one(size)):
         return kernel.making(own)

@@ -1,7 +1,8 @@
 """Blocks of a recording: functions that one of torch's operators runs, recorded once each, for one node of the graph.
 
-A function is run on what it will be given: outer tensors as they are, and for what changes from step to step a copy that stands for an input of the block. Its calls
-go to the list of the block. Sizes of inputs are sizes of the outside; what the recording relies on can be checked outside, or in the block where it is a size.
+A function is run on what it will be given: outer tensors as they are, and for what changes from step to step a copy that stands for an
+input of the block. Its calls go to the list of the block. Sizes of inputs are sizes of the outside; what the recording relies on can be
+checked outside, or in the block where it is a size.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Given:
-    """What the function of a block is given for an input: a copy of ``tensor`` that stands for an array of ``shape``; a number where it ``is_number``.
+    """What the function of a block is given for an input: a copy of ``tensor`` that stands for an array of ``shape``; a number where it
+    ``is_number``.
 
     ``value`` is the input, where sizes of ``shape`` are read from it.
     """
@@ -45,7 +47,8 @@ class Given:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A block, in which containers the function returns its outputs (``kinds`` are those of the leaves), and what it has ``written`` to outside."""
+    """A block, in which containers the function returns its outputs (``kinds`` are those of the leaves), and what it has ``written`` to
+    outside."""
 
     body: Body
     structure: Any
@@ -137,11 +140,13 @@ class Blocks:
         self.capture.memory.forget({*inputs, *(value for node in nodes for value in node.outputs)})
 
     def _refuse_changes(self) -> None:
-        """``TracingError`` where the function has changed an object that it can reach: it would be changed once for each time that it is recorded."""
+        """``TracingError`` where the function has changed an object that it can reach: it would be changed once for each time that it is
+        recorded."""
         if (change := next(self._world.changes(), None)) is not None:
             where = change.where.lstrip(".") or "a variable"
             raise TracingError(
-                f"{self.origin}: {where} is changed inside of a function that {self.call} runs, which torch's operators forbid. Return it instead"
+                f"{self.origin}: {where} is changed inside of a function that {self.call} runs, which torch's operators forbid. Return it "
+                "instead"
             )
 
     # ------------------------------------------------------------------------------ the node
@@ -191,7 +196,8 @@ class Blocks:
     def _with_written(
         self, written: Sequence[Value], bodies: Sequence[Body], operands: Sequence[Value], names: Sequence[str], params: dict[str, Any]
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
-        """Bodies, operands, names of results and parameters of a node which gives what its bodies have ``written`` behind its results; a loop carries it."""
+        """Bodies, operands, names of results and parameters of a node which gives what its bodies have ``written`` behind its results; a
+        loop carries it."""
         is_loop = "carried" in params
         made = []
         for body in bodies:
@@ -210,7 +216,8 @@ class Blocks:
         return Value(value.name, ArraySpec(shape_of(self.capture, value), value.dtype))
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:
-        """A backward pass inside of the function that comes here is one through one branch, or these steps: the next attempt writes them out."""
+        """A backward pass inside of the function that comes here is one through one branch, or these steps: the next attempt writes them
+        out."""
         if tensor.grad_fn is not None:
             ask, call, origin = self.capture.by_kernel.ask, self._asked, self.origin
 

@@ -381,8 +381,8 @@ class Capture(TorchFunctionMode):
         return self.recorder.maker(value) is None and value not in (*self.recorder.graph.inputs, *self.recorder.arguments)
 
     def decide(self, size: Size, key: bool = False, text: bool = False, compared: bool = False) -> Any:
-        """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where there is a next attempt.
-        What was ``compared`` with a number that a loop carries is given as it is."""
+        """The number of a size, as a guard, but for the ``text`` of a message. As a ``key`` the size itself, or ``UnhashableSize``, where
+        there is a next attempt. What was ``compared`` with a number that a loop carries is given as it is."""
         if compared and any(symbol.kind != "size" and self.recorder.is_inside(symbol.source) for symbol in size.symbols()):
             return size
         if text and self.locator.in_message():

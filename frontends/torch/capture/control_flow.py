@@ -1,7 +1,9 @@
-"""torch's operators that take functions: ``torch.cond``, ``while_loop``, ``scan``, ``map`` are nodes that run blocks, ``flex_attention`` is torch's own formula.
+"""torch's operators that take functions: ``torch.cond``, ``while_loop``, ``scan``, ``map`` are nodes that run blocks, ``flex_attention`` is
+torch's own formula.
 
-Both branches are recorded, and a body once, whatever is taken now: one recording serves all branches and numbers of steps. Where a backward pass inside of the function
-goes through an operator, which needs the tensors that its calls keep aside, the next attempt writes it out (:mod:`.written_out`).
+Both branches are recorded, and a body once, whatever is taken now: one recording serves all branches and numbers of steps. Where a backward
+pass inside of the function goes through an operator, which needs the tensors that its calls keep aside, the next attempt writes it out
+(:mod:`.written_out`).
 """
 
 from __future__ import annotations
@@ -26,14 +28,16 @@ from .written_out import found
 if TYPE_CHECKING:
     from .running import Running
 
-# Operators that look at their operands before a mode sees them, and take none that are nested: torch's compiler would have taken these apart.
+# Operators that look at their operands before a mode sees them, and take none that are nested: torch's compiler would have taken these
+# apart.
 _CHECKING = (("torch._higher_order_ops.cond", "CondOp"),)
 _SCANS = "torch._higher_order_ops.associative_scan"
 
 
 @contextmanager
 def in_eager(capture: Running) -> Iterator[None]:
-    """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen by ``capture``."""
+    """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen by
+    ``capture``."""
     with ExitStack() as stack:
         if is_loaded() and hasattr(torch.compiler, "set_stance"):  # since torch 2.6
             stack.enter_context(torch.compiler.set_stance("force_eager"))

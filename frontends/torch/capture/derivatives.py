@@ -1,8 +1,9 @@
 """What the numbers in kernels of torch's derivatives stand for.
 
-torch computes with sizes as plain numbers: the derivative of a sum expands to the sizes of what was summed, that of a mean divides by how many there were. Which numbers
-these are follows from the node of torch's graph whose derivative runs: from what its call was given and made. A row of ``RULES`` says how, kernel by kernel; a node of ``_PLAIN``
-has no sizes among its numbers. Source: torch's tools/autograd/derivatives.yaml and the kernels seen.
+torch computes with sizes as plain numbers: the derivative of a sum expands to the sizes of what was summed, that of a mean divides by how
+many there were. Which numbers these are follows from the node of torch's graph whose derivative runs: from what its call was given and
+made. A row of ``RULES`` says how, kernel by kernel; a node of ``_PLAIN`` has no sizes among its numbers. Source: torch's
+tools/autograd/derivatives.yaml and the kernels seen.
 """
 
 from __future__ import annotations
@@ -24,14 +25,15 @@ Shape = tuple[Any, ...]
 # Nodes whose derivatives have no numbers that depend on sizes, named as torch names them, without "Backward0".
 _PLAIN = frozenset({
     "Abs", "Acos", "Acosh", "Add", "Addbmm", "Addcdiv", "Addcmul", "Addmm", "Addmv", "Amax", "Amin", "Asin", "Asinh", "Atan", "Atan2",
-    "Atanh", "AvgPool2D", "Baddbmm", "BinaryCrossEntropy", "Bmm", "Celu", "Clamp", "ClampMax", "ClampMin", "Clone", "ConstantPadNd", "Cos", "Cosh", "Cumsum",
-    "Div", "Dot", "Elu", "Erf", "Erfc", "Erfinv", "Exp", "Exp2", "Expm1", "Flip", "Fmod", "Gather", "Gelu", "GeluBackward", "HardShrink",
-    "Hardsigmoid", "Hardswish", "Hardtanh", "HuberLoss", "Hypot", "Index", "IndexSelect", "LeakyRelu", "LeakyReluBackward", "Lerp",
-    "Lgamma", "LinalgVectorNorm", "Log", "Log10", "Log1P", "Log2", "LogSigmoid", "LogSoftmax", "Logaddexp", "Logcumsumexp", "Logit",
-    "Logsumexp", "MaskedFill", "MaxPool2DWithIndices", "Maximum", "Minimum", "Mm", "MseLoss", "MseLossBackward", "Mul", "Mv", "NativeBatchNorm",
-    "NativeDropout", "NativeLayerNorm", "NllLoss", "Norm", "Permute", "Pow", "Reciprocal", "Relu", "Remainder", "Roll", "Rsqrt", "Rsub", "Scatter",
-    "ScatterAdd", "Select", "Sigmoid", "SigmoidBackward", "Silu", "Sin", "Sinh", "Slice", "SmoothL1Loss", "Softmax", "Softplus",
-    "SoftplusBackward", "Softshrink", "Sqrt", "Squeeze", "Stack", "Std", "Sub", "Sum", "T", "Tan", "Tanh", "TanhBackward", "Threshold",
+    "Atanh", "AvgPool2D", "Baddbmm", "BinaryCrossEntropy", "Bmm", "Celu", "Clamp", "ClampMax", "ClampMin", "Clone", "ConstantPadNd", "Cos",
+    "Cosh", "Cumsum", "Div", "Dot", "Elu", "Erf", "Erfc", "Erfinv", "Exp", "Exp2", "Expm1", "Flip", "Fmod", "Gather", "Gelu",
+    "GeluBackward", "HardShrink", "Hardsigmoid", "Hardswish", "Hardtanh", "HuberLoss", "Hypot", "Index", "IndexSelect", "LeakyRelu",
+    "LeakyReluBackward", "Lerp", "Lgamma", "LinalgVectorNorm", "Log", "Log10", "Log1P", "Log2", "LogSigmoid", "LogSoftmax", "Logaddexp",
+    "Logcumsumexp", "Logit", "Logsumexp", "MaskedFill", "MaxPool2DWithIndices", "Maximum", "Minimum", "Mm", "MseLoss", "MseLossBackward",
+    "Mul", "Mv", "NativeBatchNorm", "NativeDropout", "NativeLayerNorm", "NllLoss", "Norm", "Permute", "Pow", "Reciprocal", "Relu",
+    "Remainder", "Roll", "Rsqrt", "Rsub", "Scatter", "ScatterAdd", "Select", "Sigmoid", "SigmoidBackward", "Silu", "Sin", "Sinh", "Slice",
+    "SmoothL1Loss", "Softmax", "Softplus", "SoftplusBackward", "Softshrink", "Sqrt", "Squeeze", "Stack", "Std", "Sub", "Sum", "T", "Tan",
+    "Tanh", "TanhBackward", "Threshold",
     "ToCopy", "Transpose", "Tril", "Triu", "Unsqueeze", "Var", "Where", "Xlogy",
 })  # fmt: skip
 
@@ -50,8 +52,8 @@ class Untold(Exception):
 
 @dataclass(frozen=True)
 class Derivative:
-    """A kernel of the derivative that runs: the node, its name, the arguments, the shapes of what the node was given and made, its call and whether it is all of it,
-    and whether ``torch.vmap`` may run several of them at once."""
+    """A kernel of the derivative that runs: the node, its name, the arguments, the shapes of what the node was given and made, its call and
+    whether it is all of it, and whether ``torch.vmap`` may run several of them at once."""
 
     capture: Running
     node: Any
@@ -141,7 +143,8 @@ def _expanded(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _view(derivative: Derivative) -> tuple[Any, ...]:
-    """The shape of what was given; where that is no array of the recording, neighbouring axes become one, or axes of length 1 come and go."""
+    """The shape of what was given; where that is no array of the recording, neighbouring axes become one, or axes of length 1 come and
+    go."""
     try:
         return _like(1)(derivative)
     except Untold:
@@ -151,7 +154,8 @@ def _view(derivative: Derivative) -> tuple[Any, ...]:
 
 
 def _scattered(derivative: Derivative) -> tuple[Any, ...]:
-    """The part that ``x[1:, 0]`` takes goes back to its place: where one index follows another, along an axis that the first one has left as it was."""
+    """The part that ``x[1:, 0]`` takes goes back to its place: where one index follows another, along an axis that the first one has left
+    as it was."""
     _only_if(derivative.is_known())
     return (*_widened(derivative)[:3], *map(derivative.open_number, derivative.args[3:]))
 

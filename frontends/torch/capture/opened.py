@@ -1,7 +1,7 @@
 """The sizes in kernels of a public call that is recorded kernel by kernel.
 
-torch's code computes them from those of the arrays that the call is given, as plain numbers: axes become one for a matrix product and two again behind it.
-A number that only one of these sizes can be is that size. Otherwise the recording is tied to all sizes.
+torch's code computes them from those of the arrays that the call is given, as plain numbers: axes become one for a matrix product and two
+again behind it. A number that only one of these sizes can be is that size. Otherwise the recording is tied to all sizes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from .running import Running
 _RESHAPES = frozenset({"aten::view", "aten::_unsafe_view", "aten::expand"})
 # Calls whose sizes below are sizes of what they are given, and products of these: nothing is divided.
 _PRODUCTS = frozenset({
-    "linear", "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum", "tensordot", "inner", "outer", "bilinear",
+    "linear", "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum", "tensordot", "inner", "outer",
+    "bilinear",
     "scaled_dot_product_attention",
 })  # fmt: skip
 
@@ -107,7 +108,8 @@ def hold_lengths(capture: Running, shapes: Iterable[tuple[Any, ...]]) -> None:
 
 
 def merged(shape: Any, wanted: list[int]) -> list[Any] | None:
-    """The shape that has these numbers where neighbouring axes have become one, and axes of length 1 come or go; None where that is not what happened."""
+    """The shape that has these numbers where neighbouring axes have become one, and axes of length 1 come or go; None where that is not
+    what happened."""
     left, found = [size for size in shape if hint_of(size) != 1], []
     for number in wanted:
         size: Any = 1

@@ -1,6 +1,7 @@
 """Writes of blocks to tensors of the outside, which ``torch.cond`` and ``while_loop`` allow where no gradients are taken.
 
-A region is pure: the block writes to a copy, which leaves it as one more output, and is carried by a loop. Behind the node stands the write to the tensor itself.
+A region is pure: the block writes to a copy, which leaves it as one more output, and is carried by a loop. Behind the node stands the write
+to the tensor itself.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class OuterWrites:
 
     @contextmanager
     def undone(self, may_write: bool) -> Iterator[dict[Value, SavedContents]]:
-        """Inside, a block is recorded, which is not run: afterwards the tensors that it writes to, which are given by their values, hold what they held before."""
+        """Inside, a block is recorded, which is not run: afterwards the tensors that it writes to, which are given by their values, hold
+        what they held before."""
         block = _Open(may_write)
         self._open.append(block)
         try:
@@ -72,7 +74,8 @@ class OuterWrites:
             is_allowed = self._open[-1].may_write and not torch.is_grad_enabled() and base in self._open[-1].written
             if not recorder.is_made_here(base) and not is_allowed:
                 raise TracingError(
-                    f"{origin}: {value.name} is written to inside of a branch or the body of a loop, which torch's operators forbid for what was made outside of it "
+                    f"{origin}: {value.name} is written to inside of a branch or the body of a loop, which torch's operators forbid for "
+                    "what was made outside of it "
                     "(but for cond and while_loop under torch.no_grad). Return the new array instead, or write to a copy (clone)"
                 )
 
@@ -87,7 +90,8 @@ class OuterWrites:
         for value in (value for node in nodes for value in node.uses):
             if value not in made and value not in written and base_of(value) in written:
                 raise TracingError(
-                    f"{origin}: {value.name} is a view, made outside, of {base_of(value).name}, which is written to inside of a branch or the body of a loop. Take the "
+                    f"{origin}: {value.name} is a view, made outside, of {base_of(value).name}, which is written to inside of a branch or "
+                    "the body of a loop. Take the "
                     "view inside"
                 )
 

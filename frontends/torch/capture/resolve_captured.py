@@ -27,14 +27,16 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
     if maker := capture.unseen.maker_of(tensor):
         capture.by_kernel.ask(maker)
         raise TracingError(
-            f"{capture.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule or a cache), "
+            f"{capture.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd "
+            "rule or a cache), "
             "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
         )
     if name is None and capture.threads.any:
         raise TracingError(f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be recorded")
     if capture.unseen.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
         raise TracingError(
-            f"{capture.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded has made of it "
+            f"{capture.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded "
+            "has made of it "
             "(torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
         )
     if capture.generators.has_state(tensor):
@@ -44,7 +46,8 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
         )
     if tensor.is_meta and name is None:
         raise TracingError(
-            f"{capture.here()}: a tensor on the device meta is used here, which has no elements and is no parameter or buffer that load_weights could "
+            f"{capture.here()}: a tensor on the device meta is used here, which has no elements and is no parameter or buffer that "
+            "load_weights could "
             "fill. Register it as a buffer of the module, or build it on the CPU"
         )
     if is_shared(tensor):
@@ -66,7 +69,10 @@ def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> N
     if capture.for_torch:
         graph = capture.recorder.graph
         graph.demand(
-            source_only=f"{graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other framework from the start"
+            source_only=(
+                f"{graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other "
+                "framework from the start"
+            )
         )
         return
     with capture:
@@ -75,7 +81,8 @@ def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> N
 
 
 def _alias(capture: Running, tensor: torch.Tensor) -> Value:
-    """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved tensor."""
+    """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved
+    tensor."""
     seen = capture.memory.same(tensor)
     if seen is None or (capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
         capture.by_kernel.ask(capture.unseen.maker_of(tensor))
@@ -83,7 +90,8 @@ def _alias(capture: Running, tensor: torch.Tensor) -> Value:
             inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())
             capture.kept_views.ask([tensor, *(item for item in inputs if item is not None)])
         raise TracingError(
-            f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording could not see it; "
+            f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording "
+            "could not see it; "
             "make it with a function of torch"
         )
     record = CallRecord("detach", views={0: seen})

@@ -1,6 +1,7 @@
 """Sizes as calls determine them: of results, and where the number of results or axes depends on sizes.
 
-Then the recording holds only where it comes out the same. A row of ``STRUCTURE``: bare name -> what to assume, given the capture, the recorded arguments and what the call made, which may be nothing.
+Then the recording holds only where it comes out the same. A row of ``STRUCTURE``: bare name -> what to assume, given the capture, the
+recorded arguments and what the call made, which may be nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ _MADE = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0, "n
 
 
 def size_of(node: Node | None, value: Value, axis: int) -> Any:
-    """One size of an array: as the call ``node`` says it that made the array, so that nothing need be read or assumed, otherwise a symbol."""
+    """One size of an array: as the call ``node`` says it that made the array, so that nothing need be read or assumed, otherwise a
+    symbol."""
     rank = value.ndim
     if node is not None and node.key == "unsqueeze" and node.params.get("dim", node.inputs[-1]) in (axis, axis - rank):
         return 1

@@ -30,7 +30,8 @@ class Unrecorded(TorchFunctionMode):
 
 
 def unrecorded_call(capture: Running, call: Callable[[Unrecorded], Any]) -> Any:
-    """What ``call`` gives, which is handed the mode to run the user's functions in; tensors that it makes and keeps aside are hidden from the recording."""
+    """What ``call`` gives, which is handed the mode to run the user's functions in; tensors that it makes and keeps aside are hidden from
+    the recording."""
     unseen = capture.unseen
     before, unseen.inside_call = unseen.inside_call, True
     try:

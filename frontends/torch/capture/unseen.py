@@ -1,8 +1,8 @@
 """What happens below torch's public functions while recording: nothing may pass unseen.
 
 A ``TorchDispatchMode`` is on during the whole recording. While a public call runs, the tensors that its kernels make are only
-remembered as *hidden*: to meet one later, outside of that call, means that a value escaped the recording. Kernels that run outside of any public
-call (inside of ``torch.vmap`` and ``torch.func`` transforms, in a backward pass) are recorded themselves, as ATen calls.
+remembered as *hidden*: to meet one later, outside of that call, means that a value escaped the recording. Kernels that run outside of any
+public call (inside of ``torch.vmap`` and ``torch.func`` transforms, in a backward pass) are recorded themselves, as ATen calls.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Unseen(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Torch wraps ``__torch_dispatch__`` otherwise, for its compiler, and loads that at the first kernel; nothing is compiled while recording."""
+        """Torch wraps ``__torch_dispatch__`` otherwise, for its compiler, and loads that at the first kernel; nothing is compiled while
+        recording."""
         return False
 
     def maker_of(self, tensor: torch.Tensor) -> str | None:
@@ -59,7 +60,8 @@ class Unseen(TorchDispatchMode):
         return self.capture.vmapped, self.capture.backward_sizes, self.capture.opened
 
     def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
-        """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has decided those among its numbers as it read them."""
+        """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has decided those among its
+        numbers as it read them."""
         if function is torch.ops.aten.lift_fresh.default and current_transform() is None:
             return False
         return not any(known.explains(function, args, kwargs) for known in self._known())

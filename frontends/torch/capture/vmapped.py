@@ -1,7 +1,8 @@
 """Kernels that ``torch.vmap`` runs, and the public call of the user's that each belongs to.
 
-A transform takes public calls apart: below the user's ``F.multilabel_soft_margin_loss`` comes a division by the number of classes, which torch's code has
-computed from a size where nothing sees it. A number of a kernel that the call was not given ties the recording to its sizes.
+A transform takes public calls apart: below the user's ``F.multilabel_soft_margin_loss`` comes a division by the number of classes, which
+torch's code has computed from a size where nothing sees it. A number of a kernel that the call was not given ties the recording to its
+sizes.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Vmapped:
         return None if batch is None else Kernel(self.capture, function, args, self._call, self._given, batch).with_sizes()
 
     def explains(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether all numbers of a kernel, but its axes, are those of the public call or of torch's schema, or ``torch.vmap`` alone runs and there are none."""
+        """Whether all numbers of a kernel, but its axes, are those of the public call or of torch's schema, or ``torch.vmap`` alone runs
+        and there are none."""
         if is_sized(kernel) or self._call is None and levels(None) is None:
             return False
         return self._given.issuperset(computing(kernel, args, kwargs))

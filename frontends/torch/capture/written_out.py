@@ -1,6 +1,7 @@
 """torch's operators that take functions, as the calls that they make: one branch, and the steps that a loop takes.
 
-So they are computed where nothing is recorded, and recorded where a backward pass inside of the function goes through them: what decides is guarded then.
+So they are computed where nothing is recorded, and recorded where a backward pass inside of the function goes through them: what decides is
+guarded then.
 """
 
 from __future__ import annotations

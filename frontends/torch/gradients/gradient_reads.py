@@ -30,7 +30,8 @@ def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any
         return seen
     if key in ("grad", "_grad") and seen is not None and capture.gradients.came_with(tensor, seen):
         raise TracingError(
-            f"{capture.here()}: the gradient that an argument came with is read, which is no part of the call; pass it as an argument of its own"
+            f"{capture.here()}: the gradient that an argument came with is read, which is no part of the call; pass it as an argument of "
+            "its own"
         )
     for fact in READS[key]:
         capture.depends_on(fact, tensor)

@@ -97,7 +97,8 @@ class Gradients:
         free = (found for found in self._before.values() if id(found.tensor) not in self._followed)
         if any(_grad(found.tensor) is not found.grad for found in free):
             raise TracingError(
-                f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds (by backward), which a graph cannot do; "
+                f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds (by backward), which a graph "
+                "cannot do; "
                 "compute them with torch.autograd.grad and return them"
             )
 
@@ -108,7 +109,8 @@ def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:
-    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, that was ``found``."""
+    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, that
+    was ``found``."""
     name = key.strip("_")
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
     return EnvironmentGuard(f"{place}.{name} is {{}}", (*objects, found), f"{name} of a captured tensor")

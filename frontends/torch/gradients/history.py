@@ -55,7 +55,8 @@ class History:
             self.add(*node.outputs)
 
     def _is_aside(self, value: Value, enabled: bool) -> bool:
-        """Whether a write changes elements that have gradients but not these: it is made without gradients, or through ``detach`` or ``.data``."""
+        """Whether a write changes elements that have gradients but not these: it is made without gradients, or through ``detach`` or
+        ``.data``."""
         base = self.capture.recorder.base_of(value)
         if base not in self._differentiable or enabled and value in self._differentiable:
             return False

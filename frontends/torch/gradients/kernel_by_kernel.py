@@ -9,7 +9,8 @@ import torch
 
 
 class KernelByKernel:
-    """Bare names of the calls that earlier attempts at one recording have shown to keep tensors aside (``names``), and this one (``asked``).
+    """Bare names of the calls that earlier attempts at one recording have shown to keep tensors aside (``names``), and this one
+    (``asked``).
 
     A public call is one call of the graph, which has no place for the softmax that ``cross_entropy`` keeps for its gradient. Where a
     backward pass asks for it, the function is recorded anew, and this call is what kernels it consists of.
@@ -37,6 +38,7 @@ class KernelByKernel:
 
 
 def in_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call, of kernels that torch has everywhere: attention as products and a softmax, whose gradients other frameworks have as well."""
+    """The call, of kernels that torch has everywhere: attention as products and a softmax, whose gradients other frameworks have as
+    well."""
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         return function(*args, **kwargs)

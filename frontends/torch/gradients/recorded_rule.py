@@ -1,7 +1,8 @@
-"""A rule for gradients that was run on a gradient that stands for any, and its node: results that are as they were, with the rule as a region.
+"""A rule for gradients that was run on a gradient that stands for any, and its node: results that are as they were, with the rule as a
+region.
 
-The forward stays among the other calls, with its guards, writes and random numbers; the node hands its results on. What the forward made and the
-rule reads is cut off from gradients, as torch saves it without a history; arguments and results that the rule reads have theirs.
+The forward stays among the other calls, with its guards, writes and random numbers; the node hands its results on. What the forward made
+and the rule reads is cut off from gradients, as torch saves it without a history; arguments and results that the rule reads have theirs.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ class RecordedRule:
             raise TracingError("a rule that gives no gradient")
 
     def add(self, capture: Trace, name: str, forward: set[Value]) -> tuple[Value, ...]:
-        """The node, whose function gives the results as they are. What was computed ``forward`` has no history for the rule, as in torch."""
+        """The node, whose function gives the results as they are. What was computed ``forward`` has no history for the rule, as in
+        torch."""
         recorder, origin = capture.recorder, capture.here()
         kept = [value for value in self._read() if value in forward and value not in self.results]
         operands = [

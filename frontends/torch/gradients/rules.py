@@ -1,4 +1,5 @@
-"""Rules of the user's own for gradients: ``torch.autograd.Function``, hooks of tensors. The calls inside are recorded, those of the rule as a region.
+"""Rules of the user's own for gradients: ``torch.autograd.Function``, hooks of tensors. The calls inside are recorded, those of the rule as
+a region.
 
 Of a rule that cannot be recorded (it changes state, or elements of a gradient decide in Python) the graph only knows that it has one: its
 results are right, and to take a gradient of them is an error.
@@ -48,7 +49,8 @@ class Rules:
 
     @contextmanager
     def seen(self) -> Iterator[None]:
-        """Inside of the block, rules are noticed where they are applied. torch's ``Function.apply`` asks one thing in Python of every function."""
+        """Inside of the block, rules are noticed where they are applied. torch's ``Function.apply`` asks one thing in Python of every
+        function."""
         asked, ends = functions._is_setup_context_defined, (BackwardHook.setup_input_hook, BackwardHook.setup_output_hook)
 
         def asking(setup_context: Any) -> Any:
@@ -201,7 +203,8 @@ class Rules:
         forward: Sequence[Node] = (),
         is_torchs: bool = False,
     ) -> str:
-        """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it could not be, or an empty text."""
+        """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it could not be, or an empty
+        text."""
         recorder = self.capture.recorder
         graph = recorder.graph
         nodes, assumed = len(graph.nodes), recorder.savepoint()
@@ -239,7 +242,8 @@ class Rules:
         """``TracingError`` where one of the values ``written`` to is a view that a rule has made."""
         if self._untouchable and not self._untouchable.isdisjoint(map(self.capture.recorder.base_of, written)):
             raise TracingError(
-                f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and is written to again, of which no gradient is "
+                f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and is written to again, of which "
+                "no gradient is "
                 "known; write to a copy (clone)"
             )
 

@@ -1,7 +1,9 @@
-"""Which sizes of the arrays of one call must be equal, where what the call becomes elsewhere would broadcast: torch refuses, others compute.
+"""Which sizes of the arrays of one call must be equal, where what the call becomes elsewhere would broadcast: torch refuses, others
+compute.
 
-A row: bare name -> alternatives, each ``argument=axes`` by a letter an axis. Axes of one letter have one size. ``*`` stands for any number of axes, the same
-for every argument; ``~`` for axes that nothing is said of. The first alternative whose ranks fit counts. Arguments that are absent, or None, are left out.
+A row: bare name -> alternatives, each ``argument=axes`` by a letter an axis. Axes of one letter have one size. ``*`` stands for any number
+of axes, the same for every argument; ``~`` for axes that nothing is said of. The first alternative whose ranks fit counts. Arguments that
+are absent, or None, are left out.
 """
 
 from __future__ import annotations

@@ -166,7 +166,8 @@ _NARROW = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 - 1
 
 
 def _whole_steps(b: TorchBuilder, start: Any, end: Any, step: Any, name: str) -> Any:
-    """Integers between floats: torch goes by whole steps from a whole number, and counts them by what was given; in int64 it makes the end whole too."""
+    """Integers between floats: torch goes by whole steps from a whole number, and counts them by what was given; in int64 it makes the end
+    whole too."""
     first, by = (apply("trunc", number) for number in (start, step))
     if name == "int64":
         return b.arange(start=first, stop=apply("trunc", end), step=by, dtype=name)

@@ -71,7 +71,8 @@ def aten_inv_ex(b: TorchBuilder, A: Any, *, check_errors: bool = False) -> Any:
 
 
 def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
-    """``A`` with identities in the place of matrices without an inverse, which some targets refuse; what LAPACK reports of each; and whether it is one."""
+    """``A`` with identities in the place of matrices without an inverse, which some targets refuse; what LAPACK reports of each; and
+    whether it is one."""
     factors = b.lu_factor(A)[0]
     status = _lu_status(b, factors)
     is_broken = b.logical_or(b.not_equal(status, 0), b.logical_not(b.all(b.isfinite(factors), axis=(-2, -1))))

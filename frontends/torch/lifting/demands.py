@@ -1,4 +1,5 @@
-"""Sizes that torch wants where a target would compute with others too: a window that fits, an element for a maximum, three for a cross product.
+"""Sizes that torch wants where a target would compute with others too: a window that fits, an element for a maximum, three for a cross
+product.
 
 They are told by the canonical operations that a call becomes. A demand is ``(relation, size, number)``: ``("ge", x.shape[2], 3)``.
 """

@@ -74,7 +74,8 @@ def linalg_matrix_norm(b: TorchBuilder, A: Any, ord: Any = "fro", dim: Any = (-2
 
 @rows.row("renorm")
 def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
-    """torch.renorm: slices along ``dim`` whose norm is above ``maxnorm`` are scaled down to it, of half precision by a factor in float32."""
+    """torch.renorm: slices along ``dim`` whose norm is above ``maxnorm`` are scaled down to it, of half precision by a factor in
+    float32."""
     place = axis(dim, input.ndim)
     others = tuple(i for i in range(input.ndim) if i != place)
     wide = b.cast(input, "float32") if input.dtype in ("float16", "bfloat16") else input

@@ -30,7 +30,8 @@ _RENAMED = {
     "element": "elements", "test_element": "test_elements", "input2": "tau", "input3": "other",
     **dict.fromkeys(("indices", "sections"), "indices_or_sections"),
 }  # fmt: skip
-# Where functions may have rows of their own, beside those for their bare names: x.where(condition, y) has another order than torch.where(condition, x, y).
+# Where functions may have rows of their own, beside those for their bare names: x.where(condition, y) has another order than
+# torch.where(condition, x, y).
 _OWN_ROWS = {"torch.nn.functional.": "nn.functional", "torch.Tensor.": "Tensor", "torch.ops.aten.": "aten"}
 
 

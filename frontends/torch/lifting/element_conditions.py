@@ -1,4 +1,5 @@
-"""Elements that torch refuses when it looks at them: weights below 0, a divisor 0 among integers, and what linear algebra refuses everywhere."""
+"""Elements that torch refuses when it looks at them: weights below 0, a divisor 0 among integers, and what linear algebra refuses
+everywhere."""
 
 from __future__ import annotations
 

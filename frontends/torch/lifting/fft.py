@@ -18,7 +18,8 @@ def _norm(norm: Any) -> str:
 
 
 def _filled(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
-    """``x``; a 0 where an axis has nothing, which torch fills up with zeros, and of which numpy's inverse reads memory that is not there."""
+    """``x``; a 0 where an axis has nothing, which torch fills up with zeros, and of which numpy's inverse reads memory that is not
+    there."""
     if name.rstrip("n") not in ("irfft", "hfft"):
         return x
     size = x.shape[place]

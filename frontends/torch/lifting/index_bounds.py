@@ -1,4 +1,5 @@
-"""Which elements the integer arrays among the inputs may have, where a call picks or writes by them: torch refuses others, targets clamp or give NaN.
+"""Which elements the integer arrays among the inputs may have, where a call picks or writes by them: torch refuses others, targets clamp or
+give NaN.
 
 Only arrays that come in as they are used are looked at: for those it costs no waiting for a result.
 """

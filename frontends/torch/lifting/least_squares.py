@@ -14,7 +14,8 @@ _WITH_SINGULAR_VALUES = ("gelsd", "gelss")
 
 @rows.row("linalg_lstsq")
 def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
-    """torch.linalg.lstsq: the solution, residuals (not by ``gelsy``), rank (not by ``gels``) and singular values (by ``gelsd`` and ``gelss``)."""
+    """torch.linalg.lstsq: the solution, residuals (not by ``gelsy``), rank (not by ``gels``) and singular values (by ``gelsd`` and
+    ``gelss``)."""
     if driver not in _DRIVERS:
         raise NotImplementedError(f"linalg.lstsq with driver={driver!r}")
     vectors = b.ndim == A.ndim - 1
@@ -29,7 +30,8 @@ def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driv
 
 
 def _residuals(b: TorchBuilder, A: Any, right: Any, solution: Any, rank: Any) -> Any:
-    """The squared residual of every column; None where torch gives none: without more rows than columns, or a rank (if known) below the columns."""
+    """The squared residual of every column; None where torch gives none: without more rows than columns, or a rank (if known) below the
+    columns."""
     rows_count, columns = A.shape[-2:]
     tall = hint_of(rows_count) > hint_of(columns)
     b.guard(apply("gt" if tall else "le", rows_count, columns))

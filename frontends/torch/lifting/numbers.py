@@ -17,11 +17,12 @@ from .table import TorchBuilder, rows
 _ELEMENTS: dict[str, frozenset[Any] | None] = {
     **dict.fromkeys(
         (
-            "add", "__add__", "__radd__", "sub", "subtract", "__sub__", "rsub", "__rsub__", "mul", "multiply", "__mul__", "__rmul__", "pow", "__pow__",
-            "__rpow__", "div", "divide", "true_divide", "__div__", "__truediv__", "__rdiv__", "__rtruediv__", "floor_divide", "__floordiv__",
-            "__rfloordiv__", "remainder", "__mod__", "__rmod__", "eq", "__eq__", "ne", "not_equal", "__ne__", "lt", "less", "__lt__", "le", "less_equal",
-            "__le__", "gt", "greater", "__gt__", "ge", "greater_equal", "__ge__", "clamp", "clip", "clamp_min", "clamp_max", "where", "fill",
-            "tensor", "as_tensor", "scalar_tensor", "new_tensor", "masked_fill", "maximum", "minimum",
+            "add", "__add__", "__radd__", "sub", "subtract", "__sub__", "rsub", "__rsub__", "mul", "multiply", "__mul__", "__rmul__", "pow",
+            "__pow__", "__rpow__", "div", "divide", "true_divide", "__div__", "__truediv__", "__rdiv__", "__rtruediv__", "floor_divide",
+            "__floordiv__", "__rfloordiv__", "remainder", "__mod__", "__rmod__", "eq", "__eq__", "ne", "not_equal", "__ne__", "lt", "less",
+            "__lt__", "le", "less_equal", "__le__", "gt", "greater", "__gt__", "ge", "greater_equal", "__ge__", "clamp", "clip",
+            "clamp_min", "clamp_max", "where", "fill", "tensor", "as_tensor", "scalar_tensor", "new_tensor", "masked_fill", "maximum",
+            "minimum",
         )
     ),
     "full": frozenset({1, "fill_value"}),

@@ -31,7 +31,8 @@ def computed(b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dty
 
 
 def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
-    """Whether ``y`` is one number that this half precision would change: of arrays without axes, and of what the function reads, nobody knows."""
+    """Whether ``y`` is one number that this half precision would change: of arrays without axes, and of what the function reads, nobody
+    knows."""
     if isinstance(y, Value):
         return y.ndim == 0 and y.dtype not in ("bool", dtype)
     if is_read(y):

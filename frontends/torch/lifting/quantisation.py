@@ -1,4 +1,5 @@
-"""Floats rounded to the levels that a quantised type would have, and kept as floats. The step is a float32, whatever the rest is computed in."""
+"""Floats rounded to the levels that a quantised type would have, and kept as floats. The step is a float32, whatever the rest is computed
+in."""
 
 from __future__ import annotations
 

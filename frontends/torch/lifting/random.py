@@ -250,7 +250,8 @@ def initial_normal(b: TorchBuilder, tensor: Any, mean: Any = 0.0, std: Any = 1.0
 def initial_kaiming_uniform(
     b: TorchBuilder, tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Any:
-    """torch.nn.init.kaiming_uniform_: the bound follows from what comes in (axis 1 and all after it) or goes out (axis 0 and all after 1)."""
+    """torch.nn.init.kaiming_uniform_: the bound follows from what comes in (axis 1 and all after it) or goes out (axis 0 and all after
+    1)."""
     fan = product((tensor.shape[1 if mode == "fan_in" else 0], *tensor.shape[2:]))
     bound = torch.nn.init.calculate_gain(nonlinearity, a) * math.sqrt(3.0) / math.sqrt(b.fix(fan))
     return uniform(b, tensor, -bound, bound)

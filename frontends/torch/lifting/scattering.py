@@ -45,7 +45,8 @@ def gather(b: TorchBuilder, input: Any, dim: int, index: Any, *, sparse_grad: bo
 
 @rows.row("take_along_dim")
 def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = None) -> Any:
-    """torch.take_along_dim: the other axes broadcast; without ``dim`` into the flattened array. Along ``dim`` indices go round, however large they are."""
+    """torch.take_along_dim: the other axes broadcast; without ``dim`` into the flattened array. Along ``dim`` indices go round, however
+    large they are."""
     if dim is None:
         return b.take(ravel(b, input), ravel(b, indices), axis=0)
     place = axis(dim, input.ndim)

@@ -28,7 +28,8 @@ def segment_reduce(
     unsafe: bool = False,
     initial: Any = None,
 ) -> Any:
-    """torch.segment_reduce: segments lie one behind the other along ``axis``; the axes before it are those of ``lengths`` or ``offsets``."""
+    """torch.segment_reduce: segments lie one behind the other along ``axis``; the axes before it are those of ``lengths`` or
+    ``offsets``."""
     if reduce not in _NEUTRAL:
         raise NotImplementedError(f"segment_reduce with {reduce!r}")
     starts, ends = _bounds(b, lengths, offsets, axis)

@@ -2,8 +2,8 @@
 
 Names of rows: a function or method of torch has its bare name (``add`` stands for ``torch.add``, ``Tensor.add``,
 ``Tensor.__add__``, ``aten.add.Tensor``, and in place for ``Tensor.add_``); a Python function of ``torch.nn.functional`` is
-looked up as ``nn.functional.<name>`` first and by its bare name next, a method as ``Tensor.<name>``, a kernel as ``aten.<name>``. Reflected operators (``__rsub__(self, other)``) have rows of
-their own. ``axis``, ``keepdims`` and ``out`` are dealt with before a row is called.
+looked up as ``nn.functional.<name>`` first and by its bare name next, a method as ``Tensor.<name>``, a kernel as ``aten.<name>``. Reflected
+operators (``__rsub__(self, other)``) have rows of their own. ``axis``, ``keepdims`` and ``out`` are dealt with before a row is called.
 """
 
 from __future__ import annotations

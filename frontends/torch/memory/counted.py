@@ -14,7 +14,8 @@ _UNCOUNTED = frozenset({"data", "embedding", "embedding_bag"})  # memory under a
 
 
 def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bool]] | None:
-    """Of tensors that calls of a recorded graph write to, gives a function that tells whether nobody has written since; None where not all count."""
+    """Of tensors that calls of a recorded graph write to, gives a function that tells whether nobody has written since; None where not all
+    count."""
     keys = {node.key for node in graph.nodes}
     return None if any(key in _UNCOUNTED or written_arguments(key) for key in keys) else _begun
 

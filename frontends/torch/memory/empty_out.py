@@ -1,4 +1,5 @@
-"""``out=torch.empty(0)``: an array without elements, to which torch gives the shape of the result. The result of the call without it takes its place."""
+"""``out=torch.empty(0)``: an array without elements, to which torch gives the shape of the result. The result of the call without it takes
+its place."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from .trace import MemoryTrace
 
 
 def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether the function has made all arrays of ``out=`` without elements, whatever the sizes of its arguments, and each has its own memory.
+    """Whether the function has made all arrays of ``out=`` without elements, whatever the sizes of its arguments, and each has its own
+    memory.
 
     Not where a gradient is asked for, with which torch refuses ``out=``.
     """
@@ -25,7 +27,8 @@ def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, 
 
 
 def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Records the call without ``out=``; the arrays given there stand for its results from then on. ``TracingError`` where they have other types."""
+    """Records the call without ``out=``; the arrays given there stand for its results from then on. ``TracingError`` where they have other
+    types."""
     given = kwargs["out"]
     for operand in _tensors((args, kwargs)):
         capture.depends_on("requires_grad", operand)
@@ -34,7 +37,8 @@ def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: d
     for out, computed in zip(_tensors(given), _tensors(result)):
         if out.dtype != computed.dtype:
             raise TracingError(
-                f"{capture.here()}: the array passed as out= has no elements and the type {out.dtype}, and the result has {computed.dtype}, which "
+                f"{capture.here()}: the array passed as out= has no elements and the type {out.dtype}, and the result has "
+                f"{computed.dtype}, which "
                 "cannot be recorded; pass an array of the type of the result, or none"
             )
         capture.run(_fill, (out, computed), {})

@@ -78,7 +78,8 @@ class ExportedMemory:
         for one in self._in(tensors):
             if varies and one.is_read:
                 raise TracingError(
-                    f"{here()}: elements that depend on the inputs are written to memory that {one.origin} has handed to code that cannot be recorded "
+                    f"{here()}: elements that depend on the inputs are written to memory that {one.origin} has handed to code that cannot "
+                    "be recorded "
                     "(numpy, or a pointer), so what that code reads would be baked in. Write to a copy (clone)"
                 )
             one.refresh()

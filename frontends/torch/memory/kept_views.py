@@ -1,4 +1,5 @@
-"""Tensors from outside that lie in the memory of another one, which the function writes to: outside of torch they are recorded as views of it."""
+"""Tensors from outside that lie in the memory of another one, which the function writes to: outside of torch they are recorded as views of
+it."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ class _Lies(NamedTuple):
 class KeptViews:
     """The views that earlier attempts at one recording have shown (``view, owner``), and those that this one has met.
 
-    A module that keeps ``self.row = self.table[0]`` has one memory under two names. Once it is known that both are used and one is written to,
-    the row is recorded as what it is, a view of the table, and only the table is an array of the graph.
+    A module that keeps ``self.row = self.table[0]`` has one memory under two names. Once it is known that both are used and one is written
+    to, the row is recorded as what it is, a view of the table, and only the table is an array of the graph.
 
     >>> table, views = torch.zeros(3, 4), KeptViews()
     >>> row = table[1]
@@ -91,12 +92,14 @@ class KeptViews:
         return capture.recorder.keep(tensor, value)
 
     def facts(self, graph: Graph, weights: ModelWeights, places: Sequence[Place]) -> Iterable[EnvironmentGuard]:
-        """That each view still lies where it lay. ``TracingError`` where an owner is read anew at each call, and from inside of something."""
+        """That each view still lies where it lay. ``TracingError`` where an owner is read anew at each call, and from inside of
+        something."""
         for view, owner, value in self._met:
             read = _reader(owner, weights, places)
             if read is None and value in graph.inputs:
                 raise TracingError(
-                    f"{graph.name} writes to memory that {value.name}, which stands in a container that is read anew at each call, shares with another array, which cannot "
+                    f"{graph.name} writes to memory that {value.name}, which stands in a container that is read anew at each call, shares "
+                    "with another array, which cannot "
                     "be recorded; take views of it inside the function"
                 )
             arguments = (_reader(view, weights, ()) or partial(_itself, view), read or partial(_itself, owner), _lies(view, owner))

@@ -98,7 +98,10 @@ class Layouts:
         if in_torch_too or not capture.for_torch:
             capture.fix_all_sizes(node.origin)
         else:
-            problem = f"{node.origin}: whether this is a view or a copy, which a write shows, depends on sizes; record the function for the other framework from the start"
+            problem = (
+                f"{node.origin}: whether this is a view or a copy, which a write shows, depends on sizes; record the function for the "
+                "other framework from the start"
+            )
             graph = capture.recorder.graph
             graph.demand(source_only=graph.demands.source_only or problem)
 
@@ -129,7 +132,8 @@ def _is_written_later(graph: Graph, place: int, aliases: Aliases) -> bool:
 
 
 def _is_written_copy(graph: Graph, place: int, aliases: Aliases) -> bool:
-    """Whether the call made a copy that is written to later: a graph leaves such writes out where nobody looks at the copy, and at other sizes it is a view."""
+    """Whether the call made a copy that is written to later: a graph leaves such writes out where nobody looks at the copy, and at other
+    sizes it is a view."""
     made = set(graph.nodes[place].outputs)
     return any(aliases.base_of(value) in made for later in graph.nodes[place + 1 :] for value in later.writes)
 

@@ -1,4 +1,5 @@
-"""Calls that read part of the memory that they write, or write to it twice, in place or as ``out=``: what torch computes depends on its order there."""
+"""Calls that read part of the memory that they write, or write to it twice, in place or as ``out=``: what torch computes depends on its
+order there."""
 
 from __future__ import annotations
 
@@ -19,26 +20,31 @@ _UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot mat
 
 
 def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
-    """``out=`` to which torch gives the shape of the result, but for what :mod:`.empty_out` records; and one that overlaps an operand, which torch reads while it writes.
+    """``out=`` to which torch gives the shape of the result, but for what :mod:`.empty_out` records; and one that overlaps an operand,
+    which torch reads while it writes.
 
-    An operand that is the same array may be written to, as in place; in another shape it is one of a reduction, which torch sets to 0 before it reads.
+    An operand that is the same array may be written to, as in place; in another shape it is one of a reduction, which torch sets to 0
+    before it reads.
     """
     for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
         if tuple(tensor.shape) != capture.value(tensor).spec.shape:
             raise TracingError(
-                f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which cannot be recorded; "
+                f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which "
+                "cannot be recorded; "
                 "pass an array of the shape of the result, or none"
             )
         if any(overlap([tensor, other], [0]) for other in operands if tensor.shape != other.shape or not _is_same(tensor, other)):
             raise TracingError(
-                f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the order in which "
+                f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the "
+                "order in which "
                 "torch reads and writes; pass another array"
             )
         _refuse_repeats(capture, tensor)
 
 
 def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
-    """``TracingError`` where, after a call, an operand shows some of the elements that the call writes to, at other positions; torch itself replays the call.
+    """``TracingError`` where, after a call, an operand shows some of the elements that the call writes to, at other positions; torch itself
+    replays the call.
 
     torch refuses most such calls, but not where the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
     """
@@ -48,7 +54,8 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
     if written is not None and has_memory(written) and any(_overlaps(written, other) for other in operands if other is not args[0]):
         _refuse(
             capture,
-            f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result depends on the order in which torch reads and "
+            f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result depends on the order in which "
+            "torch reads and "
             "writes; read a copy (clone)",
         )
     if args and isinstance(args[0], torch.Tensor) and key not in _UNIFORM:
@@ -60,7 +67,8 @@ def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
     if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
         _refuse(
             capture,
-            f"{capture.here()}: {capture.call} writes to a view whose elements share memory (unfold, expand, as_strided), so the result depends on the "
+            f"{capture.here()}: {capture.call} writes to a view whose elements share memory (unfold, expand, as_strided), so the result "
+            "depends on the "
             "order in which torch writes; write to the tensor that it is a view of, or to a copy (clone)",
         )
 

@@ -15,8 +15,8 @@ from .trace import MemoryTrace
 
 
 def note_aliases(capture: MemoryTrace) -> None:
-    """Which arrays from outside lie in memory that is written to through another one: elsewhere they are two, which is an error where the graph
-    runs there, and noted where it runs in torch, for it may be written for others later."""
+    """Which arrays from outside lie in memory that is written to through another one: elsewhere they are two, which is an error where the
+    graph runs there, and noted where it runs in torch, for it may be written for others later."""
     graph = capture.recorder.graph
     owners = capture.written.owners()
     shared = capture.memory.shared_with(owners, capture.input_tensors[capture.count_call_inputs :]) if owners else []
@@ -26,10 +26,14 @@ def note_aliases(capture: MemoryTrace) -> None:
     if not capture.for_torch:
         capture.kept_views.ask([*shared, *owners], capture.weights)
         raise TracingError(
-            f"{problem}, which cannot be recorded as one array and views of it (none of them has all of it in row-major order and with its type and "
+            f"{problem}, which cannot be recorded as one array and views of it (none of them has all of it in row-major order and with "
+            "its type and "
             "gradient, or they stand in one list); keep one array, and take the others of it inside the function"
         )
-    problem = f"{problem}, and was recorded for torch; record it for the other framework from the start, or take views of one of them inside the function"
+    problem = (
+        f"{problem}, and was recorded for torch; record it for the other framework from the start, or take views of one of them inside "
+        "the function"
+    )
     graph.demand(source_only=problem)
     graph.shared_memory = tuple(value for tensor in shared if (value := capture.recorder.find(tensor)) is not None)
 
@@ -62,14 +66,15 @@ def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
         for other, tensor in enumerate(tensors):
             if other != one and overlap([tensors[one], tensor], [0]):
                 return (
-                    f"{names[one]}, which shares memory with another argument, {names[other]}, which cannot be recorded; pass one of them and take the other of "
+                    f"{names[one]}, which shares memory with another argument, {names[other]}, which cannot be recorded; pass one of them "
+                    "and take the other of "
                     "it inside the function, or pass a copy"
                 )
     raise AssertionError("no two of them share memory")
 
 
 def same_outputs(graph: Graph) -> tuple[int, ...]:
-    """Of each output the first that is the same object, for the user's objects that are left to hold them: equal arrays of another framework may be one, and are
-    still two."""
+    """Of each output the first that is the same object, for the user's objects that are left to hold them: equal arrays of another
+    framework may be one, and are still two."""
     first: dict[Any, int] = {}
     return tuple(first.setdefault(item, place) if isinstance(item, Value) else place for place, item in enumerate(graph.outputs))

@@ -66,7 +66,8 @@ class Watch:
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """Which memory a tensor is, and how it looks at it: ``.data`` may be given another view of the same elements, which torch counts nowhere."""
+    """Which memory a tensor is, and how it looks at it: ``.data`` may be given another view of the same elements, which torch counts
+    nowhere."""
     with no_torch_function():
         looks = (tensor.dtype, tensor.shape, tensor.stride(), tensor.is_conj(), tensor.is_neg())
         return tensor.data_ptr(), *looks

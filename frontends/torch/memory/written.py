@@ -56,7 +56,8 @@ class Written:
         for item in (item for cache in self.caches for item in results_in(cache)):
             if isinstance(item, torch.Tensor) and storage(item) == storage(tensor):
                 raise TracingError(
-                    f"{self.capture.here()}: the function writes to a tensor that functools.lru_cache keeps and gives again at the next call, which cannot be "
+                    f"{self.capture.here()}: the function writes to a tensor that functools.lru_cache keeps and gives again at the next "
+                    "call, which cannot be "
                     "recorded. Write to a copy (clone)"
                 )
 

@@ -15,7 +15,8 @@ from .host_math import symbols_of
 
 
 def conversions_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManager[None]:
-    """Inside of the block the conversions in the code of these modules give symbols, where an attempt has some, and symbols are of Python's classes."""
+    """Inside of the block the conversions in the code of these modules give symbols, where an attempt has some, and symbols are of Python's
+    classes."""
     names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
     places = ((space.held, name, file) for space in spaces for name in names if space.looks_up(name) for file in space.files_with(name))
     return conversions_in(places, symbols_of(capture)._replace(number_of=_element), _length)

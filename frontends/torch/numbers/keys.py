@@ -1,4 +1,5 @@
-"""Sizes that have to be plain numbers: keys of a dictionary or a cache, which outlive the recording, and what code in C takes for a ``long``."""
+"""Sizes that have to be plain numbers: keys of a dictionary or a cache, which outlive the recording, and what code in C takes for a
+``long``."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ _SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 
 
 class UnhashableSize(TypeError):
-    """A size was asked for its hash. Code that does without (einops) goes on; elsewhere the function is recorded anew, with what was ``asked`` for fixed."""
+    """A size was asked for its hash. Code that does without (einops) goes on; elsewhere the function is recorded anew, with what was
+    ``asked`` for fixed."""
 
     def __init__(self, message: str, asked: Iterable[Any]) -> None:
         super().__init__(message)
@@ -39,7 +41,8 @@ class KeySizes:
     def next_attempt(self, problem: Exception) -> bool:
         """Fixes the size that ended this attempt, or all sizes that were used as keys if it is unknown. Returns whether any is new.
 
-        Code in C that refuses a symbol (``Generator.manual_seed``, ``json.dumps``) says its class or what it passes for, but not which one it was.
+        Code in C that refuses a symbol (``Generator.manual_seed``, ``json.dumps``) says its class or what it passes for, but not which one
+        it was.
         """
         unhashable = next((cause.asked for cause in _causes(problem) if isinstance(cause, UnhashableSize)), None)
         is_refused = isinstance(problem, TypeError) and not isinstance(problem, GraphCompilerError) and unhashable is None
@@ -67,7 +70,8 @@ class KeySizes:
         return decide(size) if self.plain and isinstance(size, Size) else symbolic(size, decide)
 
     def stays_open(self, graph: Graph, size: Size, origin: Origin, called: Any) -> bool:
-        """Whether a size has a hash as it is, for the cache in front of the function that is ``called``, which is emptied afterwards (``forget``).
+        """Whether a size has a hash as it is, for the cache in front of the function that is ``called``, which is emptied afterwards
+        (``forget``).
 
         Elsewhere ``UnhashableSize``, for a size that can be fixed in the next attempt.
         """

@@ -27,7 +27,8 @@ _MOST_READ = 16  # more would be lines of names in the source; they are guarded 
 
 
 class Reading:
-    """Whether numbers that are read, and what Python's own functions make of sizes, become symbols in an attempt at a recording; ``any``: whether some did."""
+    """Whether numbers that are read, and what Python's own functions make of sizes, become symbols in an attempt at a recording; ``any``:
+    whether some did."""
 
     def __init__(self, symbolic: bool = True) -> None:
         self.symbolic, self.any = symbolic, False
@@ -60,7 +61,8 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
 
 
 def opened(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
-    """The expressions behind operands of a function of Python's whose result may be one as well; None where it has to be given the numbers."""
+    """The expressions behind operands of a function of Python's whose result may be one as well; None where it has to be given the
+    numbers."""
     expressions = tuple(map(expression_of, operands))
     sizes = [item for item in expressions if isinstance(item, Size)]
     if not (sizes and capture.reading.symbolic and all(isinstance(item, (Size, int, float)) for item in expressions)):
@@ -109,9 +111,11 @@ def decide_read(capture: Trace, structure: Any) -> None:
 
 
 def refuse_random(capture: Trace, value: Value) -> None:
-    """Another framework draws other numbers: what they decide in Python cannot be right for both, unless it is whether an error is raised."""
+    """Another framework draws other numbers: what they decide in Python cannot be right for both, unless it is whether an error is
+    raised."""
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(
-            f"{capture.here()}: random elements are handed to Python, which would tie the graph to the numbers that torch drew, while its target draws its "
+            f"{capture.here()}: random elements are handed to Python, which would tie the graph to the numbers that torch drew, while its "
+            "target draws its "
             "own. Compute with the tensor instead (torch.where)"
         )

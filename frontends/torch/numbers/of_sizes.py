@@ -1,4 +1,5 @@
-"""Whole numbers in tensors that were computed from sizes alone (``torch.tensor(x.shape[1]) // 2``, ``torch.div(n, 8, rounding_mode="trunc")``): expressions of sizes.
+"""Whole numbers in tensors that were computed from sizes alone (``torch.tensor(x.shape[1]) // 2``,
+``torch.div(n, 8, rounding_mode="trunc")``): expressions of sizes.
 
 Read by Python or given where torch wants an int, they are what the sizes themselves would be there: open, and known before the call.
 """
@@ -20,7 +21,8 @@ class _Unknown(Exception):
 
 
 def numbers_of_sizes(capture: Trace, value: Value) -> Any:
-    """The number, or the list of numbers, that an array of int64 holds, as the user's code may hold them; None where more than sizes decides."""
+    """The number, or the list of numbers, that an array of int64 holds, as the user's code may hold them; None where more than sizes
+    decides."""
     reader = _Reader(capture.recorder.maker)
     try:
         found = reader.of(value) if capture.reading.symbolic else None

@@ -54,7 +54,8 @@ class SizeNode:
         return False
 
     def as_key(self) -> Any:
-        """The number, for good: a key outlives the recording, and must not drag its symbols into the next. The size where the key is forgotten."""
+        """The number, for good: a key outlives the recording, and must not drag its symbols into the next. The size where the key is
+        forgotten."""
         if self.is_int() and isinstance(self.expression, Size):
             key = self.decide(self.expression, key=True)
             if isinstance(key, Size):
@@ -169,7 +170,8 @@ def _named(function: str) -> Callable[..., SizeNode]:
 
 
 def _comparison(function: str) -> Callable[[SizeNode, SizeNode], SizeNode]:
-    """Comparisons are decided at once: a ``SymBool`` is refused where torch wants a bool. Those of numbers that a loop carries stay open, for its condition."""
+    """Comparisons are decided at once: a ``SymBool`` is refused where torch wants a bool. Those of numbers that a loop carries stay open,
+    for its condition."""
 
     def compare(self: SizeNode, other: SizeNode) -> SizeNode:
         answer = apply(function, self.expression, other.expression)

@@ -1,7 +1,7 @@
 """Calls under ``torch.autocast``, which casts below torch's public functions: recorded with their casts written out.
 
-What autocast does to a call is found by trial: the call is made once as it is, and again without autocast on operands that are left alone, cast to
-the lower dtype, or cast to float32. The first trial that gives the very same bits is what is recorded. A call that none explains
+What autocast does to a call is found by trial: the call is made once as it is, and again without autocast on operands that are left alone,
+cast to the lower dtype, or cast to float32. The first trial that gives the very same bits is what is recorded. A call that none explains
 (it consists of several that autocast treats in different ways) is recorded kernel by kernel.
 """
 

@@ -1,6 +1,7 @@
 """Clocks that a torch function reads: they are read again before each call of the graph, and give it their numbers.
 
-Between two readings of one call no time passes then. What is decided by them is a guard, what is only printed or logged ties a graph to nothing.
+Between two readings of one call no time passes then. What is decided by them is a guard, what is only printed or logged ties a graph to
+nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _CLOCKS = tuple(name + end for name in ("time", "perf_counter", "monotonic", "pr
 
 
 def clocks_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManager[None]:
-    """Inside of the block the clocks of ``time`` give symbols to the code of these modules, in this thread, also by names that were imported."""
+    """Inside of the block the clocks of ``time`` give symbols to the code of these modules, in this thread, also by names that were
+    imported."""
     users = {id(space.held): space.held for space in spaces}
     clocks = [(name, getattr(time, name)) for name in _CLOCKS]
     pairs = [(clock, _shim(capture, name, clock, frozenset(users))) for name, clock in clocks]

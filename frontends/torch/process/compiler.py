@@ -1,7 +1,8 @@
-"""torch's own compiler, which takes longer to load than most functions to record: it is loaded where the function uses it, and before it is recorded.
+"""torch's own compiler, which takes longer to load than most functions to record: it is loaded where the function uses it, and before it is
+recorded.
 
-Loaded while a recording looks on, it would keep what stands in for functions of torch meanwhile. It also brings ``triton`` along (in builds for
-CUDA), which ends a process in which TensorFlow has been loaded before.
+Loaded while a recording looks on, it would keep what stands in for functions of torch meanwhile. It also brings ``triton`` along (in builds
+for CUDA), which ends a process in which TensorFlow has been loaded before.
 """
 
 from __future__ import annotations
@@ -58,7 +59,8 @@ def _refuse_to_load() -> None:
     """``TracingError`` where loading the compiler would end the process."""
     if "tensorflow" in sys.modules and "triton" not in sys.modules and importlib.util.find_spec("triton") is not None:
         raise TracingError(
-            "the function uses torch's compiler (torch.compile, torch.cond, an optimizer, ...), which loads triton, and that ends a process in which "
+            "the function uses torch's compiler (torch.compile, torch.cond, an optimizer, ...), which loads triton, and that ends a "
+            "process in which "
             "TensorFlow has been loaded before; write `import torch._dynamo` above `import tensorflow`"
         )
 

@@ -28,8 +28,8 @@ _open: list[NestedEncoders] = []
 class NestedEncoders:
     """Inside of the block, encoders give under a mode what they give without one; notes whether the grad mode has decided.
 
-    Modes of the recording are of the classes ``own``: under others an encoder computes as torch does under them. Other threads, where no mode is on, are
-    left alone.
+    Modes of the recording are of the classes ``own``: under others an encoder computes as torch does under them. Other threads, where no
+    mode is on, are left alone.
     """
 
     def __init__(self, *own: type[TorchFunctionMode]) -> None:

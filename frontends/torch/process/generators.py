@@ -1,7 +1,7 @@
 """Random state while recording: which calls draw, and what else happens to generators.
 
-torch's public calls are seen; ``torch.manual_seed``, ``set_rng_state`` and the methods of a ``torch.Generator`` are not. They show in the state of the
-generators, which is compared around every call: a state that nothing recorded has led to was seeded, or is one of before.
+torch's public calls are seen; ``torch.manual_seed``, ``set_rng_state`` and the methods of a ``torch.Generator`` are not. They show in the
+state of the generators, which is compared around every call: a state that nothing recorded has led to was seeded, or is one of before.
 Each generator carries a mark in the place of its seed, so that it shows when it is seeded with what it had.
 """
 
@@ -75,12 +75,14 @@ class Generators:
         self._lock = threading.RLock()  # another thread may seed the default generator
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
-        """``TracingError`` for code that asks a generator within reach for its seed (a method that nothing can stand in for): it would get the mark."""
+        """``TracingError`` for code that asks a generator within reach for its seed (a method that nothing can stand in for): it would get
+        the mark."""
         for code in (function.__code__ for function in functions):
             names = names_read(code)
             if "initial_seed" in names and ("default_generator" in names or len(self._reachable) > 1):
                 raise TracingError(
-                    f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} reads initial_seed() of a generator, which would become a constant. "
+                    f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} reads initial_seed() of a generator, which would become a "
+                    "constant. "
                     "Pass it as an argument"
                 )
 
@@ -149,7 +151,8 @@ class Generators:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """Inside of the block draws are recorded; afterwards the generators are as before, for a block of the graph is recorded, not run."""
+        """Inside of the block draws are recorded; afterwards the generators are as before, for a block of the graph is recorded, not
+        run."""
         with self._lock:
             before = [(followed, followed.generator.get_state(), len(followed.points)) for followed in self._followed.values()]
         yield
@@ -194,7 +197,8 @@ class Generators:
         return any(first == followed.mark for followed in self._followed.values())
 
     def is_made(self, item: Any) -> bool:
-        """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where the graph does not run in torch."""
+        """Whether this is a generator that the function made, and keeps or gives back; ``TracingError`` where the graph does not run in
+        torch."""
         if not is_generator(item) or (value := self.capture.recorder.find(item)) is None or self.capture.recorder.maker(value) is None:
             return False
         if not self.capture.for_torch:
@@ -251,7 +255,8 @@ class Generators:
 
     def _refuse(self, what: str) -> None:
         raise UnseenDraw(
-            f"{self.capture.here()}: a random generator {what}, which cannot be recorded. Seed it with manual_seed, or do this outside of the function (another thread may have drawn from it meanwhile)"
+            f"{self.capture.here()}: a random generator {what}, which cannot be recorded. Seed it with manual_seed, or do this outside of "
+            "the function (another thread may have drawn from it meanwhile)"
         )
 
 

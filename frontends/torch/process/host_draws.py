@@ -1,4 +1,5 @@
-"""Random numbers of Python and numpy that a torch function draws: the calls are made again before each call of the graph, and give it their numbers."""
+"""Random numbers of Python and numpy that a torch function draws: the calls are made again before each call of the graph, and give it their
+numbers."""
 
 from __future__ import annotations
 
@@ -69,7 +70,8 @@ class HostDraws:
             reached = self._reached(before) if self._log else before
         if not same_host_state(now, reached):
             raise UnseenDraw(
-                f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that cannot be recorded (by a function imported from "
+                f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that cannot be recorded (by a "
+                "function imported from "
                 "its module before, or inside of another library). Call it through its module, or use torch's random functions"
             )
 
@@ -125,7 +127,8 @@ class HostDraws:
         return self._entered(draw, name, held)
 
     def number(self, draw: Draw, name: str) -> Any:
-        """One number that something outside gives, which is asked again before each call of the graph; as it is, where such numbers are constants."""
+        """One number that something outside gives, which is asked again before each call of the graph; as it is, where such numbers are
+        constants."""
         held = draw.read()
         return held if self.bakes else self._entered(draw, name, held)
 

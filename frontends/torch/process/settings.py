@@ -28,7 +28,8 @@ _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 @contextmanager
 def settings_kept(name: str) -> Iterator[None]:
-    """Puts the settings back after the block; ``TracingError`` where it ends and leaves another one, which calls of the graph would not do."""
+    """Puts the settings back after the block; ``TracingError`` where it ends and leaves another one, which calls of the graph would not
+    do."""
     before = {what: read() for what, (read, _) in _SETTINGS.items()}
     changed: list[str] = []
     try:
@@ -40,6 +41,7 @@ def settings_kept(name: str) -> Iterator[None]:
                 write(before[what])
     if changed:
         raise TracingError(
-            f"{name} changes {' and '.join(changed)} of torch and leaves it so, which calls of a graph would not do; use the context manager "
+            f"{name} changes {' and '.join(changed)} of torch and leaves it so, which calls of a graph would not do; use the context "
+            "manager "
             "(torch.no_grad() and the like), or change it outside of the compiled function"
         )

@@ -22,11 +22,11 @@ Read = Callable[[torch.Tensor, str], None]
 
 
 class AttributeReads(Listener):
-    """Inside of the block, notes which attributes of arguments and captured tensors are read: those that the arguments have in their ``__dict__``, and
-    those that a tensor turns out not to have. What code of torch, numpy or the recording asks does not count.
+    """Inside of the block, notes which attributes of arguments and captured tensors are read: those that the arguments have in their
+    ``__dict__``, and those that a tensor turns out not to have. What code of torch, numpy or the recording asks does not count.
 
-    What an argument has, or has not, becomes an assumption of the graph; that a captured tensor has none, one of the ``facts``. ``TracingError`` where
-    an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
+    What an argument has, or has not, becomes an assumption of the graph; that a captured tensor has none, one of the ``facts``.
+    ``TracingError`` where an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
     """
 
     def __init__(self, capture: Trace, tensors: list[Any]) -> None:
@@ -56,7 +56,8 @@ class AttributeReads(Listener):
         self._before.clear()
         if changed and kind is None:
             raise TracingError(
-                f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return what they hold"
+                f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return "
+                "what they hold"
             )
 
     def _missed(self) -> Callable[[torch.Tensor, str], Any]:
@@ -74,7 +75,8 @@ class AttributeReads(Listener):
         held = vars(tensor).get(name)
         if given and not is_plain(held):
             raise TracingError(
-                f"{self._capture.here()}: .{name} of a tensor that is an argument is read, which holds a {type(held).__name__} and is no part of the call; "
+                f"{self._capture.here()}: .{name} of a tensor that is an argument is read, which holds a {type(held).__name__} and is no "
+                "part of the call; "
                 "pass it as an argument of its own"
             )
         if given:

@@ -23,8 +23,8 @@ from .training import reads_unseen
 
 
 def environment_guards_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool) -> list[EnvironmentGuard]:
-    """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, the default dtype, and the grad
-    mode where it matters."""
+    """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, the default dtype, and the
+    grad mode where it matters."""
     flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
     touched = Aliases(graph).touched  # by the graph itself, which reads them at each call
     captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in touched]
@@ -53,7 +53,8 @@ def _mode(module: torch.nn.Module) -> EnvironmentGuard:
 
 
 def _only_asked(weights: Weights, graph: Graph) -> list[EnvironmentGuard]:
-    """The weights that the function asks for nothing but their sizes and types: those that a graph computes with are compared where it reads them."""
+    """The weights that the function asks for nothing but their sizes and types: those that a graph computes with are compared where it
+    reads them."""
     used = {id(value) for node in graph.nodes for value in node.uses} | {id(item) for item in graph.outputs}
     names = [name for name, value in graph.parameters.items() if id(value) not in used]
     return [

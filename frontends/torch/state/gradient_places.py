@@ -1,4 +1,5 @@
-"""What autograd keeps on weights after a call, as places of state, as attributes are: a gradient, and whether one is wanted (``requires_grad_``)."""
+"""What autograd keeps on weights after a call, as places of state, as attributes are: a gradient, and whether one is wanted
+(``requires_grad_``)."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ _HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training
 
 
 def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: Callable[[Any], bool]) -> list[EnvironmentGuard]:
-    """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are none of ``weights``.
+    """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are
+    none of ``weights``.
 
     ``is_input`` tells what a graph reads at each call, and may write to.
     """

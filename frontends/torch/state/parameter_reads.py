@@ -1,4 +1,5 @@
-"""Whether code may ask if a tensor that it is given is a parameter of a module: then a graph holds for such tensors only, or for others only."""
+"""Whether code may ask if a tensor that it is given is a parameter of a module: then a graph holds for such tensors only, or for others
+only."""
 
 from __future__ import annotations
 

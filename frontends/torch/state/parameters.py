@@ -27,7 +27,8 @@ from .versions import versions_of
 class LiveTensors:
     """Called, the tensors that modules hold under these names at the moment: the very dict of before while none was replaced.
 
-    ``current`` are those of the last ``refresh``. Both raise ``GuardFailed`` where one was taken away, or replaced by one of another shape or type.
+    ``current`` are those of the last ``refresh``. Both raise ``GuardFailed`` where one was taken away, or replaced by one of another shape
+    or type.
     """
 
     def __init__(self, holders: dict[str, tuple[dict[str, Any], str]]) -> None:
@@ -149,7 +150,8 @@ class Weights:
         return self._holders[name][0]
 
     def leave(self, name: str, elements: Any, rebound: bool) -> torch.Tensor:
-        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new tensor of them in its place; the tensor that is there then."""
+        """Gives a buffer the elements of a numpy array, or (``rebound``) puts a new tensor of them in its place; the tensor that is there
+        then."""
         holder, key = self._holders[name]
         held: torch.Tensor = _held(holder, key)
         if not rebound:

@@ -67,7 +67,8 @@ declare_unary(
 
 @declare(_SECTION, name="abs")
 def abs_(x: Input, /, *, right: bool = False) -> ArraySpec:
-    """Absolute value; the modulus of complex numbers, as a real number. The slope at 0 is 0; of real numbers with ``right`` 1, that on the right side."""
+    """Absolute value; the modulus of complex numbers, as a real number. The slope at 0 is 0; of real numbers with ``right`` 1, that on the
+    right side."""
     return _real(x)
 
 
@@ -97,7 +98,9 @@ declare_binary(
         "copysign": "The magnitude of ``x1`` with the sign of ``x2``; no gradient where ``x1`` is 0.",
         "divide": "``x1 / x2`` of floats, as IEEE 754 has it.",
         "floor_divide": "``x1 / x2`` rounded down; of floats as Python has it, with ``x1 / 0`` as ``divide``.",
-        "hypot": "``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way; its slopes are ``x1 / hypot`` and ``x2 / hypot``, NaN at the origin.",
+        "hypot": (
+            "``sqrt(x1 ** 2 + x2 ** 2)`` without overflow on the way; its slopes are ``x1 / hypot`` and ``x2 / hypot``, NaN at the origin."
+        ),
         "logaddexp": "``log(exp(x1) + exp(x2))`` without overflow.",
         "maximum": "The larger one; NaN where either is. Equal ones share the gradient.",
         "minimum": "The smaller one; NaN where either is. Equal ones share the gradient.",

@@ -52,7 +52,8 @@ def std(x: ArraySpec, /, *, axis: Axis = None, correction: float = 0, keepdims: 
 
 @declare(_SECTION)
 def max_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False, first: bool = False) -> ArraySpec:
-    """The largest element over ``axis``; NaN where there is one. Equal elements share the gradient; with ``first`` and one axis, the first has it."""
+    """The largest element over ``axis``; NaN where there is one. Equal elements share the gradient; with ``first`` and one axis, the first
+    has it."""
     return reduced(x, axis, keepdims)
 
 

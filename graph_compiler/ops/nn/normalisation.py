@@ -55,7 +55,8 @@ def rms_norm(x: ArraySpec, weight: ArraySpec | None = None, /, *, axis: tuple[in
 def group_norm(
     x: ArraySpec, weight: ArraySpec | None = None, bias: ArraySpec | None = None, /, *, groups: int, epsilon: float, axis: int = 1
 ) -> ArraySpec:
-    """Mean and variance over each of ``groups`` groups of channels (``axis``) and all axes but the first (torch.nn.functional.group_norm)."""
+    """Mean and variance over each of ``groups`` groups of channels (``axis``) and all axes but the first
+    (torch.nn.functional.group_norm)."""
     channels = x.shape[normalise_axis(axis, x.ndim)]
     if not is_symbolic(channels, groups) and channels % groups:
         raise InvalidGraph(f"group_norm of {x}: {channels} channels cannot be parted into {groups} groups")

@@ -184,8 +184,8 @@ def _over_time(
 ) -> Any:
     """(outputs, *last states) of ``state = step(row, *state)`` over the rows of ``entering``; the first state of each step is its output.
 
-    In the body, the sizes of what meets are the same: those of the hidden state and of the ``matrix``. Outside they are equal, but may be read
-    from other arrays.
+    In the body, the sizes of what meets are the same: those of the hidden state and of the ``matrix``. Outside they are equal, but may be
+    read from other arrays.
     """
     batch = state["hidden"].shape[0]
     rows = {"entering": (entering, (batch, matrix.shape[1]))}

@@ -35,7 +35,8 @@ def absent_globals(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
 
 
 def absent_attributes(reach: Reached, owner: Any, own: Any, what: str, free: Free) -> Iterator[EnvironmentGuard]:
-    """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles exceptions.
+    """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles
+    exceptions.
 
     Code that goes through all attributes, or reads them by texts that are not known, depends on which there are.
     """

@@ -1,7 +1,7 @@
 """How each kind of container is read, changed and put back: lists, dicts, sets, closure cells, globals, classes and objects.
 
-One table is for what a function finds by itself, and is to be found as it is below what its class makes of it (:func:`kind_of`), one for what
-it is given, which the caller sees through the methods of its class (:func:`given_kind`).
+One table is for what a function finds by itself, and is to be found as it is below what its class makes of it (:func:`kind_of`), one for
+what it is given, which the caller sees through the methods of its class (:func:`given_kind`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ MISSING = _Missing()
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of container: its parts by key (``pairs``), one part put in or (``MISSING``) taken out (``put``); ``dotted`` where they are attributes.
+    """A kind of container: its parts by key (``pairs``), one part put in or (``MISSING``) taken out (``put``); ``dotted`` where they are
+    attributes.
 
     ``refilled`` replaces all parts, where it is not enough to put in each that differs.
     """
@@ -248,7 +249,8 @@ _APPENDED = Kind(lambda held: _numbered(held.added), lambda held, key, value: No
 
 
 def given_kind(item: Any, always: bool = False) -> Kind | None:
-    """How a container among arguments is read and changed; None for what is none: classes, modules, and, unless ``always``, what can be called.
+    """How a container among arguments is read and changed; None for what is none: classes, modules, and, unless ``always``, what can be
+    called.
 
     >>> from collections import UserDict
     >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
@@ -263,7 +265,8 @@ def given_kind(item: Any, always: bool = False) -> Kind | None:
 
 
 def kind_of(item: Any, always: bool = False) -> Kind | None:
-    """How a container is read and changed; None for what is none: arrays, values, functions, and, unless ``always``, objects of Python's own library."""
+    """How a container is read and changed; None for what is none: arrays, values, functions, and, unless ``always``, objects of Python's
+    own library."""
     for cls, kind in _KINDS:
         if isinstance(item, cls):
             return kind

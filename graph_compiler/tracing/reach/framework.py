@@ -30,7 +30,8 @@ _TRACKING = (
 
 
 def framework_of(obj: Any, known: Sequence[str], call: tuple[Sequence[Any], Mapping[str, Any]] | None = None) -> str | None:
-    """One of the ``known`` frameworks, or None: the one that class and code name, and of several, or where they name none, that of the arguments of a call.
+    """One of the ``known`` frameworks, or None: the one that class and code name, and of several, or where they name none, that of the
+    arguments of a call.
 
     So a torch function may be recorded with JAX arrays, as it may be called with them.
     numpy counts last, and where there is a call only: a function that names it may well compute with the tensors that it is given.
@@ -49,7 +50,8 @@ def framework_of(obj: Any, known: Sequence[str], call: tuple[Sequence[Any], Mapp
 
 @contextmanager
 def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
-    """A ``TypeError`` of the block is a ``SourceNotFound`` where the callable is recorded as ``written_in`` one framework, and refers to another one alone."""
+    """A ``TypeError`` of the block is a ``SourceNotFound`` where the callable is recorded as ``written_in`` one framework, and refers to
+    another one alone."""
     try:
         yield
     except TypeError as problem:
@@ -71,7 +73,8 @@ def is_of_framework(cls: type) -> bool:
 
 
 def _of_object(obj: Any) -> Iterator[str]:
-    """Every package that a callable is of, or refers to, those of its class first; of a partial, those of its function and its arguments."""
+    """Every package that a callable is of, or refers to, those of its class first; of a partial, those of its function and its
+    arguments."""
     if isinstance(obj, functools.partial):
         for item in (*obj.args, *obj.keywords.values()):
             yield from _of_instance(item)

@@ -21,7 +21,8 @@ _CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, 
 class Space:
     """The globals of a Python module, and the names that code in it is known to look up there; ``is_own``: it may look up others, too.
 
-    ``unread``: those of them that code looks up which does not stand in the module's file (``exec``). ``functions``: those whose code it is.
+    ``unread``: those of them that code looks up which does not stand in the module's file (``exec``). ``functions``: those whose code it
+    is.
     """
 
     held: dict[str, Any]
@@ -53,7 +54,8 @@ class Space:
 
 
 def spaces_of(entries: Iterable[Entry]) -> list[Space]:
-    """Those of what is called, and of the functions and methods that these name, and so on: the user's, and those of libraries upon a framework.
+    """Those of what is called, and of the functions and methods that these name, and so on: the user's, and those of libraries upon a
+    framework.
 
     >>> def scaled(x): return x * 2
     >>> function = eval("lambda x: scaled(x)", {"scaled": scaled})

@@ -1,4 +1,5 @@
-"""What a callable refers to outside of its arguments: functions, closures, globals, objects and containers, found by the names in its code."""
+"""What a callable refers to outside of its arguments: functions, closures, globals, objects and containers, found by the names in its
+code."""
 
 from __future__ import annotations
 
@@ -37,8 +38,8 @@ class Policy:
     """What a frontend says of the objects that a walk meets.
 
     ``is_leaf`` are arrays. ``parts`` gives what belongs to an object whatever names are used (the children of a module). Attributes with a
-    ``hidden`` name are none. ``whole`` are classes of frameworks whose objects hold what the user gave them. ``called`` are names by which the
-    framework calls methods of the user's classes.
+    ``hidden`` name are none. ``whole`` are classes of frameworks whose objects hold what the user gave them. ``called`` are names by which
+    the framework calls methods of the user's classes.
     """
 
     is_leaf: Callable[[Any], bool] = lambda item: False
@@ -51,8 +52,8 @@ class Policy:
 class Reached:
     """Everything within reach of ``roots``.
 
-    An attribute counts where some code within reach uses its name. Code of installed libraries tells names, but its own globals are taken for
-    constant; frameworks and Python's own library are not looked into.
+    An attribute counts where some code within reach uses its name. Code of installed libraries tells names, but its own globals are taken
+    for constant; frameworks and Python's own library are not looked into.
     """
 
     def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:

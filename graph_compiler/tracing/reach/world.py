@@ -65,10 +65,11 @@ _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
 class World:
-    """Lists, dicts, sets, closure cells, globals and objects below the ``roots`` and those that ``called`` refers to, with what each holds now.
+    """Lists, dicts, sets, closure cells, globals and objects below the ``roots`` and those that ``called`` refers to, with what each holds
+    now.
 
-    Of code, the user's is followed, wherever it is found, and that of callables in ``called``. Parts with a name in ``closed`` are noted but
-    not looked into; ``own`` objects are looked into whatever they are.
+    Of code, the user's is followed, wherever it is found, and that of callables in ``called``. Parts with a name in ``closed`` are noted
+    but not looked into; ``own`` objects are looked into whatever they are.
 
     >>> history = {"seen": [1]}
     >>> world = World([("history", history)])

@@ -28,7 +28,8 @@ from .table import (
 SAMPLES = [
     *each(
         jnp,
-        "abs arctan arcsinh ceil cos cosh deg2rad exp exp2 expm1 fabs floor negative positive rad2deg rint sign sin sinc sinh square tan tanh trunc "
+        "abs arctan arcsinh ceil cos cosh deg2rad exp exp2 expm1 fabs floor negative positive rad2deg rint sign sin sinc sinh square tan "
+        "tanh trunc "
         "isfinite isinf isnan signbit logical_not nan_to_num cbrt i0",
         (X,),
         (Y,),
@@ -71,7 +72,8 @@ SAMPLES = [
     ),
     *each(
         nn,
-        "relu relu6 sigmoid silu swish soft_sign hard_tanh hard_sigmoid hard_silu selu mish log_sigmoid gelu elu celu leaky_relu softplus softmax "
+        "relu relu6 sigmoid silu swish soft_sign hard_tanh hard_sigmoid hard_silu selu mish log_sigmoid gelu elu celu leaky_relu softplus "
+        "softmax "
         "log_softmax logsumexp standardize squareplus glu sparse_plus",
         (X,),
         (Y,),

@@ -22,11 +22,12 @@ ANY, POSITIVE, UNIT = {"kind": "normal"}, {"kind": "positive"}, {"kind": "unit"}
 _UNARY = {
     "Abs": ANY, "Acos": UNIT, "Acosh": POSITIVE, "Asin": UNIT, "Asinh": ANY, "Atan": ANY, "Atanh": UNIT, "BesselI0": ANY, "BesselI0e": ANY,
     "BesselI1": ANY, "BesselI1e": ANY, "BesselJ0": ANY, "BesselJ1": ANY, "BesselK0": POSITIVE, "BesselK0e": POSITIVE, "BesselK1": POSITIVE,
-    "BesselK1e": POSITIVE, "BesselY0": POSITIVE, "BesselY1": POSITIVE, "Ceil": ANY, "Cos": ANY, "Cosh": ANY, "Digamma": POSITIVE, "Elu": ANY,
-    "Erf": ANY, "Erfc": ANY, "Erfinv": UNIT, "Exp": ANY, "Expm1": ANY, "Floor": ANY, "Inv": ANY, "IsFinite": ANY, "IsInf": ANY, "IsNan": ANY,
-    "Lgamma": ANY, "Log": POSITIVE, "Log1p": UNIT, "Ndtri": {"kind": "fraction"}, "Neg": ANY, "Reciprocal": ANY, "Relu": ANY, "Relu6": ANY,
-    "Rint": ANY, "Round": ANY, "Rsqrt": POSITIVE, "Selu": ANY, "Sigmoid": ANY, "Sign": ANY, "Sin": ANY, "Sinh": ANY, "Softplus": ANY,
-    "Softsign": ANY, "Sqrt": POSITIVE, "Square": ANY, "Tan": ANY, "Tanh": ANY, "Identity": ANY, "Snapshot": ANY, "StopGradient": ANY,
+    "BesselK1e": POSITIVE, "BesselY0": POSITIVE, "BesselY1": POSITIVE, "Ceil": ANY, "Cos": ANY, "Cosh": ANY, "Digamma": POSITIVE,
+    "Elu": ANY, "Erf": ANY, "Erfc": ANY, "Erfinv": UNIT, "Exp": ANY, "Expm1": ANY, "Floor": ANY, "Inv": ANY, "IsFinite": ANY, "IsInf": ANY,
+    "IsNan": ANY, "Lgamma": ANY, "Log": POSITIVE, "Log1p": UNIT, "Ndtri": {"kind": "fraction"}, "Neg": ANY, "Reciprocal": ANY, "Relu": ANY,
+    "Relu6": ANY, "Rint": ANY, "Round": ANY, "Rsqrt": POSITIVE, "Selu": ANY, "Sigmoid": ANY, "Sign": ANY, "Sin": ANY, "Sinh": ANY,
+    "Softplus": ANY, "Softsign": ANY, "Sqrt": POSITIVE, "Square": ANY, "Tan": ANY, "Tanh": ANY, "Identity": ANY, "Snapshot": ANY,
+    "StopGradient": ANY,
     "DeepCopy": ANY,
 }  # fmt: skip
 _NO_EDGES = {"BesselI0", "BesselI1", "CheckNumerics"}

@@ -10,7 +10,9 @@ from .....sizes import apply, hint_of
 from ..table import JaxBuilder, rows
 
 _ACTIVATIONS = {
-    "relu": "relu", "relu6": "relu6", "sigmoid": "sigmoid", "silu": "silu", "swish": "silu", "soft_sign": "soft_sign", "hard_sigmoid": "hard_sigmoid", "hard_silu": "hard_swish", "hard_swish": "hard_swish", "selu": "selu", "mish": "mish", "log_sigmoid": "log_sigmoid",
+    "relu": "relu", "relu6": "relu6", "sigmoid": "sigmoid", "silu": "silu", "swish": "silu", "soft_sign": "soft_sign",
+    "hard_sigmoid": "hard_sigmoid", "hard_silu": "hard_swish", "hard_swish": "hard_swish", "selu": "selu", "mish": "mish",
+    "log_sigmoid": "log_sigmoid",
 }  # fmt: skip
 
 

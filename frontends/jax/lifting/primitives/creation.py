@@ -30,5 +30,6 @@ def empty(b: JaxBuilder, *, shape: Any, **_: Any) -> Any:
 
 @rows.row("empty2_p")
 def empty2(b: JaxBuilder, **_: Any) -> Any:
-    """One element that is never looked at: what a derivative of ``lax.cond`` gives for a residual of the other branch. JAX makes it a zero."""
+    """One element that is never looked at: what a derivative of ``lax.cond`` gives for a residual of the other branch. JAX makes it a
+    zero."""
     return b.zeros(shape=(), dtype=b.result.dtype)

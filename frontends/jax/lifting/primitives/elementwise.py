@@ -15,14 +15,15 @@ _NARROW = 2  # bytes of a number
 _UNARY = {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh", "bessel_i0e": "i0e",
     "bessel_i1e": "i1e", "ceil": "ceil", "cos": "cos", "cosh": "cosh", "digamma": "digamma", "erf": "erf", "erf_inv": "erfinv",
-    "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "imag": "imag", "is_finite": "isfinite", "lgamma": "lgamma",
-    "log": "log", "log1p": "log1p", "logistic": "sigmoid", "neg": "negative", "real": "real", "rsqrt": "rsqrt", "sin": "sin",
-    "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stop_gradient": "stop_gradient", "tan": "tan", "tanh": "tanh",
+    "erfc": "erfc", "exp": "exp", "exp2": "exp2", "expm1": "expm1", "floor": "floor", "imag": "imag", "is_finite": "isfinite",
+    "lgamma": "lgamma", "log": "log", "log1p": "log1p", "logistic": "sigmoid", "neg": "negative", "real": "real", "rsqrt": "rsqrt",
+    "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "square": "square", "stop_gradient": "stop_gradient", "tan": "tan", "tanh": "tanh",
 }  # fmt: skip
 _BINARY = {
     "add": "add", "atan2": "atan2", "complex": "complex", "eq": "equal", "ge": "greater_equal", "gt": "greater", "igamma": "gammainc",
     "igammac": "gammaincc", "le": "less_equal", "lt": "less", "mul": "multiply", "ne": "not_equal",
-    "nextafter": "nextafter", "pow": "pow", "rem": "fmod", "shift_left": "bitwise_left_shift", "shift_right_arithmetic": "bitwise_right_shift",
+    "nextafter": "nextafter", "pow": "pow", "rem": "fmod", "shift_left": "bitwise_left_shift",
+    "shift_right_arithmetic": "bitwise_right_shift",
     "sub": "subtract", "zeta": "zeta",
 }  # fmt: skip
 
@@ -245,7 +246,8 @@ def convert_element_type(b: JaxBuilder, x: Any, **_: Any) -> Any:
 
 
 def _saturated(b: JaxBuilder, x: Any, dtype: str) -> Any:
-    """Floats cut off at the ends of a narrow integer type, and negative ones of unsigned types, where other frameworks wrap around or do as the processor does."""
+    """Floats cut off at the ends of a narrow integer type, and negative ones of unsigned types, where other frameworks wrap around or do as
+    the processor does."""
     if not is_floating(x.dtype) or not is_integer(dtype):
         return x
     least = 0 if dtype.startswith("u") else -(2 ** (8 * ITEMSIZE[dtype] - 1))

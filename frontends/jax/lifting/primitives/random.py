@@ -1,4 +1,5 @@
-"""``jax.random``: keys are their two words along a last axis, and every draw is made of hashes of counts, which give JAX's own numbers everywhere."""
+"""``jax.random``: keys are their two words along a last axis, and every draw is made of hashes of counts, which give JAX's own numbers
+everywhere."""
 
 from __future__ import annotations
 

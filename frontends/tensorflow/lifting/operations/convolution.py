@@ -121,7 +121,8 @@ def spread(
 
 
 def of_weight(b: TensorFlowBuilder, x: Value, given: Value, kernel: Any, steps: _Steps, groups: int) -> Any:
-    """``[out, in, *window]``: the input under windows of the gradient, where batch and channels change places, and strides and dilation do."""
+    """``[out, in, *window]``: the input under windows of the gradient, where batch and channels change places, and strides and dilation
+    do."""
     x, given = first(b, x, steps.data_format), first(b, given, steps.data_format)
     rank = x.ndim - 2
     rest = tuple(range(2, rank + 2))

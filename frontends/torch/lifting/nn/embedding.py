@@ -57,7 +57,8 @@ def _divided_by_frequency(b: TorchBuilder, weight: Any, indices: Any) -> Any:
 
 @rows.row("embedding_renorm")
 def embedding_renorm(b: TorchBuilder, weight: Any, indices: Any, max_norm: float | None, norm_type: float = 2.0) -> Any:
-    """aten::embedding_renorm: rows that ``indices`` name, and whose norm is above ``max_norm``, scaled down to it; gradients pass as if they were not."""
+    """aten::embedding_renorm: rows that ``indices`` name, and whose norm is above ``max_norm``, scaled down to it; gradients pass as if
+    they were not."""
     if max_norm is None:
         return weight
     named = b.reshape(indices, shape=(product(indices.shape),))
