@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import functools
 import json
 import os
 import re
@@ -351,10 +352,10 @@ def test_results_are_named_by_their_path() -> None:
 # ----- as a process
 
 
-def start(folder: Path, *words: str) -> subprocess.Popen[str]:
+def start(folder: Path, *words: str, **options: Any) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": str(Path(graph_compiler.__file__).parents[1])}
     command = [sys.executable, "-m", "graph_compiler", *words]
-    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def test_it_runs_as_a_process(folder: Path) -> None:
@@ -365,7 +366,8 @@ def test_it_runs_as_a_process(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are others there")
 def test_it_is_interrupted_cleanly(folder: Path) -> None:
-    process = start(folder, "convert", "net.py:takes_long", "-i", "x=float64[2]", "-o", "a.zip")
+    heeds = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # what a shell runs in the background ignores it
+    process = start(folder, "convert", "net.py:takes_long", "-i", "x=float64[2]", "-o", "a.zip", preexec_fn=heeds)
     assert process.stdout is not None
     while "recording" not in process.stdout.readline():
         pass

@@ -286,16 +286,9 @@ def test_rows_that_no_call_of_torch_needs(name: str) -> None:
     assert_same(lowered(build, args), expected)
 
 
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda b, x: b.interpolate(x, size=(4,), method="cubic"), "no cubic interpolation over 1 axes"),
-        (lambda b, x: b.avg_pool(x, kernel=(2,), strides=(1,), padding=((0, 1),), count_include_pad=False), "leaves out a padding"),
-    ],
-)
-def test_what_torch_lacks_is_told(build: Any, words: str) -> None:
-    with pytest.raises(UnsupportedOperation, match=words):
-        lowered(build, (X,))
+def test_what_torch_lacks_is_told() -> None:
+    with pytest.raises(UnsupportedOperation, match="no cubic interpolation over 1 axes"):
+        lowered(lambda b, x: b.interpolate(x, size=(4,), method="cubic"), (X,))
 
 
 # ---------------------------------------------------------------------------------------------- writes and gradients

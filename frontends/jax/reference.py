@@ -97,9 +97,13 @@ def to_numpy(array: Any) -> Any:
 
 
 def random_kept() -> AbstractContextManager[None]:
-    """JAX holds no generator; what is computed inside is computed at once, also where JAX is tracing."""
-    computed_at_once: AbstractContextManager[None] = jax.ensure_compile_time_eval()
-    return computed_at_once
+    """JAX holds no generator; what is computed inside is computed as if nothing were traced.
+
+    Not ``jax.ensure_compile_time_eval``: in it the lowering of an operation (``lu``) compiles other programs, which fails where
+    programs are kept on disk (``jax_compilation_cache_dir``).
+    """
+    outside: AbstractContextManager[None] = jax.core.eval_context()
+    return outside
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import tensorflow as tf
 def dtype_name(dtype: Any) -> str:
     """The name of a data type.
 
+    >>> import numpy as np
     >>> dtype_name(tf.float32), dtype_name(1), dtype_name(np.dtype("float16"))
     ('float32', 'float32', 'float16')
     """
@@ -19,6 +20,7 @@ def dtype_name(dtype: Any) -> str:
 def dtype_of_array(array: Any) -> str:
     """The name of the data type of an array of any framework.
 
+    >>> import numpy as np
     >>> dtype_of_array(np.ones(2)), dtype_of_array(tf.ones(2))
     ('float64', 'float32')
     """

@@ -30,9 +30,9 @@ def philox(keys: jax.Array, counts: jax.Array) -> jax.Array:
     def high(x: jax.Array, factor: int) -> jax.Array:
         """The upper half of a product, without integers of 64 bits."""
         low, up, low_factor, up_factor = x & 0xFFFF, x >> 16, jnp.uint32(factor & 0xFFFF), jnp.uint32(factor >> 16)
-        inner, outer = low * up_factor, up * low_factor
-        carry = (low * low_factor >> 16) + (inner & 0xFFFF) + (outer & 0xFFFF)
-        return up * up_factor + (inner >> 16) + (outer >> 16) + (carry >> 16)
+        left, right = low * up_factor, up * low_factor
+        carry = (low * low_factor >> 16) + (left & 0xFFFF) + (right & 0xFFFF)
+        return up * up_factor + (left >> 16) + (right >> 16) + (carry >> 16)
 
     first, second = keys[..., 0], keys[..., 1]
     words = [counts[..., place] for place in range(4)]
