@@ -86,8 +86,7 @@ def is_symbolic(item: Any) -> bool:
     return type(item) in (Dimension, SymbolicFloat)
 
 
-# functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version lacks costs a guard, nothing
-# else
+# functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version lacks costs a guard
 _TAKE_SYMBOLS = frozenset(
     {"is_constant_dim", "_canonicalize_dimension", "convert_to_index", "canonicalize_axis", "is_dim", "to_dynamic_slice"}
 )
