@@ -250,16 +250,22 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _helpers(prelude: ModuleType | None, function: str) -> list[FunctionType]:
-    """The prelude's functions that the text uses, those that they use first."""
+    """The prelude's functions that the text uses, those that they use first.
+
+    Its functions are those of its own package and of this one, and any other that its ``__all__`` names.
+    """
     if prelude is None:
         return []
     found: dict[str, FunctionType] = {}
-    rooms = prelude.__name__.rsplit(".", 2)[0]  # helpers that several preludes share stand beside the backends
+    packages = {prelude.__name__.partition(".")[0], __name__.partition(".")[0]}
+    given = frozenset(getattr(prelude, "__all__", ()))
 
     def visit(names: Iterable[str]) -> None:
         for name in names:
             helper = getattr(prelude, name, None)
-            if name not in found and isinstance(helper, FunctionType) and helper.__module__.startswith(rooms):
+            if name not in found and isinstance(helper, FunctionType):
+                if name not in given and helper.__module__.partition(".")[0] not in packages:
+                    continue
                 found[name] = helper
                 visit(_used_by(helper))
                 del found[name]

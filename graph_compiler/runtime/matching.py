@@ -19,7 +19,20 @@ from ..ir.graph import Graph
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
 from ..sizes import Symbol
-from ..trees import AppendOnly, Branch, Leaf, Setting, Static, Tree, TypedLeaf, is_container, plain_class, same_static
+from ..trees import (
+    AppendOnly,
+    Branch,
+    Leaf,
+    Setting,
+    Static,
+    Tree,
+    TypedLeaf,
+    is_container,
+    parts_of,
+    plain_class,
+    registered_class,
+    same_static,
+)
 from .target import Target
 
 Match = Callable[..., "tuple[Any, ...] | None"]
@@ -195,6 +208,9 @@ class _Matcher:
         self._require(is_one)
         if isinstance(tree, AppendOnly):
             return
+        if registered_class(cls) is not None:
+            self._registered(tree, name)
+            return
         keys = tuple(key for key in tree.keys if not isinstance(key, Setting))
         if issubclass(cls, Mapping) and len(keys) > 1:  # the original may go through it in order
             self._require(f"tuple({name}) == {self._bind('keys', keys)}")
@@ -204,6 +220,14 @@ class _Matcher:
             self._own_attributes(tree, name)
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
             self._tree(child, self._child_access(cls, name, i, key))
+
+    def _registered(self, tree: Branch, name: str) -> None:
+        """A container of a class that was registered is read as that says."""
+        self.bound["parts_of"] = parts_of
+        self.lines.append(f"keys, {name} = parts_of({name})")
+        self._require(f"keys == {self._bind('keys', tree.keys)}")
+        for i, child in enumerate(tree.children):
+            self._tree(child, f"{name}[{i}]")
 
     def _own_attributes(self, tree: Branch, name: str) -> None:
         """An object has no attributes but those known, which could hide some of its class; a list or dict none beside its items."""

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Union, cast
 
-from .kinds import Setting, build, is_namedtuple, kind_of
+from .kinds import Setting, build, is_namedtuple, kind_of, parts_of, registered_class
 from .shim_classes import plain_class
 
 Path = tuple[Any, ...]
@@ -319,6 +319,8 @@ def child_of(value: Any, index: int, key: Any) -> Any:
         return getattr(value, key)
     if isinstance(value, (tuple, list)):
         return value[index]
+    if registered_class(type(value)) is not None:
+        return parts_of(value)[1][index]
     return value[key] if isinstance(value, (deque, Mapping)) else getattr(value, key)
 
 
