@@ -275,11 +275,6 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     return files.load(path, to, frontend_of, backend_of)
 
 
-def pretrained(source: str) -> Any:
-    """A model from a folder, or by its name on a hub, as the frontend that loads models gives it."""
-    return frontend_of(next(entry.name for entry in frontends.known().values() if entry.loads_models)).pretrained(source)
-
-
 def _views() -> ModuleType:
     return importlib.import_module(f"{__package__}.visualise")
 

@@ -84,12 +84,12 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class BackendEntry(Entry):
-    """A framework that graphs are written for. Its module is a :class:`graph_compiler.runtime.target.Backend`."""
+    """A framework that graphs are written for. Its module is a :class:`graph_compiler.contracts.Backend`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FrontendEntry(Entry):
-    """A framework that functions are recorded from. Its module is a :class:`graph_compiler.runtime.source_framework.Frontend`.
+    """A framework that functions are recorded from. Its module is a :class:`graph_compiler.contracts.Frontend`.
 
     Code that refers to one of its ``packages`` or of its ``libraries`` (of models that are written in it) is written in it.
     """

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import api
 from ..errors import nearest
 from ..registration import frontends
 from ..runtime import Graph
+from ..runtime.frameworks import pretrained
 from ..runtime.progress import working
 from ..tracing.reach.framework import framework_of
 from .exits import WrongInput
@@ -44,7 +44,7 @@ def original(source: str) -> Any:
 
 def _pretrained(source: str) -> Any:
     try:
-        return api.pretrained(source)
+        return pretrained(source)
     except (OSError, ValueError, RuntimeError) as problem:
         first = next(iter(str(problem).strip().splitlines()), type(problem).__name__)
         raise WrongInput(f"{source} is no file, no MODULE:OBJECT, and no model that transformers can load: {first}") from None

@@ -14,8 +14,7 @@ from ..trees import Path, Tree, build, flatten, items_of, paths, unflatten
 from .widening import widened
 
 if TYPE_CHECKING:
-    from .source_framework import SourceFramework
-    from .target import Target
+    from ..contracts import Frontend, Target
 
 _here = threading.local()
 _NO_TYPES: Mapping[Path, str] = {}
@@ -36,7 +35,7 @@ class Border:
 
     def __init__(
         self,
-        frontend: SourceFramework,
+        frontend: Frontend,
         target: Target,
         same_framework: bool,
         made: Callable[[Tree], Tree] = lambda tree: tree,

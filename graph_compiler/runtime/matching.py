@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from ..assumptions import in_order
 from ..codegen.loading import load
 from ..codegen.source import Program
+from ..contracts import Target
 from ..ir.graph import Graph
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
@@ -33,7 +34,6 @@ from ..trees import (
     registered_class,
     same_static,
 )
-from .target import Target
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
@@ -177,9 +177,7 @@ class _Matcher:
         self.lines.append(f"{name} = given_{len(self.names)} = {access}")
         self.names.append(name)
         bound = self._bind("class", cls)
-        if cls in (int, float) and hasattr(
-            self.target, "traced_number"
-        ):  # a number that a transformation of the user's has made an array of
+        if cls in (int, float) and self.target.traced_number is not None:  # a transformation of the user's may make an array of it
             self.bound["traced_number"] = self.target.traced_number
             self.lines.append(f"if type({name}) is not {bound}: {name} = traced_number({name}, {bound})")
             self._require(f"{name} is not None")
@@ -282,7 +280,7 @@ class _UnknownMatcher(_Matcher):
     """Guards on sizes that are unknown yet are kept for later."""
 
     def matching(self) -> Matching:
-        self.bound["size_of"] = self.target.size_of  # type: ignore[attr-defined]
+        self.bound["size_of"] = self.target.size_of
         self.lines.append("conditions = []")
         return super().matching()
 
