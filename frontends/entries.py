@@ -39,7 +39,8 @@ torch = FrontendEntry(
         handing_on=frozenset({"torch", "transformers", "accelerate", "peft", "diffusers"}),
         values=frozenset(("torch", name) for name in ("device", "dtype", "layout", "memory_format")),
         results=("transformers.", "torch.return_types"),
-        snapshots=frozenset({"clone", "detach"}),
+        copies=frozenset({"clone"}),
+        gradient_stops=frozenset({"detach"}),
         facts={
             "requires_grad": InputFact(
                 "requires a gradient, or does not, other than while recording", lambda array: bool(getattr(array, "requires_grad", False))
@@ -50,6 +51,10 @@ torch = FrontendEntry(
                 lambda array: any(base.__name__ == "Parameter" for base in type(array).__mro__),
             ),
             "has_grad": InputFact("has a gradient, or has none, other than while recording", _has_grad),
+            "storage_offset": InputFact(
+                "begins at another place of its memory than while recording",
+                lambda array: bool(array.storage_offset()) if hasattr(array, "storage_offset") else False,
+            ),
         },
     ),
 )

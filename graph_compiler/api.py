@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .errors import InvalidOption, NotCompilable, SourceNotFound
-from .registration import FrontendEntry, backends, frontends, trait
+from .registration import FrontendEntry, backends, frontends, is_module, trait
 from .runtime import Graph, LazyGraph, files
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.deferred import DeferredPipeline
@@ -123,14 +123,14 @@ def _of_owner(options: Options, obj: Any) -> Options:
     """An object of a compiled class is there for its methods: what they change of it is put back, in any framework, where all of them find
     it."""
     owner = getattr(obj, "__self__", None)
-    if not hasattr(type(owner), COMPILED) or _is_module(type(owner)):
+    if not hasattr(type(owner), COMPILED) or is_module(type(owner)):
         return options
     return replace(options, stateful=Stateful((*options.stateful.objects, owner), options.stateful.paths))
 
 
 def _of_method(options: Options, owner: Any) -> Options:
     """As :func:`_of_owner`; positions in the arguments count without the object, as the bound method does."""
-    objects = () if _is_module(type(owner)) else (owner,)
+    objects = () if is_module(type(owner)) else (owner,)
     shifted = [(0, path[1] - 1, *path[2:]) if path[0] == 0 else path for path in options.stateful.paths]
     paths = tuple(path for path in shifted if path[:2] != (0, -1))
     return replace(options, stateful=Stateful((*options.stateful.objects, *objects), paths))
@@ -330,11 +330,6 @@ def _refuse_mixed(obj: Any, found: FrontendEntry) -> None:
             f"{everywhere} arrays, or source={everywhere!r} to have {everywhere}'s rules, or source={found.name!r} where elements become "
             f"constants{place_of(obj)}"
         )
-
-
-def _is_module(cls: Any) -> bool:
-    """Whether the frontend itself finds and names the arrays of objects of this class."""
-    return any(hasattr(cls, mark) for mark in trait("module_marks"))
 
 
 def _plain(obj: Any) -> Any:

@@ -53,8 +53,10 @@ class Traits:
     """Beginnings of names of modules whose classes of results hold what they are given, and do nothing: files may name them."""
     tracking: tuple[str, ...] = ()
     """Beginnings of names of modules whose containers the framework puts in the place of the user's own."""
-    snapshots: frozenset[str] = frozenset()
-    """Bare names of recorded calls that copy an array, or take it out of a gradient."""
+    copies: frozenset[str] = frozenset()
+    """Bare names of recorded calls that copy an array and do nothing else."""
+    gradient_stops: frozenset[str] = frozenset()
+    """Bare names of recorded calls that take an array out of a gradient."""
     is_stateless: bool = False
     """Whether objects of the framework hold no state of the user's."""
     facts: Mapping[str, InputFact] = field(default_factory=dict)
@@ -204,6 +206,27 @@ def trait(name: str) -> Any:
     return _joined([getattr(entry.traits, name) for entry in frontends.known().values()])
 
 
+def entry_method(item: Any, otherwise: Any = None) -> Any:
+    """The method (of a class: the function) that holds the code of a model; of what has none, something else.
+
+    >>> class Model:
+    ...     def forward(self):
+    ...         return 1
+    >>> entry_method(Model())(), entry_method(len, len) is len
+    (1, True)
+    """
+    return next((getattr(item, name) for name in trait("entry_methods") if hasattr(item, name)), otherwise)
+
+
+def is_module(item: Any) -> bool:
+    """Whether this is an object (or a class of them) whose arrays the frontend itself finds and names.
+
+    >>> is_module([])
+    False
+    """
+    return any(hasattr(item, mark) for mark in trait("module_marks"))
+
+
 def _joined(parts: list[Any]) -> Any:
     if isinstance(parts[0], Mapping):
         return {name: row for part in parts for name, row in part.items()}
@@ -237,4 +260,5 @@ def telling(entries: Iterable[FrontendEntry]) -> dict[str, str]:
     return {package: entry.name for entry in entries for package in (*entry.packages, *entry.libraries)}
 
 
-__all__ = ["BackendEntry", "Entry", "FrontendEntry", "InputFact", "Registry", "Traits", "backends", "frontends", "packages", "trait"]
+__all__ = ["BackendEntry", "Entry", "FrontendEntry", "InputFact", "Registry", "Traits", "backends", "entry_method", "frontends",
+           "is_module", "packages", "trait"]  # fmt: skip

@@ -47,7 +47,7 @@ def _pretrained(source: str) -> Any:
         return pretrained(source)
     except (OSError, ValueError, RuntimeError) as problem:
         first = next(iter(str(problem).strip().splitlines()), type(problem).__name__)
-        raise WrongInput(f"{source} is no file, no MODULE:OBJECT, and no model that transformers can load: {first}") from None
+        raise WrongInput(f"{source} is no file, no MODULE:OBJECT, and no model that can be loaded: {first}") from None
 
 
 def _object(source: str) -> Any:

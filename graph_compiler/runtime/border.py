@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
+from ..registration import is_module
 from ..tracing.updates import at
 from ..trees import Path, Tree, build, flatten, items_of, paths, unflatten
 from .widening import widened
@@ -141,7 +142,7 @@ class _Crossing:
 
 
 def _is_opened(item: Any) -> bool:
-    return not hasattr(item, "state_dict")
+    return not is_module(item)
 
 
 def _held(value: Any) -> Iterator[Any]:

@@ -57,7 +57,7 @@ class Following:
                 changed = self._replaced()
         if changed:
             self.failures += 1
-            raise GuardFailed(f"{variant.graph.name}: {changed}, as torch.compile could not see; the next call is compiled anew")
+            raise GuardFailed(f"{variant.graph.name}: {changed}, as the compiler could not see; the next call is compiled anew")
 
     def _replaced(self) -> str:
         now = self._variant.parameters()

@@ -33,6 +33,7 @@ from ..passes import (
     repeat_draws,
     simplify_guards,
 )
+from ..registration import entry_method
 from ..tracing import EnvironmentGuards, Request, active
 from ..tracing import recording as open_recording
 from ..tracing.attributes import refuse_attributed
@@ -343,7 +344,7 @@ def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> 
     if not kwargs:
         return ()
     try:
-        parameters = inspect.signature(getattr(function, "forward", function)).parameters.values()
+        parameters = inspect.signature(entry_method(function, function)).parameters.values()
     except (TypeError, ValueError):
         return tuple(kwargs)
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
