@@ -21,6 +21,7 @@ from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
+from ...tracing.attempts import Refuted, recorded
 from ...tracing.code_names import names_read
 from ...tracing.escapes import refuse_escapes
 from ...tracing.given import GivenArguments
@@ -67,18 +68,11 @@ def record(request: Request) -> Recording:
 
     A function of JAX keeps no state but in the variables of ``nnx`` modules.
     """
-    hypotheses = Hypotheses()
     with recording_lock:
-        for _ in range(_MOST_ATTEMPTS):
-            attempt = _Attempt(request, hypotheses)
-            try:
-                return attempt.run()
-            except Exception as problem:
-                more = attempt.next_hypotheses(problem)
-                if more == hypotheses:
-                    raise
-                hypotheses = more
-    raise TracingError(f"{request.name} could not be traced with symbolic sizes, nor with those of the call")
+        return recorded(
+            lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(), Hypotheses(), [], _MOST_ATTEMPTS,
+            lambda: f"{request.name} could not be traced with symbolic sizes, nor with those of the call",
+        )  # fmt: skip
 
 
 class _Settings(SettingReads):
@@ -121,6 +115,16 @@ class _Attempt:
         self.result: tuple[list[Any], Tree] | None = None
 
     # ------------------------------------------------------------------------------ tracing
+    def run_or_refuted(self) -> Recording | Refuted[Hypotheses]:
+        """The recording, or what to assume of sizes besides where JAX needs their numbers."""
+        try:
+            return self.run()
+        except Exception as problem:
+            more = self.next_hypotheses(problem)
+            if more == self.hypotheses:
+                raise
+            return Refuted(more)
+
     def run(self) -> Recording:
         """The recording."""
         graph = self.recorder.graph

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dis
+import re
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 import keras
@@ -18,8 +20,10 @@ from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
+from ...tracing.attempts import recorded
 from ...tracing.code_names import names_read
 from ...tracing.iterators import refuse_outside
+from ...tracing.reach.origin import owner_of
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..namespaces import GlobalReads, all_of
@@ -36,31 +40,52 @@ from .tracing import Trace
 from .variables import Weights
 
 _HANDLERS = {**bookkeeping.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ}
-# Which axes of an argument have the sizes of the call, as guards: none; channels, which layers need as a number; all but the first; all.
-_FIXED: tuple[Callable[[Any, int], bool], ...] = (
-    lambda array, axis: False,
-    lambda array, axis: axis == array.ndim - 1 > 0 and array.dtype.is_floating,
-    lambda array, axis: axis > 0,
-    lambda array, axis: True,
-)
+_MOST_ATTEMPTS = 3
+# What TensorFlow and Keras say of a size that is not known while they trace.
+_OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically")
+Axes = frozenset[tuple[int, int]]  # of (argument, axis)
 
 
 def record(request: Request) -> Recording:
-    """Traces the function. Sizes are symbols; where the user's code or TensorFlow needs numbers, it is traced again with more of them
-    fixed.
+    """Traces the function. Sizes are symbols; where TensorFlow needs numbers, it is traced again with more of them fixed.
 
-    Each operation is run once, on the arrays of the call, and nothing outside is changed.
+    Each operation is run once, on the arrays of the call, and nothing outside is changed. The function itself is run once, and again only
+    after an exception that TensorFlow or Keras raised of a size that is not known.
     """
-    problems: list[Exception] = []
+    arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
+
+    def more_fixed(fixed: Axes, problem: Exception) -> Axes | None:
+        return next((axes for axes in _fixed_axes(arrays) if axes > fixed), None) if _stems_from_sizes(problem) else None
+
     with recording_lock:
-        for fixed in _FIXED:
-            try:
-                return _Attempt(request, fixed).run()
-            except GraphCompilerError:
-                raise
-            except Exception as problem:
-                problems.append(problem)
-    raise _told(request.name, problems[-1])
+        try:
+            return recorded(lambda fixed: _Attempt(request, fixed).run(), Axes(), [more_fixed], _MOST_ATTEMPTS, str)
+        except GraphCompilerError:
+            raise
+        except Exception as problem:
+            raise _told(request.name, problem) from problem.__cause__
+
+
+def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
+    """The axes whose sizes are those of the call, as guards, the fewest first: channels, which layers need as a number; all."""
+    channels = Axes((index, array.ndim - 1) for index, array in enumerate(arrays) if array.ndim > 1 and array.dtype.is_floating)
+    return channels, Axes((index, axis) for index, array in enumerate(arrays) for axis in range(array.ndim))
+
+
+def _stems_from_sizes(problem: Exception) -> bool:
+    """Whether an exception can come of sizes that are not known: the user's code has not raised it, and it speaks of such a thing."""
+    if isinstance(problem, GraphCompilerError) or owner_of(type(problem)) == "user":
+        return False
+    last = problem.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return (last is None or not _raises(last)) and _OF_OPEN_SIZES.search(str(problem)) is not None
+
+
+def _raises(last: TracebackType) -> bool:
+    """Whether an exception comes from a ``raise`` of the user's code."""
+    code = last.tb_frame.f_code
+    return is_users(code.co_filename) and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def _told(name: str, problem: Exception) -> Exception:
@@ -78,10 +103,10 @@ def _told(name: str, problem: Exception) -> Exception:
 
 @dataclass
 class _Attempt:
-    """One tracing; ``is_fixed`` tells of each array and axis whether its size is a number."""
+    """One tracing; the sizes of the axes in ``fixed`` are numbers."""
 
     request: Request
-    is_fixed: Callable[[Any, int], bool]
+    fixed: Axes
 
     def run(self) -> Recording:
         """The recording."""
@@ -104,7 +129,7 @@ class _Attempt:
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
         names = input_names(self.request.function, self.request.args, self.tree)
-        arrays = [self._argument(trace, name, leaf) for name, leaf in zip(names, leaves)]
+        arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
         args, kwargs = call_of(self.tree, arrays)
         with trace.graph.as_default(), trace.answering():
             result = self.request.function(*args, **kwargs)
@@ -113,10 +138,10 @@ class _Attempt:
         with computing():
             return [expression_of(item) if is_symbolic(item) else self._output(trace, item) for item in tensors], tree
 
-    def _argument(self, trace: Trace, name: str, leaf: Any) -> Any:
+    def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
-        fixed = [self.is_fixed(array, axis) for axis in range(array.ndim)]
+        fixed = [(index, axis) in self.fixed for axis in range(array.ndim)]
         for axis, is_fixed in enumerate(fixed):
             if is_fixed:
                 self.recorder.decide_size(Size.of(Symbol(value, axis, int(array.shape[axis]))), trace.locator.locate("a size", 2))
