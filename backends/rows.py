@@ -68,8 +68,8 @@ class Rows:
 
     ``unsupported`` says why the framework cannot have some operations: name -> reason. ``channels_last`` names the operations that it
     computes faster, or at all, with the channels in the last axis; the layout pass brings their arrays there. ``bounded``: its compiler has
-    to know all sizes, so those that depend on elements get a bound where they can. ``unrolls``: the most nodes that a loop of a fixed length
-    is written out to, where its loops cost more than such steps. ``compute_dtype(op, dtype)`` is the type that the
+    to know all sizes, so those that depend on elements get a bound where they can. ``unrolls``: the most nodes that a loop of a fixed
+    length is written out to, where its loops cost more than such steps. ``compute_dtype(op, dtype)`` is the type that the
     decomposition of an operation is computed in for arrays of ``dtype``, or None for their own.
     """
 
