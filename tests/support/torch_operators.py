@@ -35,7 +35,7 @@ def scan(combine_fn: Any, init: Any, xs: Any, *, dim: int = 0, reverse: bool = F
     for place in reversed(range(count)) if reverse else range(count):
         held, row = combine_fn(held, torch.utils._pytree.tree_map(lambda x, place=place: x.select(dim, place), xs))
         made.append(row)
-    return held, _stacked(made[::-1] if reverse else made)
+    return held, _stacked(made[::-1] if reverse else made, dim)
 
 
 def map_rows(f: Any, xs: Any, *args: Any) -> Any:
@@ -44,8 +44,8 @@ def map_rows(f: Any, xs: Any, *args: Any) -> Any:
     return _stacked([f(torch.utils._pytree.tree_map(lambda x, place=place: x[place], xs), *args) for place in range(count)])
 
 
-def _stacked(rows: list[Any]) -> Any:
-    return torch.utils._pytree.tree_map(lambda *items: torch.stack(items), *rows)
+def _stacked(rows: list[Any], dim: int = 0) -> Any:
+    return torch.utils._pytree.tree_map(lambda *items: torch.stack(items, dim), *rows)
 
 
 @contextmanager
