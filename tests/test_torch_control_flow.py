@@ -19,7 +19,7 @@ import graph_compiler  # noqa: E402
 from graph_compiler.errors import GraphCompilerError  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
-from .support.torch_operators import as_python  # noqa: E402
+from .support.torch_operators import loops_of_python  # noqa: E402
 from .support.turns import a_share  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch's own, where torch.cond is run
@@ -189,7 +189,7 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
 def results(name: str) -> list[Any]:
     """What a program gives for the calls."""
     function = PROGRAMS[name]()
-    with as_python(globals()):
+    with loops_of_python(globals()):
         return [function(x) for x in CALLS]
 
 
@@ -234,7 +234,7 @@ def slopes(function: Any, x: Any) -> Any:
 def slopes_of(name: str) -> list[Any]:
     """The gradients of a program at the calls."""
     function = PROGRAMS[name]()
-    with as_python(globals()):
+    with loops_of_python(globals()):
         return [slopes(function, x) for x in CALLS]
 
 
@@ -283,7 +283,7 @@ def test_gradients_inside_are_those_of_the_branch_and_the_steps(to: str) -> None
 
     graph = graph_compiler.compile(slope, to=to, args=(CALLS[0],))
     for x in CALLS:
-        with as_python(globals()):
+        with loops_of_python(globals()):
             expected = slope(x)
         assert_same(graph(x), expected)
 

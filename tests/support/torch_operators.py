@@ -49,8 +49,11 @@ def _stacked(rows: list[Any], dim: int = 0) -> Any:
 
 
 @contextmanager
-def as_python(names: dict[str, Any]) -> Iterator[None]:
+def loops_of_python(names: dict[str, Any]) -> Iterator[None]:
     """Inside of the block the operators that a module has by name (``globals()``) are Python's own loops and branches."""
     own = {"scan": scan, "while_loop": while_loop, "map_rows": map_rows}
-    with mock.patch.dict(names, {name: function for name, function in own.items() if name in names}), mock.patch.object(torch, "cond", cond):
+    with (
+        mock.patch.dict(names, {name: function for name, function in own.items() if name in names}),
+        mock.patch.object(torch, "cond", cond),
+    ):
         yield
