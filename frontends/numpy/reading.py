@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...sizes import is_symbolic
 from .names import METHOD
-from .sizes import is_symbolic
 from .traced import is_traced
 
 if TYPE_CHECKING:

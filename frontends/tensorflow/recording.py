@@ -16,7 +16,7 @@ from ...errors import GraphCompilerError, TracingError
 from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
-from ...sizes import Size, Symbol
+from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.code_names import names_read
 from ...tracing.iterators import refuse_outside
@@ -31,7 +31,6 @@ from .evaluation import computing
 from .folders import is_users
 from .outside import outside_of, reach_of
 from .reader import Reader
-from .sizes import expression_of, is_symbolic
 from .tracing import Trace
 from .variables import Weights
 

@@ -25,7 +25,7 @@ from .folders import PACKAGES
 from .held import Held
 from .known import known
 from .reader import Reader
-from .sizes import Shape, SizeNumber, asked_by, is_symbolic, symbolic
+from .sizes import Shape, SizeNumber, asked_by, symbolic
 
 _MOST = 64  # elements that Python may read at once
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
@@ -175,4 +175,4 @@ def _replaced(cls: Any, methods: dict[str, Any]) -> Iterator[None]:
             setattr(cls, name, own[name]) if name in own else delattr(cls, name)
 
 
-__all__ = ["Trace", "is_symbolic"]
+__all__ = ["Trace"]
