@@ -177,6 +177,9 @@ _KNOWN: dict[str, Callable[[Any, Any], bool | None]] = {
 }
 
 
+_absolute = unary("abs")
+
+
 class SymbolicFloat(SymbolicNumber):
     """A float computed from sizes."""
 
@@ -215,7 +218,7 @@ class SymbolicFloat(SymbolicNumber):
         return bool(decided(apply("ne", self.expression, 0))) if sure is None else not sure
 
     def __abs__(self) -> Any:
-        return self if self >= 0 else -self
+        return self if _at_least(self.expression, 0) else _absolute(self)
 
     def __jax_array__(self) -> Any:
         return as_array(self.expression)

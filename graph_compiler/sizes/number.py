@@ -65,6 +65,10 @@ class SymbolicNumber:
         """The number, which later calls must have too."""
         return self.decide(self.expression) if isinstance(self.expression, Size) else self.expression
 
+    def kind(self) -> type:
+        """``int``, ``float`` or ``bool``: what it stands for."""
+        return type(hint_of(self.expression))
+
     def shown(self) -> Any:
         """The number for a text."""
         return self.number()
@@ -72,13 +76,13 @@ class SymbolicNumber:
     # ------------------------------------------------------------------------------ where Python needs the number
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # what isinstance asks for, beside the type
-        return type(hint_of(self.expression))
+        return self.kind()
 
     def __int__(self) -> int:
         return int(self.number())
 
     def __index__(self) -> int:
-        if self.__class__ is float:
+        if self.kind() is float:
             raise TypeError("'float' object cannot be interpreted as an integer")
         return int(self.number())
 
@@ -120,6 +124,13 @@ class SymbolicNumber:
     def __pos__(self) -> Any:
         return self
 
+    def is_integer(self) -> bool:
+        """Whether a float is a whole number."""
+        if self.kind() is not float:
+            return True
+        condition: Any = apply("eq", apply("floor", self.expression), self.expression)
+        return bool(self.decide(condition))
+
     def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 
@@ -129,7 +140,7 @@ class SymbolicNumber:
     def __round__(self, digits: int | None = None) -> Any:
         if digits is None:
             return _round(self)
-        return self if self.__class__ is int and digits >= 0 else _round_to(self, digits)
+        return self if self.kind() is int and digits >= 0 else _round_to(self, digits)
 
 
 def expression_of(item: Any) -> Any:

@@ -193,7 +193,7 @@ class _Number(SymbolicNumber):
         return super().__new__(cls) if isinstance(node, SizeNode) else cls.made_of(node)
 
     @property
-    def expression(self) -> Any:  # type: ignore[override]
+    def expression(self) -> Any:
         return self.node.expression
 
     def decide(self, size: Size) -> Any:
