@@ -44,13 +44,13 @@ OPEN: dict[str, Callable[[Any, Any], Any]] = {
     "sum": lambda n, m: sum([n, m, 1]),
     "copied": lambda n, m: copy.copy(n) + copy.deepcopy([m])[0],
     "truth value": lambda n, m: 2 if n and not (n - n) else 3,
-    "comparisons that hold for all": lambda n, m: [n > 0, n >= 1, n < 99, n <= 99, n != 0, 1 < m, bool(n)].count(True),
+    "comparisons that hold for all": lambda n, m: [n > 0, n >= 1, n < 99, n <= 99, n != 0, m > 1, bool(n)].count(True),
     "its class": lambda n, m: isinstance(n, int) * 2 + isinstance(n / 2, float) * 3 + isinstance(n / 2, int) * 5,
     "the larger one": lambda n, m: max(n, 2) + min(m, 50),
 }
 # What needs the number itself: it is assumed, so that another number is another recording.
 DECIDED: dict[str, Callable[[Any, Any], Any]] = {
-    "range": lambda n, m: len([i for i in range(n)]),
+    "range": lambda n, m: len([*range(n)]),
     "text": lambda n, m: len(f"{n:>{m}}") + len(f"{n:03d}"),
     "hash": lambda n, m: {n: 2, m: 3}[n],
     "methods": lambda n, m: n.bit_length() + (n / 2).is_integer(),

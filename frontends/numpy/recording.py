@@ -35,6 +35,7 @@ from ...trees import Path, Tree, call_of, flatten, referred, statics
 from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
 from ..open_numbers import DTYPES
+from ..reading import Reading
 from ..setting_reads import SettingReads
 from ..signatures import input_names
 from .arguments import Inputs, given
@@ -44,7 +45,6 @@ from .kept import Kept
 from .kept_views import KeptViews
 from .parameters import Weights
 from .patches import replaced, replacement_of
-from .reading import Reading
 from .traced import TracedScalar, is_traced
 
 

@@ -26,6 +26,11 @@ def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
     return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
 
 
+def number(x: tf.Tensor) -> Any:
+    """The only element as a number of Python."""
+    return x.numpy().item()
+
+
 def while_loop(
     goes_on: Callable[..., tf.Tensor], body: Callable[..., tuple[tf.Tensor, ...]], state: tuple[Any, ...]
 ) -> tuple[tf.Tensor, ...]:

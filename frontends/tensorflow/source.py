@@ -16,7 +16,7 @@ from ...ir.node import Node, Value
 from ...ops.text import factor
 from ...sizes import Size, Symbol, hint_of
 from . import prelude
-from .names import CONVERT, REFUSE_GRADIENT, definition, row_key
+from .names import CONVERT, READ, REFUSE_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
 
 _OPERATORS = {
@@ -62,6 +62,8 @@ class TensorFlowCalls:
             return f"{'scalar' if isinstance(node.inputs[0], Size) else 'tf.convert_to_tensor'}({written}, {dtype})"
         if node.op == REFUSE_GRADIENT:
             return f"refuse_gradient({text(node.inputs[0])!r}, message={text(node.params['message'])!r})"
+        if node.op == READ:
+            return f"number({text(node.inputs[0])!r})"
         operands = [_operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))]
         if key in _OPERATORS and any(map(_is_array, node.inputs)):
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"

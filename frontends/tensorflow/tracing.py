@@ -18,12 +18,15 @@ from tensorflow.python.framework.func_graph import FuncGraph
 
 from ...errors import TracingError
 from ...ir.node import Value
+from ...ir.record import CallRecord
 from ...sizes import Size, Symbol, hint_of
 from ...tracing import Locator, Recorder
+from ..reading import Reading, can_be_symbols, decide, read
 from .evaluation import computing
 from .folders import PACKAGES
 from .held import Held
 from .known import known
+from .names import READ
 from .reader import Reader
 from .sizes import Shape, SizeNumber, asked_by, symbolic
 
@@ -39,8 +42,8 @@ class Unanswered(TypeError, AttributeError):
 class Trace:
     """A graph in the making, and its reader."""
 
-    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator) -> None:
-        self.recorder, self.reader, self.locator = recorder, reader, locator
+    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading) -> None:
+        self.recorder, self.reader, self.locator, self.reading = recorder, reader, locator, reading
         self.graph = FuncGraph(recorder.graph.name)
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
@@ -60,7 +63,21 @@ class Trace:
     # ------------------------------------------------------------------------------ what Python asks
     def decide(self, size: Size) -> Any:
         """The number of a size, as a guard."""
-        return self.recorder.decide_size(size, self.locator.locate("a size", 3))
+        return decide(self.recorder, size, self.locator.locate("a number", 3))
+
+    def number(self, tensor: Any) -> Any:
+        """The only element of a tensor, a whole number or float, as a number to be computed with; the tensor where it has to be known."""
+        if not (isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic):
+            return tensor
+        held = self.held(tensor)
+        if np.size(held.seen) != 1 or not can_be_symbols(seen := held.seen.numpy().item()):
+            return tensor
+        if isinstance(held.item, np.ndarray):
+            return symbolic(self, held.item.item())
+        if not self.recorder.varies(held.item) or self.recorder.is_random(held.item):
+            return tensor
+        self.reading.any = True
+        return symbolic(self, read(self.recorder, READ, held.item, seen, self.locator.locate(READ, 3), CallRecord("item")))
 
     def tensor(self, size: Size, dtype: Any) -> Any:
         """A size as a scalar of the traced graph."""
