@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from tensorflow.python.framework import ops
-
 from ...sizes import Size, computed, expression_of, is_symbolic
 from ...tracing.code_names import names_read
 from ..conversions import conversions_in, places_of
@@ -28,6 +26,9 @@ class Numbers(Sizes, Protocol):
 
     def number(self, tensor: Any) -> Any:
         """The only element of a tensor as a symbolic number; the tensor where Python has to know it."""
+
+    def length(self, tensor: Any) -> Any:
+        """What ``len`` gives of a tensor; None of anything else."""
 
 
 def symbols_of(trace: Numbers) -> Symbols:
@@ -51,11 +52,7 @@ def numbers_seen(trace: Numbers, functions: Iterable[types.FunctionType]) -> Ite
     asked = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
     with (
         shimmed(under_any_name((vars(math), *spaces), math_shims(symbols))),
-        conversions_in(places_of(functions), symbols, _length),
+        conversions_in(places_of(functions), symbols, trace.length),
         type_shimmed(asked, is_symbolic),
     ):
         yield
-
-
-def _length(item: Any) -> Any:
-    return item.shape[0] if isinstance(item, ops.SymbolicTensor) and item.shape.rank else None

@@ -109,8 +109,15 @@ class Trace:
     def shape(self, tensor: Any) -> Any:
         """The shape as the user's code sees it."""
         traced = _SHAPE(tensor)
-        if traced.rank is None or traced.is_fully_defined() or asked_by(*PACKAGES):
-            return traced
+        return traced if traced.rank is None or traced.is_fully_defined() or asked_by(*PACKAGES) else self._open_shape(tensor, traced)
+
+    def length(self, tensor: Any) -> Any:
+        """What ``len`` gives of a tensor: a size; None of anything else, and where TensorFlow has an error."""
+        if not (isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank):
+            return None
+        return self._open_shape(tensor, _SHAPE(tensor))[0]
+
+    def _open_shape(self, tensor: Any, traced: Any) -> Any:
         held = self.held(tensor)
         if not isinstance(held.item, Value):
             return tf.TensorShape(held.seen.shape)
@@ -151,7 +158,7 @@ class Trace:
             **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
             "__hash__": tf.Tensor.__hash__,
             "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108  (a bound method would be given no tensor)
-            "__len__": lambda tensor: int(tensor.shape[0]),
+            "__len__": lambda tensor: int(self.length(tensor) if tensor.graph is self.graph else tensor.shape[0]),
             "shape": property(self.shape, tf.Tensor.shape.fset),
         }
 
