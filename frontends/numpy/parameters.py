@@ -186,7 +186,7 @@ class Weights:
             self._shared.append(StatePlace(place.held, place.key))
             return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
-            if id(item) not in known and self.views.has(item):
+            if id(item) not in known and self.views.owner_of(item) is not None:
                 return self.views.taken(capture, place, item, known)
             if id(item) not in known:
                 name = place.name

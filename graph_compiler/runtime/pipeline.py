@@ -226,7 +226,7 @@ class Pipeline:
         native.register_classes(_classes(output_tree))
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
         header = _header(self, recorded.graph, graph, recorded.counts)
-        program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect.structured)
+        program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect)
         if not self.same_framework and (held := graph.state.places):
             self._note_places(held.kept())
         constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
@@ -326,7 +326,7 @@ class Pipeline:
     def source_text(self, graph: IRGraph, header: str) -> Program:
         """A recorded graph as text of its own framework."""
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)
-        return write(graph, self.frontend.dialect, header, own.dialect.structured)
+        return write(graph, self.frontend.dialect, header, own.dialect)
 
     def _evaluate(self, graph: IRGraph) -> list[Any]:
         program = self.source_text(graph, "Constants.")
