@@ -22,7 +22,7 @@ _SCATTERED = [call(f("5m"), np.array([[0], [2], [4]], np.int32), f("3m")), call(
 _UNIQUE = [without(_TIES), without(i("n", 0, 3)), without(np.array([1.5, -0.0, 0.0, 1.5], np.float32)), without(i("n", 0, 3, "int64"), out_idx="int64")]
 
 TF: dict[str, list[Call]] = {
-    "argsort": [call(d("bn")), call(i("bnm", 0, 3), axis=1), call(d("bn"), direction="DESCENDING"), call(_TIES, stable=True), call(_TIES, direction="DESCENDING"), call(_NANS), call(_NANS, direction="DESCENDING"), call(i("n", dtype="uint8"), direction="DESCENDING")],
+    "argsort": [call(d("bn")), call(i("bnm", 0, 3), axis=1), call(d("bn"), direction="DESCENDING"), call(_TIES, stable=True), call(_TIES, direction="DESCENDING"), call(i("n", dtype="uint8"), direction="DESCENDING")],
     "sort": [call(f("bn")), call(f("bnm"), axis=1), call(f("bn"), direction="DESCENDING"), call(_TIES), without(_NANS), without(_NANS, direction="DESCENDING"), call(i("n", dtype="uint8"), direction="DESCENDING"), call(np.array([-128, 127, 0], np.int8), direction="DESCENDING"), without(f("n", dtype="float16"))],
     "approx_top_k": [without(d("bt"), 4), without(d("t"), 3), without(d("bt"), 2, is_max_k=False)],
     "batch_to_space": [call(f("835c"), [2, 2], [[0, 0], [0, 0]]), call(f("635c"), [2, 3], [[1, 0], [0, 2]]), call(i("43n"), [2], [[0, 1]])],
@@ -37,7 +37,7 @@ TF: dict[str, list[Call]] = {
     "clip_by_value": [call(f("bn"), -0.5, 0.5), call(f("bn"), f("n"), 1.5), without(EDGES, -1.0, 2.0), call(i("n"), -2, 3), call(f("bn"), 1.0, -1.0)],
     "complex": [call(f("bn"), f("bn")), call(f("bn"), f("n")), call(f("n", dtype="float64"), f("n", dtype="float64"))],
     "concat": [call([f("bn"), f("bn")], 0), call([f("bn"), f("bm"), f("b2")], axis=-1), call([i("n")], 0), call([f("bnm"), f("bkm")], axis=1)],
-    "cond": [by(lambda g, x: g(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: -x), f("bn")), by(lambda g, x: g(tf.shape(x)[0] > 4, lambda: x + 1, lambda: x), f("n")), by(lambda g, x: g(x[0] > x[1], lambda: (x, 1.0), lambda: (x * 2, 2.0)), f("n"))],
+    "cond": [by(lambda g, x: g(tf.reduce_sum(x) > 0, lambda: x * 2, lambda: -x), f("bn")), by(lambda g, x: g(tf.shape(x)[0] > 4, lambda: x + 1, lambda: x), f("n")), by(lambda g, x: g(x[0] > x[1], lambda: (x, x[0]), lambda: (x * 2, x[1])), f("n"))],
     "constant": [by(lambda g, x: g([1.0, 2.0, 3.0]) * x, f("3")), by(lambda g, x: x + g(2, "float64", shape=[3]), f("b3", dtype="float64")), without([[1, 2], [3, 4]], "int64")],
     "conv": [call(f("bhw2"), f("3223"), [1, 1, 1, 1], "VALID"), call(f("bhw2"), f("3223"), [1, 2, 1, 1], "SAME"), call(f("b5672"), f("23223"), [1] * 5, "SAME")],
     "custom_gradient": [by(lambda g, x: g(lambda y: (y * y, lambda up: up * 5.0))(x), f("bn")), by(lambda g, x: g(lambda y: (tf.exp(y), lambda up: -up))(x) + x, f("n")), by(lambda g, x: g(lambda y: ((y, y * 2), lambda a, b: a + 3 * b))(x), f("n"))],

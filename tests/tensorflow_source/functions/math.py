@@ -68,7 +68,7 @@ TF_MATH: dict[str, list[Call]] = {
     "confusion_matrix": [call(i("n", 0, 4), i("n", 0, 4)), call(i("n", 0, 4), i("n", 0, 4), num_classes=6), call(i("n", 0, 4), i("n", 0, 4), num_classes=5, weights=f("n"), dtype="float32")],
     "count_nonzero": [call(i("bnm", -1, 2)), call(f("bnm"), axis=1, keepdims=True), call(i("bn", 0, 2), axis=(0, 1), dtype="int32"), call(t("bn"), axis=-1)],
     **each("cumsum cumprod", [*_RUNNING, call(i("bn"), axis=1), without(f("bn", dtype="float16"), axis=1), call(z("bn")), call(i("n", dtype="uint8"), exclusive=True)]),
-    "cumulative_logsumexp": [*_RUNNING, without(EDGES), call(f("n", dtype="float64"), exclusive=True)],
+    "cumulative_logsumexp": [*_RUNNING, without(EDGES[1:]), without(EDGES[2:]), call(f("n", dtype="float64"), exclusive=True)],
     "in_top_k": [call(i("n", 0, 4), f("n4"), 2), call(i("n", -2, 7), f("n4"), 3), call(np.array([0, 1, 2], np.int64), np.array([[1, 1, 0], [1, np.nan, 0], [np.inf, 2, 3]], np.float32), 1)],
     "invert_permutation": [call(np.array([2, 0, 1, 3], np.int32)), call(np.array([1, 0], np.int64)), by(lambda f, x: f(tf.argsort(x)), f("n"))],
     **each("is_non_decreasing is_strictly_increasing", [call(f("bn")), call(np.arange(4.0)), call(np.array([1, 1, 2], np.int32)), call(f("1"))]),
@@ -85,8 +85,8 @@ TF_MATH: dict[str, list[Call]] = {
     "top_k": [call(d("bn"), 2), call(d("t"), k=4, sorted=True), without(i("bn", 0, 2), 3), call(f("bn")), without(np.array([[1, np.nan, 3, np.inf, -np.inf]], np.float32), 3), without(d("bn"), 2, index_type="int64")],
     "zero_fraction": [call(i("bn", 0, 2)), call(f("bn")), call(i("n", 0, 2, "int64"), dtype="float64")],
     "sobol_sample": [without(3, 7), without(2, 5, skip=3), without(1, 4, dtype="float64")],
-    **each("bessel_j0 bessel_j1", unary(edges=False), "special."), **each("bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 bessel_y1 expint", unary("positive", edges=False), "special."),
-    **each("dawsn fresnel_cos fresnel_sin", unary(edges=True), "special."), "special.spence": unary("positive", edges=False),
+    **each("bessel_j0 bessel_j1", unary(edges=False), "special."), **each("bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 bessel_y1", unary("positive", edges=False), "special."), "special.expint": [*unary("positive"), call(np.array([0.5, 3, 6, 12, 20, 40, 70, 88], np.float32))],
+    **each("dawsn fresnel_cos fresnel_sin", unary("normal", call(np.array([0.5, 4, 8, -1.6, 1e9, 1e5], np.float32))), "special."), "special.spence": unary("positive", call(np.array([0.2, 0.7, 1.2, 1.7, 3, 9], np.float32))),
 }  # fmt: skip
 SAMPLES: dict[str, list[Call]] = {
     **{f"tf.math.{name}": calls for name, calls in TF_MATH.items()},
