@@ -49,7 +49,7 @@ from .traced import TracedScalar, is_traced
 
 
 def record(request: Request) -> Recording:
-    """Runs the function and records it; see :class:`graph_compiler.runtime.source_framework.SourceFramework`.
+    """Runs the function and records it; see :class:`graph_compiler.contracts.Frontend`.
 
     Arrays that the function keeps outside of its arguments are parameters, and may be written to or replaced by others of their shape and
     type; what else it changes becomes inputs and results.

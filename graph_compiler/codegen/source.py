@@ -10,13 +10,14 @@ import functools
 import inspect
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, Protocol
+from typing import Any
 
+from ..contracts import Dialect
 from ..ir.graph import Graph, Guard
-from ..ir.node import Node, Origin, Value, values_in
+from ..ir.node import Origin, Value, values_in
 from ..naming import Namespace
 from ..sizes import Size, Symbol
 from ..trees import Leaf, iterate_structure
@@ -27,38 +28,6 @@ from .standing_alone import GUARD_FAILED, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
-
-
-Structured = Mapping[str, Callable[[Any, Node], None]]
-"""How the target writes each operation that runs blocks: operation -> what writes its lines into a :class:`Scope`."""
-
-
-class Dialect(Protocol):
-    """How the nodes of a graph are written: by a backend's lowering rows, or as the calls that were recorded."""
-
-    imports: Mapping[str, str]  # name in the source -> import line
-    prelude: ModuleType | tuple[str, ...] | None  # helpers, copied into the source where used; of recorded calls: names of the target's
-    structured: (
-        Structured  # how operations that run blocks are written; empty for recorded calls, where the target of the framework knows it
-    )
-
-    def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """Lines that stand above the function."""
-
-    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The expression for a node; ``text`` turns nested arguments into literals and names."""
-
-    def size(self, array: str, symbol: Symbol) -> str:
-        """The expression that reads a size of ``array``."""
-
-    def sizes(self, array: str) -> str:
-        """The expression that reads all sizes of ``array``."""
-
-    def context(self, node: Node) -> str:
-        """The ``with`` context that a node's line must stand in, or an empty text."""
-
-    def spell(self, item: Any) -> str | None:
-        """Text for an object that has no literal, or None where it has to be bound to a name."""
 
 
 @dataclass(frozen=True)
@@ -256,16 +225,22 @@ def _identifiers(text: str) -> list[str]:
 
 
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
-    """The functions of a prelude that the text uses (of recorded calls, of those that are ``known``), those that they use first."""
+    """The functions of a prelude that the text uses (of recorded calls, of those that are ``known``), those that they use first.
+
+    Its functions are those of its own package and of this one, and any other that its ``__all__`` names.
+    """
     if prelude is None:
         return []
     found: dict[str, FunctionType] = {}
-    rooms = prelude.__name__.rsplit(".", 2)[0]  # helpers that several preludes share stand beside the backends
+    packages = {prelude.__name__.partition(".")[0], __name__.partition(".")[0]}
+    given = frozenset(getattr(prelude, "__all__", ()))
 
     def visit(names: Iterable[str]) -> None:
         for name in names:
             helper = getattr(prelude, name, None)
-            if name not in found and isinstance(helper, FunctionType) and helper.__module__.startswith(rooms):
+            if name not in found and isinstance(helper, FunctionType):
+                if name not in given and helper.__module__.partition(".")[0] not in packages:
+                    continue
                 found[name] = helper
                 visit(_used_by(helper))
                 del found[name]
