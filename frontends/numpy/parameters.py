@@ -187,7 +187,7 @@ class Weights(contracts.Weights):
             self._shared.append(StatePlace(place.held, place.key))
             return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
-            if id(item) not in known and self.views.has(item):
+            if id(item) not in known and self.views.owner_of(item) is not None:
                 return self.views.taken(capture, place, item, known)
             if id(item) not in known:
                 name = place.name

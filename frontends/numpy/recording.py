@@ -18,6 +18,7 @@ from ...ir.aliases import Aliases
 from ...ir.debug_info import DebugInfo
 from ...ir.graph import Effect, Graph
 from ...ir.state import GraphState
+from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
 from ...tracing.append_only import ListShims
 from ...tracing.attempts import Refuted, Undisturbed, recorded
@@ -35,6 +36,7 @@ from ...trees import Path, Tree, call_of, flatten, referred, statics
 from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
 from ..open_numbers import DTYPES
+from ..reading import Reading
 from ..setting_reads import SettingReads
 from ..signatures import input_names
 from .arguments import Inputs, given
@@ -44,8 +46,6 @@ from .kept import Kept
 from .kept_views import KeptViews
 from .parameters import Weights
 from .patches import replaced, replacement_of
-from .reading import Reading
-from .sizes import expression_of, is_symbolic
 from .traced import TracedScalar, is_traced
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dis
 import re
 import traceback
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -18,7 +19,7 @@ from ...errors import GraphCompilerError, TracingError
 from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
-from ...sizes import Size, Symbol
+from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.attempts import recorded
 from ...tracing.code_names import names_read
@@ -27,20 +28,21 @@ from ...tracing.reach.origin import owner_of
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..namespaces import GlobalReads, all_of
+from ..reading import Reading
 from ..setting_reads import SettingReads
 from ..signatures import input_names
 from . import bookkeeping, branches, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
 from .folders import is_users
+from .numbers import numbers_seen
 from .outside import outside_of, reach_of
 from .reader import Reader
-from .sizes import expression_of, is_symbolic
 from .tracing import Trace
 from .variables import Weights
 
 _HANDLERS = {**bookkeeping.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ}
-_MOST_ATTEMPTS = 3
+_MOST_REFUTED = 1  # none is: what fails raises
 # What TensorFlow and Keras say of a size that is not known while they trace.
 _OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically")
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
@@ -53,17 +55,34 @@ def record(request: Request) -> Recording:
     after an exception that TensorFlow or Keras raised of a size that is not known.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
-
-    def more_fixed(fixed: Axes, problem: Exception) -> Axes | None:
-        return next((axes for axes in _fixed_axes(arrays) if axes > fixed), None) if _stems_from_sizes(problem) else None
-
+    start, give_up = Hypotheses(Axes(), Reading(request.numbers)), (partial(_more_fixed, arrays), _without_numbers)
     with recording_lock:
         try:
-            return recorded(lambda fixed: _Attempt(request, fixed).run(), Axes(), [more_fixed], _MOST_ATTEMPTS, str)
+            return recorded(lambda hypotheses: _Attempt(request, hypotheses).run(), start, give_up, _MOST_REFUTED, str)
         except GraphCompilerError:
             raise
         except Exception as problem:
             raise _told(request.name, problem) from problem.__cause__
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """How the function is traced next: the axes whose sizes are numbers, and how numbers that are read from tensors pass for Python's."""
+
+    fixed: Axes
+    reading: Reading
+
+
+def _more_fixed(arrays: list[Any], hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+    if not _stems_from_sizes(problem):
+        return None
+    more = next((axes for axes in _fixed_axes(arrays) if axes > hypotheses.fixed), None)
+    return None if more is None else replace(hypotheses, fixed=more)
+
+
+def _without_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+    """What stands for numbers may have been what failed."""
+    return Hypotheses(Axes(), Reading(symbolic=False)) if hypotheses.reading.any else None
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
@@ -103,10 +122,10 @@ def _told(name: str, problem: Exception) -> Exception:
 
 @dataclass
 class _Attempt:
-    """One tracing; the sizes of the axes in ``fixed`` are numbers."""
+    """One tracing."""
 
     request: Request
-    fixed: Axes
+    hypotheses: Hypotheses
 
     def run(self) -> Recording:
         """The recording."""
@@ -122,9 +141,11 @@ class _Attempt:
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
-        trace = Trace(self.recorder, self.reader, locator)
+        trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading)
         with self.globals, self.settings:
-            return self._finished(*self._traced(trace, leaves))
+            with numbers_seen(trace, reached.functions):
+                result, tree = self._traced(trace, leaves)
+            return self._finished(result, tree)
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
@@ -141,7 +162,7 @@ class _Attempt:
     def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
-        fixed = [(index, axis) in self.fixed for axis in range(array.ndim)]
+        fixed = [(index, axis) in self.hypotheses.fixed for axis in range(array.ndim)]
         for axis, is_fixed in enumerate(fixed):
             if is_fixed:
                 self.recorder.decide_size(Size.of(Symbol(value, axis, int(array.shape[axis]))), trace.locator.locate("a size", 2))
@@ -163,7 +184,7 @@ class _Attempt:
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray((NO_ARRAY,) * len(graph.inputs)))  # tensors never change: they may be one or two
         self.recorder.forget_arrays()
-        return Recording(graph, self.weights, self._unchanged())
+        return Recording(graph, self.weights, self._unchanged(), opened=self.hypotheses.reading.any)
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))

@@ -12,10 +12,10 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 from typing import Any
 
-from ..contracts import Dialect, Structured
+from ..contracts import Dialect
 from ..ir.graph import Graph, Guard
 from ..ir.node import Origin, Value, values_in
 from ..naming import Namespace
@@ -50,19 +50,25 @@ class Program:
     inner_origins: tuple[tuple[int, Origin], ...] = ()
 
 
-def write(graph: Graph, dialect: Dialect, header: str, structured: Structured | None = None) -> Program:
-    """The program text of ``graph``. Operations that run blocks are written as ``structured`` says; by default the dialect does."""
-    return _Writer(graph, dialect, dialect.structured if structured is None else structured).program(header)
+def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
+    """The program text of ``graph``. Recorded calls are written with the helpers of the ``target``, and its way to write operations that
+    run blocks."""
+    return _Writer(graph, dialect, target or dialect).program(header)
 
 
 class _Writer:
-    def __init__(self, graph: Graph, dialect: Dialect, structured: Structured) -> None:
-        self.graph, self.dialect = graph, dialect
-        helpers = [name for name in vars(dialect.prelude) if not name.startswith("__")] if dialect.prelude else []
-        always = [*dialect.imports, "parameters", "constants", "math", "GuardFailed"]
+    def __init__(self, graph: Graph, dialect: Dialect, target: Dialect) -> None:
+        self.graph, self.dialect, self.imports = graph, dialect, dialect.imports
+        prelude = dialect.prelude
+        if isinstance(prelude, tuple):
+            self.prelude, self.helpers = target.prelude, frozenset(prelude)
+            self.imports = {**target.imports, **dialect.imports}
+        else:
+            self.prelude, self.helpers = prelude, frozenset(name for name in vars(prelude) if name[:2] != "__") if prelude else frozenset()
+        always = [*self.imports, "parameters", "constants", "math", "GuardFailed"]
         self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
-        self.names = Namespace(reserved=[*always, *helpers, self.own])
-        self.shared = Shared(dialect, structured, self.names, reserved=(*always, *helpers, self.own))
+        self.names = Namespace(reserved=[*always, *self.helpers, self.own])
+        self.shared = Shared(dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own))
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
         self.scope.wishes = {
             effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"
@@ -91,7 +97,7 @@ class _Writer:
         lines = [_laid_out(line) for line in _needed(scope.lines[:reads], scope.lines[reads:])]
         body = "\n".join(lines)
         definitions = self.shared.definitions.texts()
-        helpers = _helpers(self.dialect.prelude, "\n".join([*definitions, body]))
+        helpers = _helpers(self.prelude, "\n".join([*definitions, body]), self.helpers)
         name = self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
@@ -151,7 +157,7 @@ class _Writer:
     # ------------------------------------------------------------------------------ the whole text
     def _module(self, header: str, functions: list[str], helpers: list[FunctionType], result: ResultText) -> str:
         used = {*_identifiers("\n".join(functions)), *(name for helper in helpers for name in _used_by(helper))}
-        imports = [line for name, line in self.dialect.imports.items() if name in used]
+        imports = [line for name, line in self.imports.items() if name in used]
         if "math" in used:
             imports.insert(0, "import math")
         imports = _merged([*imports, *result.imports])
@@ -218,8 +224,8 @@ def _identifiers(text: str) -> list[str]:
     return _IDENTIFIER.findall(_STRING.sub('""', text))
 
 
-def _helpers(prelude: ModuleType | None, function: str) -> list[FunctionType]:
-    """The prelude's functions that the text uses, those that they use first.
+def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
+    """The functions of a prelude that the text uses (of recorded calls, of those that are ``known``), those that they use first.
 
     Its functions are those of its own package and of this one, and any other that its ``__all__`` names.
     """
@@ -240,7 +246,7 @@ def _helpers(prelude: ModuleType | None, function: str) -> list[FunctionType]:
                 del found[name]
                 found[name] = helper
 
-    visit(dict.fromkeys(_identifiers(function)))
+    visit(name for name in dict.fromkeys(_identifiers(function)) if known is None or name in known)
     return list(found.values())
 
 

@@ -22,8 +22,9 @@ class Dialect(Protocol):
         """Name in the source -> import line."""
 
     @property
-    def prelude(self) -> ModuleType | None:
-        """Helper functions; those that are used are copied into the source. None where there are none."""
+    def prelude(self) -> ModuleType | tuple[str, ...] | None:
+        """Helper functions; those that are used are copied into the source. None where there are none. Recorded calls give the names of
+        helpers of the target of their framework."""
 
     @property
     def structured(self) -> Structured:

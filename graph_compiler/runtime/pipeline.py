@@ -32,6 +32,7 @@ from ..passes import (
     passed,
     repeat_draws,
     simplify_guards,
+    unrolled,
 )
 from ..registration import entry_method
 from ..tracing import EnvironmentGuards, Request, active
@@ -226,7 +227,7 @@ class Pipeline:
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
         header = _header(self, recorded.graph, graph, recorded.counts)
         assert dialect is not None
-        program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect.structured)
+        program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect)
         if not self.same_framework and (held := graph.state.places):
             self._note_places(held.kept())
         constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
@@ -300,6 +301,7 @@ class Pipeline:
             dce,
             partial(decompose, rows=rows),
             *([pad_dynamic_sizes] if rows.bounded else []),
+            *([unrolled(rows.unrolls)] if rows.unrolls else []),
             partial(layout, prefers=rows.channels_last),
             conv1x1_to_linear,
             cse,
@@ -325,7 +327,7 @@ class Pipeline:
         if self.frontend.dialect is None:
             return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)
-        return write(graph, self.frontend.dialect, header, own.dialect.structured)
+        return write(graph, self.frontend.dialect, header, own.dialect)
 
     def _evaluate(self, graph: IRGraph) -> list[Any]:
         program = self.source_text(graph, "Constants.")
