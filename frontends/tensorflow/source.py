@@ -31,6 +31,7 @@ _FUNCTIONS = {
     "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
     "LogicalAnd": "logical_and", "LogicalNot": "logical_not", "LogicalOr": "logical_or",
 }  # fmt: skip
+_RENAMED = {("Squeeze", "axis"): "squeeze_dims"}  # parameters in tf.raw_ops -> the attributes that they are
 _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
 
@@ -68,7 +69,8 @@ class TensorFlowCalls:
         if key in _FUNCTIONS:
             return f"tf.{_FUNCTIONS[key]}({', '.join(operands)})"
         names = parameters_of(key)
-        attributes = [f"{name}={self._attribute(key, name, node.params[name], text)}" for name in names if name in node.params]
+        declared = {_RENAMED.get((key, name), name): name for name in names}
+        attributes = [f"{name}={self._attribute(key, own, node.params[own], text)}" for own, name in declared.items() if own in node.params]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         return f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
 

@@ -41,7 +41,7 @@ NUMPY_LIKE: dict[str, list[Call]] = {
     **each("all any", [call(t("bnm")), call(t("bnm"), axis=(0, 2)), call(f("bn"), axis=1, keepdims=True), call(i("bn", 0, 2), axis=0), call(np.zeros((2, 0), bool), axis=1)]),
     **each("sum mean prod var std", [*_SUMS, call(np.zeros((2, 0, 3), np.float32), axis=1)]), **each("max min amax amin", _LEAST), "ptp": [call(f("bnm")), call(f("bnm"), axis=1), call(i("bn"), axis=-1)],
     **each("argmax argmin", [call(d("bnm"), axis=1), call(d("bn")), without(i("bn", 0, 2), axis=-1), without(_NANS, axis=1), without(t("bn"), axis=0)]),
-    "argsort": [call(d("bn")), call(d("bnm"), axis=0), call(d("bn"), axis=None), call(i("bn", 0, 2), axis=-1)], "sort": [call(f("bn")), call(f("bnm"), axis=0), call(i("n")), without(_NANS, axis=1)],
+    "argsort": [call(d("bn")), call(d("bnm"), axis=0), call(d("bn"), axis=None), call(i("bn", 0, 2), axis=-1)], "sort": [call(f("bn")), call(f("bnm"), axis=0), call(i("n")), without(_NANS[3:], axis=1)],
     "average": [call(f("bnm")), call(f("bn"), axis=1, weights=p("n")), call(f("bn"), weights=p("bn")), call(i("bn"), axis=0)],
     "count_nonzero": [call(i("bn", -1, 2)), call(f("bnm"), axis=1), call(t("bn"), axis=(0, 1))],
     **each("cumsum cumprod", [call(f("bn"), axis=1), call(f("bn")), call(i("bn"), axis=0), call(t("n")), call(i("n", dtype="uint8"))]), "diff": [call(f("bn")), call(f("bn"), n=2), call(f("bnm"), axis=0), call(i("n"))],
