@@ -26,6 +26,14 @@ def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
     return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
 
 
+def dynamic_update_slice(x: tf.Tensor, update: tf.Tensor, start: Any) -> tf.Tensor:
+    """``x`` with ``update`` written at ``start``, moved inside where it would end outside."""
+    shape = tf.shape(update)
+    first = tf.clip_by_value(tf.cast(start, "int32"), 0, tf.shape(x) - shape)
+    places = [tf.range(shape[axis]) + first[axis] for axis in range(len(update.shape))]
+    return tf.tensor_scatter_nd_update(x, tf.stack(tf.meshgrid(*places, indexing="ij"), axis=-1), update)
+
+
 def while_loop(
     goes_on: Callable[..., tf.Tensor], body: Callable[..., tuple[tf.Tensor, ...]], state: tuple[Any, ...]
 ) -> tuple[tf.Tensor, ...]:

@@ -50,7 +50,7 @@ CORPORA: dict[str, Corpus] = {
     "dtypes": Corpus(dtypes.names, dtypes.judge, 90),
     "errors": Corpus(operators.error_names, operators.judge_errors, 90),
     "harnesses": Corpus(_harness_names, _judge_harness, 90, _harness_group),
-    "raw-ops": Corpus(raw_ops.names, raw_ops.judge, 120, raw_ops.group_of),
+    "raw-ops": Corpus(raw_ops.names, raw_ops.judge, 120),
     "tf-functions": Corpus(partial(functions.names, of_keras=False), functions.judge, 120, functions.group_of),
     "keras-ops": Corpus(partial(functions.names, of_keras=True), functions.judge, 120, functions.group_of),
     "transformers": Corpus(partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),

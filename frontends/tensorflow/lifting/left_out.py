@@ -53,7 +53,7 @@ LEFT_OUT: dict[str, str] = {
     r".*(HashTable|LookupTable|DenseHash|InitializeTable).*|TensorMap.*|EmptyTensorMap": (
         "looks keys up in a table that is kept between calls"
     ),
-    r".*(TPU|Xla|Infeed|Outfeed|Prelinearize|Minibatch|CooTensor|SparseCore|ReplicaSum|WorkerHeartbeat|GlobalIterId|VariableXla|Dequeue).*": "is made for TPUs",
+    r".*(TPU|Xla(?!DynamicUpdateSlice)|Infeed|Outfeed|Prelinearize|Minibatch|CooTensor|SparseCore|ReplicaSum|WorkerHeartbeat|GlobalIterId|VariableXla|Dequeue).*": "is made for TPUs",
     r"(Collective|Nccl).*|AllToAll|Send|Recv|CollectivePermute": "sends arrays between devices",
     r"BoostedTrees.*|Sdca.*|.*(Forest|KMC2|KmeansPlusPlus|NearestNeighbors|Skipgram).*": "belongs to TensorFlow's estimators",
     r".*Ragged.*": "makes or takes ragged arrays, whose rows have sizes of their own",

@@ -125,7 +125,8 @@ SAMPLES: list[Sample] = [
         for way in ("NEAREST", "BILINEAR")
         for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST")
     ),
-    sample("DrawBoundingBoxes", [array(2, 6, 7, 3), _DRAWN], [array(2, 9, 5, 4), _DRAWN[:, :2].copy()]),
+    sample("DrawBoundingBoxes", [array(2, 6, 7, 3), _DRAWN], [array(2, 9, 5, 3), _DRAWN[:, :2].copy()]),
+    sample("DrawBoundingBoxes", [array(2, 6, 7, 1), _DRAWN], None, "-grey"),
     sample("DrawBoundingBoxesV2", [array(2, 6, 7, 3), _DRAWN, array(2, 4)], [array(2, 9, 5, 3), _DRAWN[:, :2].copy(), array(2, 4)]),
     sample("DrawBoundingBoxesV2", [array(2, 6, 7, 1), _DRAWN, array(2, 1)], [array(2, 9, 5, 1), _DRAWN, array(2, 1)], "-grey"),
     *(sample(name, [_BOXES_KEPT, _SCORES], [_BOXES_KEPT[:3], _SCORES[:3]], max_output_size=3, **options) for name, options in _SUPPRESSED),

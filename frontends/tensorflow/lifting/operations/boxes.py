@@ -198,8 +198,9 @@ _COLOURS = (
 
 @rows.row("DrawBoundingBoxes")
 def draw_bounding_boxes(b: TensorFlowBuilder, images: Any, boxes: Any, **_: Any) -> Any:
-    """Lines around boxes, in ten colours by turns."""
-    return _drawn(b, images, boxes, b.array(_COLOURS, "float32"))
+    """Lines around boxes, in ten colours by turns; white ones in grey images."""
+    grey = b.fix(images.shape[3]) == 1
+    return _drawn(b, images, boxes, b.array(((1.0,),) if grey else _COLOURS, "float32"))
 
 
 @rows.row("DrawBoundingBoxesV2")
@@ -227,17 +228,9 @@ def _drawn(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) ->
     number = b.reshape(b.arange(start=1, stop=count + 1, dtype="int32"), shape=(1, count, 1, 1))
     last = b.max(b.where(seen, number, b.array(0, "int32")), axis=1)
     which = b.remainder(b.maximum(b.subtract(last, 1), 0), b.array(colours.shape[0], "int32"))
-    colour = b.take(_shades(b, colours, depth), which, axis=0)
+    colour = b.take(cut(b, colours, 1, None, b.fix(depth)), which, axis=0)
     drawn = b.reshape(b.greater(last, 0), shape=(batch, height, width, 1))
     return b.where(drawn, b.astype(colour, dtype=images.dtype), images)
-
-
-def _shades(b: TensorFlowBuilder, colours: Value, depth: Any) -> Any:
-    """The channels that the images have; grey images get white lines."""
-    count = b.fix(depth)
-    if count == 1:
-        return b.ones(shape=(colours.shape[0], 1), dtype="float32")
-    return cut(b, colours, 1, None, count)
 
 
 def _line(b: TensorFlowBuilder, boxes: Value, place: int, size: Any) -> Any:
