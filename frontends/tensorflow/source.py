@@ -40,7 +40,16 @@ class TensorFlowCalls:
     """The dialect of recorded TensorFlow graphs."""
 
     imports: Mapping[str, str] = {"tf": "import tensorflow as tf"}
-    prelude: ModuleType | tuple[str, ...] | None = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan", "dynamic_update_slice")
+    prelude: ModuleType | tuple[str, ...] | None = (
+        "size",
+        "sizes",
+        "scalar",
+        "item",
+        "refuse_gradient",
+        "while_loop",
+        "scan",
+        "dynamic_update_slice",
+    )
     structured: Mapping[str, Any] = {}  # the target of the framework knows
 
     def dtype_text(self, dtype: str) -> str:
@@ -137,7 +146,11 @@ def _types_by_default(key: str) -> dict[str, str]:
     >>> _types_by_default("Range")
     {'Tidx': 'int32'}
     """
-    return {attribute.name: dtype_name(tf.as_dtype(attribute.default_value.type)) for attribute in definition(key).attr if attribute.default_value.type}
+    return {
+        attribute.name: dtype_name(tf.as_dtype(attribute.default_value.type))
+        for attribute in definition(key).attr
+        if attribute.default_value.type
+    }
 
 
 def _is_array(item: Any) -> bool:

@@ -74,9 +74,7 @@ LEFT_OUT: dict[str, str] = {
     r"CTC.*": "takes its labels as a sparse array",
     r".*CandidateSampler|ComputeAccidentalHits": "draws classes by an algorithm that no other framework has",
     r"(Stateful|Rng)(?!PartitionedCall).*|.*ParameterizedTruncatedNormal|StatelessShuffle|StatelessRandom(Gamma|Poisson|Binomial).*|StatelessMultinomial|RandomIndexShuffle": "draws numbers of a seed by an algorithm that no other framework has; draw uniform or normal ones, or use tf.random without a seed",
-    r"BlockLSTM.*": (
-        "is a recurrent layer of TensorFlow 1 in one kernel; Keras layers are written in plain operations"
-    ),
+    r"BlockLSTM.*": ("is a recurrent layer of TensorFlow 1 in one kernel; Keras layers are written in plain operations"),
     r"CropAndResizeGrad.*": "is the gradient of crops of images, which has not been met in a function",
     r".*(ThreadPool|StatsAggregator)Handle.*|IsBoostedTrees.*|Fact|DebugGradientRefIdentity|DebugIdentity(V3)?|RefIdentity": "belongs to TensorFlow's own machinery",
     r"GenerateBoundingBoxProposals|.*SampleDistortedBoundingBox.*": "draws or proposes boxes by an algorithm that no other framework has",

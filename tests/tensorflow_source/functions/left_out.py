@@ -32,7 +32,7 @@ LEFT_OUT: dict[str, str] = {
     r"tnp\.(experimental_enable_numpy_behavior|finfo|issubdtype|promote_types|result_type)|keras\.ops\.(dtype|is_tensor|shape)": _ASKS,
     r"keras\.ops\.convert_to_numpy": "gives an array of numpy",
     r"keras\.ops\.kron": "Keras cannot trace it with unknown sizes",
-}  # fmt: skip
+}
 
 
 def reason(name: str) -> str | None:

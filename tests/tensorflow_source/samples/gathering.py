@@ -24,7 +24,10 @@ def _updated(x: Any, update: Any, start: Any) -> Any:
 
 SAMPLES: list[Sample] = [
     Sample(
-        _updated, (array(5, 6), array(2, 3), np.array([2, 5], np.int32)), {}, (array(7, 5), array(2, 4), np.array([-1, 1], np.int32)),
+        _updated,
+        (array(5, 6), array(2, 3), np.array([2, 5], np.int32)),
+        {},
+        (array(7, 5), array(2, 4), np.array([-1, 1], np.int32)),
         "XlaDynamicUpdateSlice",
     ),
     sample(

@@ -58,7 +58,9 @@ def _between(draw: Any, low: float, high: float, mean: float) -> Any:
 
 
 def _points(x: Any) -> Any:
-    return tf.raw_ops.SobolSample(dim=2, num_results=7, skip=1) * x[0], tf.raw_ops.SobolSample(dim=1, num_results=3, skip=0, dtype="float64")
+    return tf.raw_ops.SobolSample(dim=2, num_results=7, skip=1) * x[0], tf.raw_ops.SobolSample(
+        dim=1, num_results=3, skip=0, dtype="float64"
+    )
 
 
 def _shuffled(x: Any) -> Any:

@@ -143,7 +143,14 @@ def _morphology_gradient(name: str, **options: Any) -> Any:
 
 def _cell(batch: int, inputs: int, units: int) -> list[Any]:
     """The operands of a cell: input, states, weights and biases."""
-    return [array(batch, inputs), array(batch, units), array(batch, units), array(inputs + units, 4 * units), *[array(units)] * 3, array(4 * units)]
+    return [
+        array(batch, inputs),
+        array(batch, units),
+        array(batch, units),
+        array(inputs + units, 4 * units),
+        *[array(units)] * 3,
+        array(4 * units),
+    ]
 
 
 SAMPLES: list[Sample] = [

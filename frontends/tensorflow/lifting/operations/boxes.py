@@ -40,7 +40,9 @@ def _chosen(
 
     alive = b.where(b.greater(scores, least), scores, b.array(_NEVER, "float32"))
     argument = b.argument("left", ArraySpec(alive.shape, "float32"))
-    _, places, found, valid = b.run("scan", [alive], [b.body("step", [argument], step)], carried=1, sequences=0, length=steps, reverse=False)
+    _, places, found, valid = b.run(
+        "scan", [alive], [b.body("step", [argument], step)], carried=1, sequences=0, length=steps, reverse=False
+    )
     return places, found, valid
 
 
@@ -145,9 +147,7 @@ def non_max_suppression_v5(
 ) -> Any:  # fmt: skip
     """And their scores, which boxes that overlap lessen where a sigma is given."""
     (sigma,) = numbers(soft_nms_sigma, "the sigma of soft suppression")
-    places, found, valid = _suppressed(
-        b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold, float(sigma)
-    )
+    places, found, valid = _suppressed(b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold, float(sigma))
     return _padded(b, [places, b.astype(found, dtype=scores.dtype)], valid, pad_to_max_output_size)
 
 
@@ -164,9 +164,7 @@ def combined_non_max_suppression(
     flat = b.reshape(wide, shape=(batch * classes, count, 4))
     points = b.reshape(b.permute_dims(scores, axes=(0, 2, 1)), shape=(batch * classes, count))
     made = _chosen(b, _overlaps(b, flat), points, steps, _number(b, iou_threshold), _number(b, score_threshold), 0.0)
-    places, found, valid = (
-        b.reshape(b.permute_dims(item, axes=(1, 0)), shape=(batch, classes * steps)) for item in made
-    )
+    places, found, valid = (b.reshape(b.permute_dims(item, axes=(1, 0)), shape=(batch, classes * steps)) for item in made)
     found = b.where(valid, found, b.array(_NEVER, "float32"))
     missing = max(0, total - steps * b.fix(classes))  # results beyond what all classes can give
     found, places = (b.pad(item, padding=((0, 0), (0, missing)), value=fill) for item, fill in ((found, _NEVER), (places, 0)))
@@ -220,9 +218,7 @@ def _drawn(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) ->
         b.reshape(b.arange(stop=size, dtype="int32"), shape=(1, 1, size, 1) if axis == 0 else (1, 1, 1, size))
         for axis, size in enumerate((height, width))
     ]
-    within = [
-        b.logical_and(b.greater_equal(at[axis], ends[axis]), b.less_equal(at[axis], ends[axis + 2])) for axis in range(2)
-    ]
+    within = [b.logical_and(b.greater_equal(at[axis], ends[axis]), b.less_equal(at[axis], ends[axis + 2])) for axis in range(2)]
     border = [b.logical_or(b.equal(at[axis], ends[axis]), b.equal(at[axis], ends[axis + 2])) for axis in range(2)]
     seen = b.logical_and(b.logical_and(*within), b.logical_or(*border))
     number = b.reshape(b.arange(start=1, stop=count + 1, dtype="int32"), shape=(1, count, 1, 1))

@@ -144,9 +144,7 @@ def top_k_v2(b: TensorFlowBuilder, input: Any, k: Any, *, index_type: Any = "int
 
 
 @rows.row("ApproxTopK")
-def approx_top_k(
-    b: TensorFlowBuilder, input: Any, *, k: int, reduction_dimension: int = -1, is_max_k: bool = True, **_: Any
-) -> Any:
+def approx_top_k(b: TensorFlowBuilder, input: Any, *, k: int, reduction_dimension: int = -1, is_max_k: bool = True, **_: Any) -> Any:
     """The largest or least along an axis, of which TensorFlow leaves none out on a CPU."""
     axis = reduction_dimension % input.ndim
     order = cut(b, b.argsort(input, axis=axis, descending=is_max_k, stable=True), axis, None, k)

@@ -230,9 +230,7 @@ def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dt
     tried = b.reshape(_box_muller(b, b.reshape(words, shape=(groups * (_TRIED // 2), 2)), dtype), shape=(groups, _TRIED))
     inside = b.less(b.abs(tried), 2.0)
     place = b.cumulative_sum(b.astype(inside, dtype="int32"), axis=1)
-    kept = [
-        b.sum(b.where(b.logical_and(inside, b.equal(place, number)), tried, b.array(0.0, "float32")), axis=1) for number in range(1, 5)
-    ]
+    kept = [b.sum(b.where(b.logical_and(inside, b.equal(place, number)), tried, b.array(0.0, "float32")), axis=1) for number in range(1, 5)]
     found = b.reshape(b.stack(*kept, axis=1), shape=(groups * 4,))
     return b.astype(b.reshape(cut(b, found, 0, None, count), shape=shape), dtype=dtype)
 
