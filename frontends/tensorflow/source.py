@@ -14,6 +14,7 @@ from ...ir.node import Node, Value
 from ...ops.text import factor
 from ...sizes import Size, Symbol, hint_of
 from ..recorded_calls import RecordedCalls
+from .dtypes import dtype_name
 from .names import CONVERT, READ, REFUSE_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
 
@@ -29,6 +30,8 @@ _FUNCTIONS = {
     "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
     "LogicalAnd": "logical_and", "LogicalNot": "logical_not", "LogicalOr": "logical_or",
 }  # fmt: skip
+_HELPERS = {"XlaDynamicUpdateSlice": "dynamic_update_slice"}  # of the prelude, for what tf.raw_ops does not have
+_RENAMED = {("Squeeze", "axis"): "squeeze_dims"}  # parameters in tf.raw_ops -> the attributes that they are
 _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
 
@@ -36,7 +39,7 @@ class TensorFlowCalls(RecordedCalls):
     """The dialect of recorded TensorFlow graphs."""
 
     imports: Mapping[str, str] = {"tf": "import tensorflow as tf"}
-    prelude = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan")
+    prelude = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan", "dynamic_update_slice")
 
     def dtype_text(self, dtype: str) -> str:
         """``tf.float32``."""
@@ -57,8 +60,11 @@ class TensorFlowCalls(RecordedCalls):
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"
         if key in _FUNCTIONS:
             return f"tf.{_FUNCTIONS[key]}({', '.join(operands)})"
+        if key in _HELPERS:
+            return f"{_HELPERS[key]}({', '.join(operands)})"
         names = parameters_of(key)
-        attributes = [f"{name}={self._attribute(key, name, node.params[name], text)}" for name in names if name in node.params]
+        declared = {_RENAMED.get((key, name), name): name for name in names}
+        attributes = [f"{name}={self._attribute(key, own, node.params[own], text)}" for own, name in declared.items() if own in node.params]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         return f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
 
@@ -101,10 +107,27 @@ def _missing_types(node: Node) -> list[str | None]:
     TensorFlow's own."""
     declared = definition(row_key(node.op)).input_arg
     told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
+    own = _types_by_default(row_key(node.op))
     return [
-        None if argument.type_attr and argument.type_attr in told or _is_array(item) or _default(item) == dtype else dtype
+        None
+        if argument.type_attr and argument.type_attr in told or _is_array(item) or own.get(argument.type_attr, _default(item)) == dtype
+        else dtype
         for argument, item, dtype in zip(declared, node.inputs, dtypes_of_operands(node))
     ]
+
+
+@functools.cache
+def _types_by_default(key: str) -> dict[str, str]:
+    """The types that an operation itself gives operands whose type nothing tells.
+
+    >>> _types_by_default("Range")
+    {'Tidx': 'int32'}
+    """
+    return {
+        attribute.name: dtype_name(tf.as_dtype(attribute.default_value.type))
+        for attribute in definition(key).attr
+        if attribute.default_value.type
+    }
 
 
 def _is_array(item: Any) -> bool:

@@ -121,6 +121,7 @@ from .indexing import as_index as as_index
 from .indexing import axes_first as axes_first
 from .indexing import diag_embed as diag_embed
 from .indexing import diagonal as diagonal
+from .indexing import dynamic_update_slice as dynamic_update_slice
 from .indexing import element_count as element_count
 from .indexing import gather_at as gather_at
 from .indexing import index_pairs as index_pairs
