@@ -6,15 +6,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 import tensorflow as tf
 
-from ...ir.graph import Graph
 from ...ir.node import Node, Value
 from ...ops.text import factor
 from ...sizes import Size, Symbol, hint_of
+from ..recorded_calls import RecordedCalls
 from .dtypes import dtype_name
 from .names import CONVERT, READ, REFUSE_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
@@ -36,29 +35,15 @@ _RENAMED = {("Squeeze", "axis"): "squeeze_dims"}  # parameters in tf.raw_ops -> 
 _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
 
-class TensorFlowCalls:
+class TensorFlowCalls(RecordedCalls):
     """The dialect of recorded TensorFlow graphs."""
 
     imports: Mapping[str, str] = {"tf": "import tensorflow as tf"}
-    prelude: ModuleType | tuple[str, ...] | None = (
-        "size",
-        "sizes",
-        "scalar",
-        "item",
-        "refuse_gradient",
-        "while_loop",
-        "scan",
-        "dynamic_update_slice",
-    )
-    structured: Mapping[str, Any] = {}  # the target of the framework knows
+    prelude = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan", "dynamic_update_slice")
 
     def dtype_text(self, dtype: str) -> str:
         """``tf.float32``."""
         return f"tf.{dtype}"
-
-    def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """None: what frameworks are set to holds for their own calls."""
-        return ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""
@@ -98,14 +83,6 @@ class TensorFlowCalls:
     def sizes(self, array: str) -> str:
         """``sizes(x)``."""
         return f"sizes({array})"
-
-    def context(self, node: Node) -> str:
-        """No operation stands in a context."""
-        return ""
-
-    def spell(self, item: Any) -> str | None:
-        """Operations hold plain data alone."""
-        return None
 
 
 @functools.cache
