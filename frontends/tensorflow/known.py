@@ -55,9 +55,19 @@ def computed(key: str, operands: list[Known], attributes: dict[str, Any]) -> lis
         return None
     found = rule(attributes, *operands)
     made = [
-        known(item) if not isinstance(item, np.ndarray) else item.astype(object) for item in (found if isinstance(found, list) else [found])
+        _of_python(known(item) if not isinstance(item, np.ndarray) else item.astype(object))
+        for item in (found if isinstance(found, list) else [found])
     ]
     return made if all(item.size <= _MOST for item in made) else None
+
+
+def _of_python(array: Known) -> Known:
+    """Elements as numbers of Python and sizes, not as scalars of numpy."""
+    made: Known = np.array(array, dtype=object)
+    for place in np.ndindex(made.shape):
+        if isinstance(made[place], np.generic):
+            made[place] = made[place].item()
+    return made
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
