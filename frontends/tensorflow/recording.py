@@ -18,12 +18,12 @@ from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
-from ...tracing.code_names import names_read
 from ...tracing.iterators import refuse_outside
+from ...tracing.probes import Probes, Session, probing
+from ...tracing.probes.global_reads import GlobalReads, all_of
+from ...tracing.probes.settings import SETTINGS
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
-from ..namespaces import GlobalReads, all_of
-from ..setting_reads import SettingReads
 from ..signatures import input_names
 from . import bookkeeping, branches, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
@@ -43,6 +43,8 @@ _FIXED: tuple[Callable[[Any, int], bool], ...] = (
     lambda array, axis: axis > 0,
     lambda array, axis: True,
 )
+
+_PROBES = Probes(*SETTINGS)
 
 
 def record(request: Request) -> Recording:
@@ -90,15 +92,15 @@ class _Attempt:
         self.tree: Tree = plain_classes(tree)
         self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
-        self.globals = GlobalReads((function.__globals__, name) for function in reached.functions for name in names_read(function.__code__))
-        self.settings = SettingReads(list({id(function.__globals__): function.__globals__ for function in reached.functions}.values()))
+        self.globals, self.settings = GlobalReads(reached.functions), Session()
         self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred())])
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
         trace = Trace(self.recorder, self.reader, locator)
-        with self.globals, self.settings:
+        spaces = (function.__globals__ for function in reached.functions)
+        with probing(_PROBES, self.settings, spaces, self.globals.places()):
             return self._finished(*self._traced(trace, leaves))
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import FrameType
 
-from ..tracing.reach.origin import owner_of, package_of
+from ..reach.origin import owner_of, package_of
 
 # Of Python, what asks for its own ends: what it computes is the same.
 _ASKING = frozenset({"logging", "warnings", "linecache", "inspect", "importlib", "tempfile"})
