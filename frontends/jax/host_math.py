@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-from types import FrameType
 from typing import Any
 
 import jax
 
 from ...sizes import Size
+from ...tracing.probes.call_site import behind
 from ...tracing.probes.host_math import Symbols
 from ...tracing.probes.replaced import Place
 from ..python_arithmetic import computed
 from .asking import is_jax
 from .sizes import decided, expression_of, is_symbolic, symbolic
-
-_MECHANISM = Symbols.__module__.rpartition(".")[0]
 
 
 def dimension_shims() -> list[Place]:
@@ -25,14 +23,6 @@ def dimension_shims() -> list[Place]:
     return [(vars(export), "is_symbolic_dim", lambda item: is_symbolic(item) or asked(item))] if export and asked else []
 
 
-def _caller() -> FrameType:
-    """Whoever called a shim: the first frame behind those of the mechanism."""
-    frame = sys._getframe(2)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_MECHANISM):
-        frame = frame.f_back
-    return frame
-
-
 def _length(item: Any) -> Any:
     return item.shape[0] if isinstance(item, jax.core.Tracer) and item.ndim and is_symbolic(item.shape[0]) else None
 
@@ -40,7 +30,7 @@ def _length(item: Any) -> Any:
 def _opened(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     operands = tuple(map(expression_of, args))
     is_open = all(isinstance(item, (Size, int, float)) for item in operands)
-    return operands if is_open and not is_jax(_caller()) else None  # JAX's own code gets numbers
+    return operands if is_open and not is_jax(behind(sys._getframe(1))) else None  # JAX's own code gets numbers
 
 
 SYMBOLS = Symbols(is_symbolic, _opened, lambda function, operands: symbolic(computed(function, operands, decided)), length_of=_length)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +17,6 @@ from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
 from ...tracing.places import Place
 from ...tracing.probes import Session, probing
-from ...tracing.probes.global_reads import GlobalReads
 from ...tracing.reach.containers import slotted
 from ...tracing.reach.spaces import Entry, Space, entry_of, spaces_of
 from ...tracing.recording_lock import recording_lock
@@ -29,20 +30,18 @@ from .basics.refusals import refusing
 from .capture.capture import Capture
 from .capture.large_calls import LargeCalls
 from .checks import recorded
-from .compiling import Seen, compiling, differs_outside, kept
+from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .memory.kept_views import KeptViews
 from .numbers.keys import KeySizes
 from .numbers.numbers import Reading
 from .numbers.type_calls import asks_for_types_unseen
 from .numbers.typed import typed
-from .probes import OF_ENCODERS, reads_seen
-from .process.encoders import encoder_facts
+from .probes import OF_ENCODERS, Reads
 from .process.generators import Generators, generators_in, is_generator
-from .state.attribute_reads import AttributeReads
 from .state.environment_guards import environment_guards_of
 from .state.known_places import note_changes
-from .state.module_reads import TRAINING, member_facts
+from .state.module_reads import TRAINING
 from .state.outside import outside_of
 from .state.parameter_reads import hold_to_parameters
 from .state.parameters import Weights
@@ -122,6 +121,20 @@ def _state(request: Request, hypotheses: Hypotheses, weights: Weights, capture: 
     return state
 
 
+@contextmanager
+def _listening(request: Request, state: State, reads: Reads, compiled: bool) -> Iterator[Compiling]:
+    """Inside of the block every call of torch is seen, and what the code reads beside them."""
+    with (
+        refusing(request.name),
+        active.looking_after(state.world),
+        reads.seen(),
+        reads.capture.isolated(),
+        taken_for_arrays(),
+        compiling(compiled) as claim,
+    ):
+        yield claim
+
+
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     """Runs and records the function once, with the places of the request as state and by what earlier attempts have shown."""
     function, args = request.function, request.args
@@ -151,16 +164,8 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         capture.generators.refuse_seeds_read(function for space in spaces for function in space.functions)
         try:
             containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))
-            attributes = AttributeReads(capture, session, tensors)
-            globals_read = GlobalReads(function for space in spaces for function in space.functions)
-            with (
-                refusing(request.name),
-                active.looking_after(state.world),
-                reads_seen(capture, session, spaces, globals_read, attributes),
-                capture.isolated(),
-                taken_for_arrays(),
-                compiling(hypotheses.compiled) as claim,
-            ):
+            reads = Reads(capture, session, spaces, tensors)
+            with _listening(request, state, reads, hypotheses.compiled) as claim:
                 capture.large = LargeCalls(lambda: claim.asked)
                 result = function(*call[0], **call[1])
                 seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.large)
@@ -179,14 +184,10 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     facts = environment_guards_of(weights, graph, session.noted(TRAINING), capture.history.mode_changed and not torch.is_grad_enabled())
     facts += [
         *capture.gradients.facts(),
-        *member_facts(session),
-        *attributes.facts,
-        *globals_read.facts(),
-        *encoder_facts(session),
-        *session.facts(),
+        *reads.facts(),
         *hypotheses.kept_views.facts(graph, weights, state.places),
     ]
-    facts += outside_of((function, *referred(tree), *globals_read.functions()), state.free(containers), weights, containers.holds)
+    facts += outside_of((function, *referred(tree), *reads.globals.functions()), state.free(containers), weights, containers.holds)
     has_numbers = reading.any or bool(hypotheses.numbers)
     return Attempt(Recording(graph, weights, EnvironmentGuards(facts, versions_of), state.places, has_numbers), left, is_other_code)
 

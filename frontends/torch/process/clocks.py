@@ -14,12 +14,13 @@ from typing import Any
 
 from ....tracing.places import Draw
 from ....tracing.probes import INPUT, Probe, Session
+from ....tracing.probes.call_site import behind
 
 _CLOCKS = tuple(name + end for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns"))
 
 
 def _read(name: str, session: Session, clock: Callable[[], Any]) -> Any:
-    is_users = session.hears() and id(sys._getframe(2).f_globals) in session.trace.spaces
+    is_users = session.hears() and id(behind(sys._getframe(1)).f_globals) in session.trace.spaces
     return session.trace.host_draws.number(Draw(f"time.{name}", clock), name) if is_users else clock()
 
 

@@ -20,6 +20,7 @@ from ....sizes import Size, Symbol
 from ....tracing.host_random import DRAWS, host_state, restore_host_state, same_host_state
 from ....tracing.places import Draw
 from ....tracing.probes import INPUT, Probe, Session
+from ....tracing.probes.call_site import behind
 from ....trees import Static, flatten, unflatten
 from ...open_numbers import DTYPES
 from ..basics.refusals import UnseenDraw
@@ -151,7 +152,7 @@ def _drawn(whole: str, name: str, session: Session, original: Callable[..., Any]
     draws: HostDraws = session.trace.host_draws
     if not session.hears():
         return draws.draw_apart(original, args, kwargs)
-    is_inner = sys._getframe(2).f_globals.get("__name__") == "random"  # a call that one of these functions makes of another
+    is_inner = behind(sys._getframe(1)).f_globals.get("__name__") == "random"  # a call that one of these functions makes of another
     return original(*args, **kwargs) if draws.bakes or is_inner else draws.draw(whole, name, original, args, kwargs)
 
 

@@ -6,7 +6,7 @@ import builtins
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..code_names import names_read
@@ -98,55 +98,26 @@ class _Noted(dict[str, Any]):
         super().__init__(space)
         self._reads, self._space = reads, space
 
-    def _all(self) -> dict[str, Any]:
-        self._reads.note_all(self._space)
-        return self._space
 
-    def _one(self, name: Any) -> dict[str, Any]:
-        self._reads.note(self._space, name)
-        return self._space
+def _noting(name: str, note: Callable[[_Noted, Any], None]) -> Callable[..., Any]:
+    """A method of :class:`_Noted`, which notes what is asked and asks the module's own dict."""
 
-    def __getitem__(self, name: Any) -> Any:
-        return self._one(name)[name]
+    def method(self: _Noted, *args: Any, **kwargs: Any) -> Any:
+        note(self, args[0] if args else None)
+        return getattr(self._space, name)(*args, **kwargs)
 
-    def __contains__(self, name: Any) -> bool:
-        return name in self._one(name)
+    return method
 
-    def get(self, name: Any, default: Any = None) -> Any:
-        return self._one(name).get(name, default)
 
-    def pop(self, name: Any, *default: Any) -> Any:
-        return self._one(name).pop(name, *default)
-
-    def setdefault(self, name: Any, default: Any = None) -> Any:
-        return self._one(name).setdefault(name, default)
-
-    def __setitem__(self, name: str, item: Any) -> None:
-        self._space[name] = item
-
-    def __delitem__(self, name: str) -> None:
-        del self._one(name)[name]
-
-    def update(self, *args: Any, **kwargs: Any) -> None:
-        self._space.update(*args, **kwargs)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-    def keys(self) -> Any:
-        return self._all().keys()
-
-    def values(self) -> Any:
-        return self._all().values()
-
-    def items(self) -> Any:
-        return self._all().items()
-
-    def copy(self) -> dict[str, Any]:
-        return self._all().copy()
+_METHODS: dict[str, Callable[[_Noted, Any], None]] = {
+    **dict.fromkeys(("__setitem__", "update"), lambda noted, _: None),
+    **dict.fromkeys(("__iter__", "__len__", "keys", "values", "items", "copy"), lambda noted, _: noted._reads.note_all(noted._space)),
+    **dict.fromkeys(
+        ("__getitem__", "__contains__", "get", "pop", "setdefault", "__delitem__"), lambda noted, key: noted._reads.note(noted._space, key)
+    ),
+}
+for _name, _note in _METHODS.items():
+    setattr(_Noted, _name, _noting(_name, _note))
 
 
 def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str, Any]]:
