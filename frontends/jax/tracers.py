@@ -17,6 +17,7 @@ from jax.core import Tracer
 
 from ...errors import TracingError
 from ...tracing.probes import STAND_IN, Probe, Session, under_any_name
+from ...tracing.probes.call_site import behind
 from ...tracing.probes.replaced import Place
 from .dtypes import is_key
 from .equations import is_users
@@ -65,7 +66,7 @@ class Shown:
         if not self.is_own(item):
             return item.__class__
         if is_key(item):
-            asker = sys._getframe(3)
+            asker = behind(sys._getframe(1))
             place = f"{asker.f_code.co_filename}:{asker.f_lineno}"
             raise TracingError(f"{place}: the class of a key of jax.random is not known while it is recorded; ask for its dtype")
         return self._array_class
