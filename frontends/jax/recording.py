@@ -141,7 +141,7 @@ class _Attempt:
             if (problem := self.shown.handled()) is not None:
                 raise problem
             reader = Reader(graph.nodes, self._constant, not self.for_jax)
-            found = reader.read(program, [*map(self._narrowed, values), *graph.parameters.values()])
+            found = reader.read_whole(program, [*map(self._narrowed, values), *graph.parameters.values()])
         return self._finished(found, list(held))
 
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:

@@ -16,6 +16,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 from ...ops.dtypes import is_floating, is_inexact
 from .dtypes import dtype_name
 from .folders import JAX
+from .nested import called
 from .sizes import expression_of
 
 RULED = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"})
@@ -142,7 +143,8 @@ def _type(aval: Any) -> Any:
 
 def name_of(equation: Any) -> tuple[str, str]:
     """The name of the function that an equation calls, and where it was written (``file:line``)."""
-    info = equation.params.get("call_jaxpr", equation.params.get("fun_jaxpr")).jaxpr.debug_info.func_src_info or ""
+    program = called(equation)
+    info = (program.jaxpr.debug_info.func_src_info if program else None) or ""
     name, _, place = info.partition(" at ")
     return name or "a function", place
 

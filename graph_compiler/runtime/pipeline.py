@@ -33,6 +33,7 @@ from ..passes import (
     passed,
     repeat_draws,
     simplify_guards,
+    unrolled,
 )
 from ..tracing import EnvironmentGuards, Request, active
 from ..tracing import recording as open_recording
@@ -301,6 +302,7 @@ class Pipeline:
             dce,
             partial(decompose, rows=rows),
             *([pad_dynamic_sizes] if rows.bounded else []),
+            *([unrolled(rows.unrolls)] if rows.unrolls else []),
             partial(layout, prefers=rows.channels_last),
             conv1x1_to_linear,
             cse,
