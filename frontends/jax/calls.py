@@ -24,7 +24,7 @@ from jax.interpreters import ad, batching, mlir
 
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
-from ...sizes import hint_of
+from ...sizes import expression_of, hint_of, is_symbolic
 from ...tracing.probes import STAND_IN, Probe, Session, replaced, under_any_name
 from ...tracing.probes.replaced import Place
 from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
@@ -32,7 +32,7 @@ from .associative_scans import scanned_in_parallel
 from .counted_loops import counted, scanned
 from .dtypes import dtype_name, is_key
 from .names import CUSTOM, METHOD, holder_of
-from .sizes import current, expression_of, hints, is_symbolic, symbolic
+from .sizes import current, hints, symbolic
 
 _thread = threading.local()  # .quiet: calls are not recorded at the moment
 _HOLDERS = ("jax", "flax", "optax")

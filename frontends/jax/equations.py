@@ -18,7 +18,7 @@ from ...errors import UnsupportedOperation
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
-from ...sizes import hint_of
+from ...sizes import expression_of, hint_of, is_symbolic
 from ...tracing.reach.origin import owner_of_file
 from ...tracing.stored_names import stored_names
 from ...trees import Tree, map_structure, unflatten
@@ -32,7 +32,7 @@ from .programs import OnWords, Program, Whole
 from .ruled import ORDERS, ruled
 from .rules import RULED, public_of
 from .shared_calls import repeated, shared_call
-from .sizes import as_array, expression_of, is_symbolic
+from .sizes import as_array
 
 _PASSES_ON = frozenset({"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"})
 _SAYS = frozenset({"debug_print"})  # what tells of numbers and gives none

@@ -7,13 +7,12 @@ from typing import Any
 
 import jax
 
-from ...sizes import Size
+from ...sizes import Size, computed, expression_of, is_symbolic
 from ...tracing.probes.call_site import behind
 from ...tracing.probes.host_math import Symbols
 from ...tracing.probes.replaced import Place
-from ..python_arithmetic import computed
 from .asking import is_jax
-from .sizes import decided, expression_of, is_symbolic, symbolic
+from .sizes import decided, symbolic
 
 
 def dimension_shims() -> list[Place]:

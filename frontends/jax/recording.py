@@ -19,7 +19,7 @@ from ...errors import TracingError
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
-from ...sizes import Size, Symbol, apply
+from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
 from ...tracing.escapes import refuse_escapes
 from ...tracing.given import GivenArguments
@@ -42,7 +42,7 @@ from .host_math import SYMBOLS, dimension_shims
 from .models import is_model
 from .outside import outside_of, reach_of
 from .parameters import Weights
-from .sizes import deciding, expression_of, is_symbolic, symbolic
+from .sizes import deciding, symbolic
 from .tracers import ERRORS, Shown
 
 _MOST_ATTEMPTS = 8

@@ -19,11 +19,10 @@ from ...ir.closing import Body, close
 from ...ir.node import Node, Value, values_in
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
-from ...sizes import Size
+from ...sizes import Size, expression_of
 from .control_flow import names_of_arguments
 from .names import REFUSE_GRADIENT
 from .rules import Rule, has_derivative, name_of, rule_of
-from .sizes import expression_of
 from .value_numbers import ValueNumbers
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import jax
 from jax.extend.core import ClosedJaxpr, Literal
 
 from ...ops.dtypes import is_floating, is_inexact
+from ...sizes import expression_of
 from .dtypes import dtype_name
 from .folders import JAX
 from .nested import called
-from .sizes import expression_of
 
 RULED = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"})
 # functions of JAX whose public operation has the derivative of their rule in every target: name in JAX's sources -> public name

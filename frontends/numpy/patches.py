@@ -19,19 +19,18 @@ from typing import Any
 import numpy as np
 import numpy.polynomial
 
-from ...sizes import Size
+from ...sizes import Size, computed, expression_of, is_symbolic
 from ...tracing import probes
 from ...tracing.code_names import names_read
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
 from ...tracing.probes.host_math import Symbols
 from ...trees import iterate_structure
-from ..python_arithmetic import computed
 from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
 from .names import PYTHON_MODULES
 from .opened import OPENED
 from .reading import number_in
-from .sizes import expression_of, is_symbolic, symbolic
+from .sizes import symbolic
 from .traced import is_traced
 from .vectorized import Vectorized
 

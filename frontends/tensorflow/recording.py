@@ -16,22 +16,24 @@ from ...errors import GraphCompilerError, TracingError
 from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
-from ...sizes import Size, Symbol
+from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.iterators import refuse_outside
-from ...tracing.probes import Probes, Session, probing
+from ...tracing.probes import Probes, Session, probing, replaced
 from ...tracing.probes.global_reads import GlobalReads, all_of
+from ...tracing.probes.host_math import MATH
 from ...tracing.probes.settings import SETTINGS
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
+from ..reading import Reading
 from ..signatures import input_names
 from . import bookkeeping, branches, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
 from .folders import is_users
+from .numbers import number_shims, symbols_of
 from .outside import outside_of, reach_of
 from .reader import Reader
-from .sizes import expression_of, is_symbolic
 from .tracing import Trace
 from .variables import Weights
 
@@ -44,7 +46,7 @@ _FIXED: tuple[Callable[[Any, int], bool], ...] = (
     lambda array, axis: True,
 )
 
-_PROBES = Probes(*SETTINGS)
+_PROBES = Probes(*SETTINGS, *MATH)
 
 
 def record(request: Request) -> Recording:
@@ -53,15 +55,25 @@ def record(request: Request) -> Recording:
 
     Each operation is run once, on the arrays of the call, and nothing outside is changed.
     """
-    problems: list[Exception] = []
+    reading = Reading(request.numbers)
     with recording_lock:
-        for fixed in _FIXED:
-            try:
-                return _Attempt(request, fixed).run()
-            except GraphCompilerError:
+        try:
+            return _recorded(request, reading)
+        except Exception:
+            if not reading.any:  # what stands for numbers may have been what failed
                 raise
-            except Exception as problem:
-                problems.append(problem)
+        return _recorded(request, Reading(symbolic=False))
+
+
+def _recorded(request: Request, reading: Reading) -> Recording:
+    problems: list[Exception] = []
+    for fixed in _FIXED:
+        try:
+            return _Attempt(request, fixed, reading).run()
+        except GraphCompilerError:
+            raise
+        except Exception as problem:
+            problems.append(problem)
     raise _told(request.name, problems[-1])
 
 
@@ -84,6 +96,7 @@ class _Attempt:
 
     request: Request
     is_fixed: Callable[[Any, int], bool]
+    reading: Reading
 
     def run(self) -> Recording:
         """The recording."""
@@ -92,16 +105,19 @@ class _Attempt:
         self.tree: Tree = plain_classes(tree)
         self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
-        self.globals, self.settings = GlobalReads(reached.functions), Session()
+        self.globals, self.session = GlobalReads(reached.functions), Session()
         self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred())])
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
-        trace = Trace(self.recorder, self.reader, locator)
+        trace = Trace(self.recorder, self.reader, locator, self.reading)
+        self.session.symbols = symbols_of(trace)
         spaces = (function.__globals__ for function in reached.functions)
-        with probing(_PROBES, self.settings, spaces, self.globals.places()):
-            return self._finished(*self._traced(trace, leaves))
+        with probing(_PROBES, self.session, spaces, self.globals.places()):
+            with replaced(number_shims(self.session.symbols, reached.functions)):
+                result, tree = self._traced(trace, leaves)
+            return self._finished(result, tree)
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
@@ -140,7 +156,7 @@ class _Attempt:
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray((NO_ARRAY,) * len(graph.inputs)))  # tensors never change: they may be one or two
         self.recorder.forget_arrays()
-        return Recording(graph, self.weights, self._unchanged())
+        return Recording(graph, self.weights, self._unchanged(), opened=self.reading.any)
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))
@@ -154,4 +170,4 @@ class _Attempt:
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
-        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached, self._referred())])
+        return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), *outside_of(self.reached, self._referred())])

@@ -24,6 +24,7 @@ from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics
 from ..open_numbers import DTYPES, with_numbers
+from ..reading import Reading
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
@@ -34,7 +35,6 @@ from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .memory.kept_views import KeptViews
 from .numbers.keys import KeySizes
-from .numbers.numbers import Reading
 from .numbers.type_calls import asks_for_types_unseen
 from .numbers.typed import typed
 from .probes import OF_ENCODERS, Reads

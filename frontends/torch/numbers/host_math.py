@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
+from ....sizes import computed
 from ....tracing.probes.builtin_names import CONVERTED, COUNTED, conversions
 from ....tracing.probes.host_math import Symbols
 from ....tracing.probes.replaced import Place
 from ....tracing.reach.spaces import Space
-from ...python_arithmetic import computed
 from ..trace import Trace
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
