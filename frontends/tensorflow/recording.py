@@ -19,7 +19,7 @@ from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.iterators import refuse_outside
-from ...tracing.probes import Probes, Session, probing, replaced
+from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
 from ...tracing.probes.host_math import MATH
 from ...tracing.probes.settings import SETTINGS
@@ -112,12 +112,11 @@ class _Attempt:
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
         trace = Trace(self.recorder, self.reader, locator, self.reading)
-        self.session.symbols = symbols_of(trace)
+        self.session.symbols = symbols = symbols_of(trace)
         spaces = (function.__globals__ for function in reached.functions)
-        with probing(_PROBES, self.session, spaces, self.globals.places()):
-            with replaced(number_shims(self.session.symbols, reached.functions)):
-                result, tree = self._traced(trace, leaves)
-            return self._finished(result, tree)
+        with probing(_PROBES, self.session, spaces, (*self.globals.places(), *number_shims(symbols, reached.functions))):
+            result, tree = self._traced(trace, leaves)
+        return self._finished(result, tree)
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
