@@ -22,22 +22,22 @@ from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
 from ...tracing.append_only import ListShims
 from ...tracing.attempts import Refuted, Undisturbed, recorded
-from ...tracing.code_names import names_read
 from ...tracing.conjunction import EnvironmentGuard
-from ...tracing.host_random import DRAWS, host_state, restore_host_state
+from ...tracing.host_random import DRAWS, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.places import Place, together
+from ...tracing.probes import Probes, Session, probing
+from ...tracing.probes.global_reads import GlobalReads, all_of
+from ...tracing.probes.host_math import MATH
+from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.reach.containers import slotted
 from ...tracing.reach.walk import Policy
 from ...tracing.recording_lock import recording_lock
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, referred, statics
-from ..fleeting import refusals
-from ..namespaces import GlobalReads, all_of
 from ..open_numbers import DTYPES
 from ..reading import Reading
-from ..setting_reads import SettingReads
 from ..signatures import input_names
 from .arguments import Inputs, given
 from .capture import Capture
@@ -45,7 +45,7 @@ from .draws import GENERATORS, UnseenDraw, bits_of, state_of
 from .kept import Kept
 from .kept_views import KeptViews
 from .parameters import Weights
-from .patches import replaced, replacement_of
+from .patches import SYMBOLS, replaced, replacement_of
 from .traced import TracedScalar, is_traced
 
 
@@ -137,7 +137,7 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
         try:
             weights.enter(capture, kept, inputs, ListShims(weights.world, (args, kwargs), code.functions, grown))
             containers = Containers((*call, kept.values), is_traced, weights.world.knows, stateful.arguments(*call))
-            with asked.globals, asked.settings:
+            with asked.seen:
                 result = _run(function, *call, capture, weights, leaves, code)
             graph, found = _finish(capture, result, tree, containers, weights)
             _note_sharing(capture, graph, inputs.made, count, views)
@@ -159,18 +159,16 @@ def _before(code: Reached) -> EnvironmentGuards:
     return EnvironmentGuards([*all_of(code.functions), *facts_outside(code, contents=_elements)])
 
 
-class _Settings(SettingReads):
-    """Beside settings, numpy's code must not ask for random numbers of Python: no key of a graph gives these."""
-
-    shims = (*SettingReads.shims, *refusals({random: DRAWS[random]}))
+# Beside settings, numpy's code must not ask for random numbers of Python: no key of a graph gives these.
+_PROBES = Probes(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
 
 
 class _Asked:
     """What code asks for while it runs: globals by text, and settings of the process."""
 
     def __init__(self, code: Reached) -> None:
-        self.globals = GlobalReads((function.__globals__, name) for function in code.functions for name in names_read(function.__code__))
-        self.settings = _Settings(function.__globals__ for function in code.functions)
+        self.globals, self.settings = GlobalReads(code.functions), Session(symbols=SYMBOLS)
+        self.seen = probing(_PROBES, self.settings, (function.__globals__ for function in code.functions), self.globals.places())
 
 
 def _elements(item: Any) -> Any:
@@ -180,8 +178,9 @@ def _elements(item: Any) -> Any:
 def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, given: list[Any], code: Reached) -> Any:
     generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, GENERATORS)]
     generators += [item for item in given if isinstance(item, GENERATORS)]
-    before, states = host_state(), [state_of(item) for item in generators]
+    states = [state_of(item) for item in generators]
     capture.states.follow(generators)
+    before = capture.states.host
     try:
         with replaced(capture, code.functions), capture.isolated():
             result = (replacement_of(function) or function)(*args, **kwargs)

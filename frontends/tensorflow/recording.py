@@ -22,20 +22,21 @@ from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.attempts import recorded
-from ...tracing.code_names import names_read
 from ...tracing.iterators import refuse_outside
+from ...tracing.probes import Probes, Session, probing
+from ...tracing.probes.global_reads import GlobalReads, all_of
+from ...tracing.probes.host_math import MATH
+from ...tracing.probes.settings import SETTINGS
 from ...tracing.reach.origin import owner_of
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
-from ..namespaces import GlobalReads, all_of
 from ..reading import Reading
-from ..setting_reads import SettingReads
 from ..signatures import input_names
 from . import bookkeeping, branches, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
 from .folders import is_users
-from .numbers import numbers_seen
+from .numbers import number_shims, symbols_of
 from .outside import outside_of, reach_of
 from .reader import Reader
 from .tracing import Trace
@@ -46,6 +47,8 @@ _MOST_REFUTED = 1  # none is: what fails raises
 # What TensorFlow and Keras say of a size that is not known while they trace.
 _OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically")
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
+
+_PROBES = Probes(*SETTINGS, *MATH)
 
 
 def record(request: Request) -> Recording:
@@ -134,18 +137,18 @@ class _Attempt:
         self.tree: Tree = plain_classes(tree)
         self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
-        self.globals = GlobalReads((function.__globals__, name) for function in reached.functions for name in names_read(function.__code__))
-        self.settings = SettingReads(list({id(function.__globals__): function.__globals__ for function in reached.functions}.values()))
+        self.globals, self.session = GlobalReads(reached.functions), Session()
         self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred())])
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
         trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading)
-        with self.globals, self.settings:
-            with numbers_seen(trace, reached.functions):
-                result, tree = self._traced(trace, leaves)
-            return self._finished(result, tree)
+        self.session.symbols = symbols = symbols_of(trace)
+        spaces = (function.__globals__ for function in reached.functions)
+        with probing(_PROBES, self.session, spaces, (*self.globals.places(), *number_shims(symbols, reached.functions))):
+            result, tree = self._traced(trace, leaves)
+        return self._finished(result, tree)
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
@@ -198,4 +201,4 @@ class _Attempt:
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
-        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached, self._referred())])
+        return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), *outside_of(self.reached, self._referred())])

@@ -21,6 +21,7 @@ from ...ir.node import Value
 from ...ir.record import CallRecord
 from ...sizes import Size, Symbol, hint_of
 from ...tracing import Locator, Recorder
+from ...tracing.probes import replaced
 from ..reading import Reading, can_be_symbols, decide, read
 from .evaluation import computing
 from .folders import PACKAGES
@@ -128,7 +129,7 @@ class Trace:
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Inside of the block traced tensors of this graph answer Python."""
-        with _replaced(ops.SymbolicTensor, self._methods()):
+        with replaced((ops.SymbolicTensor, name, method) for name, method in self._methods().items()):
             yield
 
     def _methods(self) -> dict[str, Any]:
@@ -186,19 +187,6 @@ def _beside_sizes(name: str) -> Callable[..., Any]:
         return original(tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other)
 
     return method
-
-
-@contextmanager
-def _replaced(cls: Any, methods: dict[str, Any]) -> Iterator[None]:
-    """Inside of the block a class has these methods."""
-    own = {name: vars(cls)[name] for name in methods if name in vars(cls)}
-    for name, method in methods.items():
-        setattr(cls, name, method)
-    try:
-        yield
-    finally:
-        for name in methods:
-            setattr(cls, name, own[name]) if name in own else delattr(cls, name)
 
 
 __all__ = ["Trace"]
