@@ -15,6 +15,11 @@ _NOT_EXACT = (
 
 WITHOUT_GRADIENTS = frozenset(  # operations that TensorFlow takes no gradient of, or another one (projections)
     [
+        "CombinedNonMaxSuppression",
+        "GuaranteeConst",
+        "LSTMBlockCellGrad",
+        "NonMaxSuppressionV5",
+        "XlaDynamicUpdateSlice",
         "ImageProjectiveTransformV2",
         "ImageProjectiveTransformV3",
         "AdjustContrastv2",
