@@ -1,0 +1,139 @@
+"""Whether the graph of a function of Keras computes what Keras does: results, variables afterwards, and gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+import graph_compiler
+
+from ..support.compare import arrays, assert_same, to_numpy
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a call gives, what the variables hold then, and the gradients of the sum of squares (by input, by path of the variable)."""
+
+    result: Any
+    left: dict[str, Any]
+    gradients: dict[str, Any] | None
+
+
+def judge(function: Function, variables: Sequence[Any], calls: Sequence[Sequence[Any]], to: str, gradients: bool = True) -> int:
+    """Records the first of the ``calls`` and compares all of them; the number of recordings."""
+    expected = [observed(function, variables, call, gradients) for call in calls]
+    graph = graph_compiler.compile(function, to=to, args=list(calls[0]), source="tensorflow")
+    names = {variable.path for variable in variables}
+    assert set(graph.parameters) <= names, f"names {sorted(set(graph.parameters) - names)} are no paths of variables"
+    trained = {variable.path for variable in variables if variable.trainable} & set(graph.parameters)
+    assert graph.trained == trained, f"trained: {sorted(graph.trained ^ trained)}"
+    for call, right in zip(calls, expected):
+        if gradients and to in _GRADIENTS and right.gradients is not None:
+            assert_gradients(_GRADIENTS[to](graph, call), right.gradients, 3e-2 if is_half(right.result) else 3e-3)
+        with kept(variables):
+            assert_same(graph(*map(_plain, call)), right.result)
+            assert_same(values_of(variables), right.left)
+    return len(graph.variants)
+
+
+def _plain(item: Any) -> Any:
+    """bfloat16 has no array of numpy."""
+    return item if item.dtype == tf.bfloat16 else item.numpy()
+
+
+def is_half(result: Any) -> bool:
+    """Whether something is computed in floats of 16 bits."""
+    return any(str(array.dtype).rpartition("float")[2].startswith("16") for array in arrays(result).values())
+
+
+def assert_gradients(found: dict[str, Any], right: dict[str, Any], relative: float) -> None:
+    """Sums in another order differ by the rounding of their largest terms."""
+    largest = max((float(np.abs(to_numpy(array)).max(initial=0.0)) for array in right.values() if array is not None), default=0.0)
+    for name, array in right.items():
+        wanted = np.zeros(1) if array is None else to_numpy(array)
+        got = np.zeros(1) if found.get(name) is None else to_numpy(found[name])
+        np.testing.assert_allclose(got, wanted, rtol=relative, atol=relative / 300 * max(largest, 1.0), err_msg=f"gradient of {name}")
+
+
+# ---------------------------------------------------------------------------------------------- by TensorFlow
+def values_of(variables: Sequence[Any]) -> dict[str, Any]:
+    """What variables hold."""
+    return {variable.path: tf.identity(variable.value) for variable in variables}
+
+
+@contextmanager
+def kept(variables: Sequence[Any]) -> Iterator[None]:
+    """Afterwards the variables are as before."""
+    before = values_of(variables)
+    try:
+        yield
+    finally:
+        for variable in variables:
+            variable.assign(before[variable.path])
+
+
+def observed(function: Function, variables: Sequence[Any], call: Sequence[Any], gradients: bool = True) -> Observed:
+    """What TensorFlow does."""
+    with kept(variables), tf.GradientTape() as tape:
+        for array in call:
+            tape.watch(array)
+        result = function(*call)
+        left, total = values_of(variables), total_of(result, lambda array: tf.reduce_sum(tf.square(tf.cast(array, tf.float32))))
+    trained = {variable.path: variable.value for variable in variables if variable.trainable}
+    inputs = {str(place): array for place, array in enumerate(call) if array.dtype.is_floating}
+    if total is None or not gradients:
+        return Observed(result, left, None)
+    try:
+        found = tape.gradient(total, {**inputs, **trained})
+    except LookupError:  # TensorFlow has none
+        return Observed(result, left, None)
+    return Observed(result, left, {name: _dense(gradient) for name, gradient in found.items()})
+
+
+def _dense(gradient: Any) -> Any:
+    return gradient if gradient is None else tf.convert_to_tensor(gradient)
+
+
+def total_of(result: Any, of_one: Callable[[Any], Any]) -> Any:
+    """The sum over all arrays of floats in a result; None where there are none."""
+    parts = [of_one(array) for array in arrays(result).values() if "float" in str(array.dtype)]
+    return sum(parts[1:], parts[0]) if parts else None
+
+
+# ---------------------------------------------------------------------------------------------- by targets
+def _by_torch(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
+    import torch
+
+    leaves = {name: array.detach().clone().requires_grad_(name in graph.trained) for name, array in graph.parameters.items()}
+    given = [torch.from_numpy(array.numpy().copy()) for array in call]
+    given = [array.requires_grad_() if array.is_floating_point() else array for array in given]
+    result, _ = graph.purely(leaves, tuple(given), {}, None)
+    total_of(result, lambda array: array.float().square().sum()).backward()
+    return {**{str(place): array.grad for place, array in enumerate(given)}, **{name: leaf.grad for name, leaf in leaves.items()}}
+
+
+def _by_jax(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
+    import jax
+    import jax.numpy as jnp
+
+    plain = [jnp.asarray(array.numpy()) for array in call]
+    inputs = {str(place): array for place, array in enumerate(plain) if jnp.issubdtype(array.dtype, jnp.floating)}
+    trained = {name: array for name, array in graph.parameters.items() if name in graph.trained}
+
+    def total(trained: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
+        given = [inputs.get(str(place), array) for place, array in enumerate(plain)]
+        result, _ = graph.purely({**graph.parameters, **trained}, tuple(given), {}, None)
+        return total_of(result, lambda array: (array.astype("float32") ** 2).sum())
+
+    weights, others = jax.grad(total, (0, 1))(trained, inputs)
+    return {**others, **weights}
+
+
+_GRADIENTS = {"torch": _by_torch, "jax": _by_jax}
