@@ -78,6 +78,10 @@ class _Named(torch.nn.Module):
         """The tensors that stand here, by their names."""
         raise NotImplementedError
 
+    def arrays_by_name(self) -> dict[str, torch.Tensor]:
+        """The parameters and buffers that it holds, by their names in the original: what :meth:`graph_compiler.Graph.to_source` takes."""
+        return self._own()
+
     def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """``(result,)`` of a call that ``torch.compile`` follows; None where it has given up, so that the call runs as it is."""
         held = self._own()
@@ -231,7 +235,8 @@ def _restored(graph: Any, held: dict[str, torch.Tensor], fixed: list[str], is_tr
 def _is_training(graph: Any) -> bool:
     """The mode that the original is in; True, as of any new module, where it has none."""
     recording = graph.variants[0].recording
-    return bool(getattr(getattr(recording and recording.weights, "function", None), "training", True))
+    weights = recording and recording.weights
+    return bool(weights.is_training() if hasattr(weights, "is_training") else True)
 
 
 def _called_as_the_original(base: type[_Named], graph: Any) -> Any:

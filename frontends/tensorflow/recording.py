@@ -29,6 +29,7 @@ from . import bookkeeping, branches, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
 from .folders import is_users
+from .modes import mode_of
 from .outside import outside_of, reach_of
 from .reader import Reader
 from .sizes import expression_of, is_symbolic
@@ -93,7 +94,8 @@ class _Attempt:
         self.globals = GlobalReads((function.__globals__, name) for function in reached.functions for name in names_read(function.__code__))
         self.settings = SettingReads(list({id(function.__globals__): function.__globals__ for function in reached.functions}.values()))
         self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred())])
-        self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
+        self.mode = mode_of(request.function)
+        self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode)
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
@@ -106,7 +108,7 @@ class _Attempt:
         names = input_names(self.request.function, self.request.args, self.tree)
         arrays = [self._argument(trace, name, leaf) for name, leaf in zip(names, leaves)]
         args, kwargs = call_of(self.tree, arrays)
-        with trace.graph.as_default(), trace.answering():
+        with trace.graph.as_default(), trace.answering(), self.mode.applied():
             result = self.request.function(*args, **kwargs)
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
@@ -152,4 +154,4 @@ class _Attempt:
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
-        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached, self._referred())])
+        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), self.mode.fact(), *outside_of(self.reached, self._referred())])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any, Protocol
 
 import tensorflow as tf
@@ -108,6 +108,8 @@ class Shape(tf.TensorShape):
         return iter(self.numbers)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, tf.TensorShape) and other.rank is None:
+            return False
         others = other if isinstance(other, (list, tuple)) else getattr(other, "numbers", None) or list(other)  # type: ignore[call-overload]
         return len(others) == len(self.numbers) and all(bool(one == two) for one, two in zip(self.numbers, others))
 
@@ -151,6 +153,12 @@ def asked_by(*packages: str) -> bool:
     return f"{frame.f_globals.get('__name__', '')}.".startswith(packages)
 
 
+def asked_in(functions: Container[tuple[str, str]]) -> bool:
+    """Whether one of these functions, given by module and name, asks for something."""
+    frame = sys._getframe(2)
+    return (frame.f_globals.get("__name__", ""), frame.f_code.co_name) in functions
+
+
 def _operator(compute: Callable[[Any, Any], Any], reflected: bool = False) -> Callable[..., Any]:
     def method(self: SizeNumber, other: Any) -> Any:
         other = expression_of(other)
@@ -190,4 +198,4 @@ for _name, _compute in _ARITHMETIC.items():
 for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(SizeNumber, f"__{_name}__", _comparison(_name))
 
-__all__ = ["Shape", "SizeNumber", "Sizes", "asked_by", "expression_of", "is_symbolic", "symbolic"]
+__all__ = ["Shape", "SizeNumber", "Sizes", "asked_by", "asked_in", "expression_of", "is_symbolic", "symbolic"]

@@ -21,11 +21,11 @@ from ...ir.node import Value
 from ...sizes import Size, Symbol, hint_of
 from ...tracing import Locator, Recorder
 from .evaluation import computing
-from .folders import PACKAGES
+from .folders import EAGER_FUNCTIONS, EAGER_PACKAGES, PACKAGES
 from .held import Held
 from .known import known
 from .reader import Reader
-from .sizes import Shape, SizeNumber, asked_by, is_symbolic, symbolic
+from .sizes import Shape, SizeNumber, asked_by, asked_in, is_symbolic, symbolic
 
 _MOST = 64  # elements that Python may read at once
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
@@ -92,7 +92,9 @@ class Trace:
     def shape(self, tensor: Any) -> Any:
         """The shape as the user's code sees it."""
         traced = _SHAPE(tensor)
-        if traced.rank is None or traced.is_fully_defined() or asked_by(*PACKAGES):
+        if traced.rank is None or traced.is_fully_defined():
+            return traced
+        if asked_by(*PACKAGES) and not (tensor.graph is self.graph and (asked_by(*EAGER_PACKAGES) or asked_in(EAGER_FUNCTIONS))):
             return traced
         held = self.held(tensor)
         if not isinstance(held.item, Value):

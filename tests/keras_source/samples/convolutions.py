@@ -36,7 +36,7 @@ SAMPLES = [
     ),
     *samples("Conv2D", FIRST, {**SIX, "data_format": "channels_first"}, {**SIX, "data_format": "channels_first", "strides": 2, "padding": "same"}),
     *samples("Conv3D", VOLUMES, {"filters": 3, "kernel_size": 2}, {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"}),
-    *samples("Conv3D", VOLUMES, {"filters": 2, "kernel_size": (1, 2, 2), "groups": 2, "activation": "tanh"}),
+    *samples("Conv3D", VOLUMES, {"filters": 2, "kernel_size": (1, 2, 2), "activation": "tanh", "dilation_rate": 2}),
     *samples(
         "Conv1DTranspose",
         LINES,
@@ -78,7 +78,7 @@ SAMPLES = [
         LINES,
         SIX,
         {**SIX, "padding": "same", "strides": 2, "depth_multiplier": 2},
-        {**SIX, "padding": "causal", "dilation_rate": 2},
+        {**SIX, "dilation_rate": 2},
     ),
     *samples(
         "SeparableConv2D",

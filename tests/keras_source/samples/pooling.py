@@ -15,15 +15,17 @@ SAMPLES = [
         for rank, inputs in _FORMATS
         for kind in ("Max", "Average")
         for row in samples(
-            f"{kind}Pooling{rank}D", inputs, {}, {"pool_size": 3, "strides": 1}, {"pool_size": 3, "strides": 2, "padding": "same"}, {"pool_size": 2, "dtype": "float64"}
+            f"{kind}Pooling{rank}D", inputs, {"pool_size": 2}, {"pool_size": 3, "strides": 1}, {"pool_size": 3, "strides": 2, "padding": "same"}
         )
     ),
     *(
         row
         for inputs, rank in ((FIRST_LINES, 1), (FIRST, 2), (FIRST_VOLUMES, 3))
         for kind in ("Max", "Average")
-        for row in samples(f"{kind}Pooling{rank}D", inputs, {"data_format": "channels_first"})
+        for row in samples(f"{kind}Pooling{rank}D", inputs, {"pool_size": 2, "data_format": "channels_first"})
     ),
+    *samples("MaxPooling2D", IMAGES, {"dtype": "float64"}),
+    *samples("AveragePooling2D", IMAGES, {"pool_size": 2, "dtype": "float64"}),
     *(
         row
         for rank, inputs in _FORMATS

@@ -12,7 +12,7 @@ from .core import BOTH, ROWS, SEQUENCES
 L = keras.layers
 MASKED = (*SEQUENCES, Array((2, 5), (3, 7), dtype="bool"))
 STATE = Array((2, 4), (3, 4))
-FRAMES = {1: (Array((2, 3, 6, 2), (3, 4, 5, 2)),), 2: (Array((2, 3, 6, 5, 2), (3, 4, 5, 6, 2)),), 3: (Array((1, 2, 4, 5, 4, 2), (2, 3, 4, 4, 5, 2)),)}
+FRAMES = {1: (Array((2, 3, 6, 2), (3, 4, 6, 2)),), 2: (Array((2, 3, 6, 5, 2), (3, 4, 6, 5, 2)),), 3: (Array((1, 2, 4, 5, 4, 2), (2, 3, 4, 5, 4, 2)),)}
 OPTIONS = (
     {"units": 4},
     {"units": 4, "return_sequences": True, "return_state": True},
