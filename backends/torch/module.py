@@ -40,7 +40,7 @@ class _Named(torch.nn.Module):
         holder: torch.nn.Module = self
         for part in path:
             if part not in holder._modules:
-                holder.add_module(part, _Part())
+                holder._modules[part] = _Part()  # not by add_module, which takes an attribute of the original for one of the module
             holder = holder.get_submodule(part)
         return holder, last
 

@@ -30,7 +30,7 @@ from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
 from .folders import is_users
 from .modes import mode_of
-from .outside import outside_of, reach_of
+from .outside import layers_of, outside_of, reach_of
 from .reader import Reader
 from .sizes import expression_of, is_symbolic
 from .tracing import Trace
@@ -62,6 +62,11 @@ def record(request: Request) -> Recording:
             except Exception as problem:
                 problems.append(problem)
     raise _told(request.name, problems[-1])
+
+
+def _called(function: Any) -> Any:
+    """What names the arguments: of a layer of Keras, its own ``call``."""
+    return function.call if isinstance(function, keras.Layer) else function
 
 
 def _told(name: str, problem: Exception) -> Exception:
@@ -98,14 +103,14 @@ class _Attempt:
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode)
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
-        self.reader = Reader(self.recorder, self.weights, _HANDLERS)
+        self.reader = Reader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers_of(reached, self._referred())))
         trace = Trace(self.recorder, self.reader, locator)
         with self.globals, self.settings:
             return self._finished(*self._traced(trace, leaves))
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
-        names = input_names(self.request.function, self.request.args, self.tree)
+        names = input_names(_called(self.request.function), self.request.args, self.tree)
         arrays = [self._argument(trace, name, leaf) for name, leaf in zip(names, leaves)]
         args, kwargs = call_of(self.tree, arrays)
         with trace.graph.as_default(), trace.answering(), self.mode.applied():

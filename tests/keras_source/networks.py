@@ -31,12 +31,11 @@ def names() -> tuple[str, ...]:
     return tuple(name for name, item in vars(keras.applications).items() if inspect.isfunction(item))
 
 
-def network(name: str) -> Any:
+def network(name: str, least: int = 32) -> Any:
     """A network of random weights, whose statistics are none of those that layers begin with."""
     keras.utils.set_random_seed(0)
-    side = SIDES.get(name, 32)
-    options = {"drop_path_rate": 0.0} if "ConvNeXt" in name else {}
-    made = getattr(keras.applications, name)(weights=None, input_shape=(side, side, 3), classes=7, **options)
+    side = max(SIDES.get(name, 32), least)
+    made = getattr(keras.applications, name)(weights=None, input_shape=(side, side, 3), classes=7)
     random = np.random.default_rng(0)
     for weight in made.non_trainable_weights:
         if "moving" in weight.path:
@@ -76,10 +75,10 @@ def judge_prediction(name: str, to: str) -> int:
 def judge_training(name: str, to: str) -> int:
     """The network in training, without what it drops: results, statistics and all gradients. In float64, where they are no matter of rounding."""
     with in_doubles():
-        model = network(name)
+        model = network(name, least=64)  # in smaller images the last statistics are of two numbers alone
         for layer in model._flatten_layers():
-            if isinstance(layer, keras.layers.Dropout):
-                layer.rate = 0.0
+            for rate in {"rate", "drop_path_rate"} & vars(layer).keys():
+                setattr(layer, rate, 0.0)
         return judge(lambda images: model(images, training=True), model.variables, [[images(model, 2)], [images(model, 3)]], to, jitted=True)
 
 
