@@ -235,8 +235,7 @@ def _restored(graph: Any, held: dict[str, torch.Tensor], fixed: list[str], is_tr
 def _is_training(graph: Any) -> bool:
     """The mode that the original is in; True, as of any new module, where it has none."""
     recording = graph.variants[0].recording
-    weights = recording and recording.weights
-    return bool(weights.is_training() if hasattr(weights, "is_training") else True)
+    return recording is None or bool(recording.weights.is_training())
 
 
 def _called_as_the_original(base: type[_Named], graph: Any) -> Any:

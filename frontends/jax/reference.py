@@ -16,6 +16,7 @@ from . import recording
 from .foreign import as_jax
 from .parameters import Weights
 
+saved = watching = None  # its arrays never change
 COPY = "jax.numpy.copy"
 RANDOM_STATE = ("", "")  # JAX holds no generator
 Range = tuple[float, float]

@@ -16,7 +16,6 @@ from ...ir.node import Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
-from . import prelude
 from .equations import Choice, Numbers
 from .names import CUSTOM, METHOD, OWN, is_primitive, primitive, row_key
 from .primitive_text import readable, typed
@@ -36,10 +35,8 @@ class JaxCalls:
         "jnp": "import jax.numpy as jnp",
         "lax": "from jax import lax",
         "np": "import numpy as np",
-        "Any": "from typing import Any",
-        "GradientRefused": "from graph_compiler.errors import GradientRefused",
     }
-    prelude: ModuleType | None = prelude
+    prelude: ModuleType | tuple[str, ...] | None = ("refuse_gradient",)
     structured: Mapping[str, Any] = {}  # the target of the framework knows
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from ...trees import Branch, Leaf, flatten
 from .arguments import as_array, is_array
 from .parameters import Weights
 
+watching = None  # an array tells nothing of writes to it
 COPY = "numpy.copy"
 RANDOM_STATE = ("numpy.random.get_state", "numpy.random.set_state")
 Range = tuple[float, float]

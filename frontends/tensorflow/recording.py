@@ -16,13 +16,14 @@ from ...errors import GraphCompilerError, TracingError
 from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
-from ...sizes import Size, Symbol
+from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.code_names import names_read
 from ...tracing.iterators import refuse_outside
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..namespaces import GlobalReads, all_of
+from ..reading import Reading
 from ..setting_reads import SettingReads
 from ..signatures import input_names
 from . import bookkeeping, branches, derivatives, lists, loops
@@ -30,9 +31,9 @@ from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
 from .folders import is_users
 from .modes import mode_of
+from .numbers import numbers_seen
 from .outside import layers_of, outside_of, reach_of
 from .reader import Reader
-from .sizes import expression_of, is_symbolic
 from .tracing import Trace
 from .variables import Weights
 
@@ -52,15 +53,25 @@ def record(request: Request) -> Recording:
 
     Each operation is run once, on the arrays of the call, and nothing outside is changed.
     """
-    problems: list[Exception] = []
+    reading = Reading(request.numbers)
     with recording_lock:
-        for fixed in _FIXED:
-            try:
-                return _Attempt(request, fixed).run()
-            except GraphCompilerError:
+        try:
+            return _recorded(request, reading)
+        except Exception:
+            if not reading.any:  # what stands for numbers may have been what failed
                 raise
-            except Exception as problem:
-                problems.append(problem)
+        return _recorded(request, Reading(symbolic=False))
+
+
+def _recorded(request: Request, reading: Reading) -> Recording:
+    problems: list[Exception] = []
+    for fixed in _FIXED:
+        try:
+            return _Attempt(request, fixed, reading).run()
+        except GraphCompilerError:
+            raise
+        except Exception as problem:
+            problems.append(problem)
     raise _told(request.name, problems[-1])
 
 
@@ -88,6 +99,7 @@ class _Attempt:
 
     request: Request
     is_fixed: Callable[[Any, int], bool]
+    reading: Reading
 
     def run(self) -> Recording:
         """The recording."""
@@ -104,9 +116,11 @@ class _Attempt:
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers_of(reached, self._referred())))
-        trace = Trace(self.recorder, self.reader, locator)
+        trace = Trace(self.recorder, self.reader, locator, self.reading)
         with self.globals, self.settings:
-            return self._finished(*self._traced(trace, leaves))
+            with numbers_seen(trace, reached.functions):
+                result, tree = self._traced(trace, leaves)
+            return self._finished(result, tree)
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
@@ -145,7 +159,7 @@ class _Attempt:
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray((NO_ARRAY,) * len(graph.inputs)))  # tensors never change: they may be one or two
         self.recorder.forget_arrays()
-        return Recording(graph, self.weights, self._unchanged())
+        return Recording(graph, self.weights, self._unchanged(), opened=self.reading.any)
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))

@@ -16,6 +16,7 @@ from . import arguments
 from .dtypes import dtype_of_array
 from .variables import Weights
 
+saved = watching = None  # its arrays never change
 COPY = "tf.identity"
 RANDOM_STATE = ("", "")  # what draws is seeded anew
 Range = tuple[float, float]

@@ -15,8 +15,7 @@ from ...ir.graph import Graph
 from ...ir.node import Node, Value
 from ...ops.text import factor
 from ...sizes import Size, Symbol, hint_of
-from . import prelude
-from .names import CONVERT, REFUSE_GRADIENT, definition, row_key
+from .names import CONVERT, READ, REFUSE_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
 
 _OPERATORS = {
@@ -37,13 +36,8 @@ _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comp
 class TensorFlowCalls:
     """The dialect of recorded TensorFlow graphs."""
 
-    imports: Mapping[str, str] = {
-        "tf": "import tensorflow as tf",
-        "Any": "from typing import Any",
-        "GradientRefused": "from graph_compiler.errors import GradientRefused",
-        "Callable": "from collections.abc import Callable",
-    }
-    prelude: ModuleType | None = prelude
+    imports: Mapping[str, str] = {"tf": "import tensorflow as tf"}
+    prelude: ModuleType | tuple[str, ...] | None = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan")
     structured: Mapping[str, Any] = {}  # the target of the framework knows
 
     def dtype_text(self, dtype: str) -> str:
@@ -62,6 +56,8 @@ class TensorFlowCalls:
             return f"{'scalar' if isinstance(node.inputs[0], Size) else 'tf.convert_to_tensor'}({written}, {dtype})"
         if node.op == REFUSE_GRADIENT:
             return f"refuse_gradient({text(node.inputs[0])!r}, message={text(node.params['message'])!r})"
+        if node.op == READ:
+            return f"item({text(node.inputs[0])!r})"
         operands = [_operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))]
         if key in _OPERATORS and any(map(_is_array, node.inputs)):
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"

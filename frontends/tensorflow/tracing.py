@@ -18,14 +18,17 @@ from tensorflow.python.framework.func_graph import FuncGraph
 
 from ...errors import TracingError
 from ...ir.node import Value
+from ...ir.record import CallRecord
 from ...sizes import Size, Symbol, hint_of
 from ...tracing import Locator, Recorder
+from ..reading import Reading, can_be_symbols, decide, read
 from .evaluation import computing
 from .folders import EAGER_FUNCTIONS, EAGER_PACKAGES, PACKAGES
 from .held import Held
 from .known import known
+from .names import READ
 from .reader import Reader
-from .sizes import Shape, SizeNumber, asked_by, asked_in, is_symbolic, symbolic
+from .sizes import Shape, SizeNumber, asked_by, asked_in, symbolic
 
 _MOST = 64  # elements that Python may read at once
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
@@ -39,8 +42,8 @@ class Unanswered(TypeError, AttributeError):
 class Trace:
     """A graph in the making, and its reader."""
 
-    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator) -> None:
-        self.recorder, self.reader, self.locator = recorder, reader, locator
+    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading) -> None:
+        self.recorder, self.reader, self.locator, self.reading = recorder, reader, locator, reading
         self.graph = FuncGraph(recorder.graph.name)
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
@@ -60,7 +63,21 @@ class Trace:
     # ------------------------------------------------------------------------------ what Python asks
     def decide(self, size: Size) -> Any:
         """The number of a size, as a guard."""
-        return self.recorder.decide_size(size, self.locator.locate("a size", 3))
+        return decide(self.recorder, size, self.locator.locate("a number", 3))
+
+    def number(self, tensor: Any) -> Any:
+        """The only element of a tensor, a whole number or float, as a number to be computed with; the tensor where it has to be known."""
+        if not (isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic):
+            return tensor
+        held = self.held(tensor)
+        if np.size(held.seen) != 1 or not can_be_symbols(seen := held.seen.numpy().item()):
+            return tensor
+        if isinstance(held.item, np.ndarray):
+            return symbolic(self, held.item.item())
+        if not self.recorder.varies(held.item) or self.recorder.is_random(held.item):
+            return tensor
+        self.reading.any = True
+        return symbolic(self, read(self.recorder, READ, held.item, seen, self.locator.locate(READ, 3), CallRecord("item")))
 
     def tensor(self, size: Size, dtype: Any) -> Any:
         """A size as a scalar of the traced graph."""
@@ -96,6 +113,15 @@ class Trace:
             return traced
         if asked_by(*PACKAGES) and not (tensor.graph is self.graph and (asked_by(*EAGER_PACKAGES) or asked_in(EAGER_FUNCTIONS))):
             return traced
+        return self._open_shape(tensor, traced)
+
+    def length(self, tensor: Any) -> Any:
+        """What ``len`` gives of a tensor: a size; None of anything else, and where TensorFlow has an error."""
+        if not (isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank):
+            return None
+        return self._open_shape(tensor, _SHAPE(tensor))[0]
+
+    def _open_shape(self, tensor: Any, traced: Any) -> Any:
         held = self.held(tensor)
         if not isinstance(held.item, Value):
             return tf.TensorShape(held.seen.shape)
@@ -136,7 +162,7 @@ class Trace:
             **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
             "__hash__": tf.Tensor.__hash__,
             "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108  (a bound method would be given no tensor)
-            "__len__": lambda tensor: int(tensor.shape[0]),
+            "__len__": lambda tensor: int(self.length(tensor) if tensor.graph is self.graph else tensor.shape[0]),
             "shape": property(self.shape, tf.Tensor.shape.fset),
         }
 
@@ -177,4 +203,4 @@ def _replaced(cls: Any, methods: dict[str, Any]) -> Iterator[None]:
             setattr(cls, name, own[name]) if name in own else delattr(cls, name)
 
 
-__all__ = ["Trace", "is_symbolic"]
+__all__ = ["Trace"]

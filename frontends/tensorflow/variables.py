@@ -12,6 +12,7 @@ import tensorflow as tf
 from tensorflow.python.eager import record
 from tensorflow.python.trackable.autotrackable import AutoTrackable
 
+from ... import contracts
 from .modes import Mode
 
 
@@ -56,11 +57,12 @@ def variable_of(variable: Any) -> Any:
     return variable._value if isinstance(variable, keras.Variable) else variable
 
 
-class Weights:
+class Weights(contracts.Weights):
     """The variables that a recording has read or assigned, by name; ``mode`` is that of the recorded function."""
 
     def __init__(self, objects: Iterable[Any], mode: Mode) -> None:
-        self.mode = mode
+        objects, self.mode = list(objects), mode
+        self._has_layers = any(isinstance(item, keras.Layer) for item in objects)
         self._names: dict[int, str] = {}  # id of the handle -> name
         self.variables: dict[str, Any] = {}  # of TensorFlow
         self._marked: dict[str, Any] = {}  # those of Keras, whose mark ``trainable`` counts, where it keeps them
@@ -87,6 +89,11 @@ class Weights:
         return self._names.get(id(handle))
 
     # ------------------------------------------------------------------------------ modes
+    @property
+    def has_modes(self) -> bool:
+        """Whether there are layers of Keras."""
+        return self._has_layers
+
     def set_training(self, mode: bool) -> None:
         """Layers of Keras are called in this mode from now on, where a call does not say another."""
         self.mode.training = mode
@@ -97,7 +104,7 @@ class Weights:
 
     def is_training(self) -> bool:
         """Whether layers are trained: not before somebody asks for it."""
-        return bool(self.mode.training)
+        return bool(self.mode.training) if self.has_modes else True
 
     # ------------------------------------------------------------------------------ beside a graph
     def live(self, names: Iterable[str]) -> LiveArrays:
@@ -139,7 +146,7 @@ class Weights:
                 self.rebind(name, array)
 
 
-class LiveArrays:
+class LiveArrays(contracts.Live):
     """Called, what variables hold: the very tensors of before, and the very dict, while none was assigned.
 
     A tensor that is kept keeps the memory that it was read from: an assignment then takes other memory, so the place of the memory tells.

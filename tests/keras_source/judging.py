@@ -69,8 +69,8 @@ def assert_gradients(found: dict[str, Any], right: dict[str, Any], is_half: bool
     """Sums in another order differ by the rounding of their largest terms; those of 16 bits are compared as a whole."""
     largest = max((float(np.abs(to_numpy(array)).max(initial=0.0)) for array in right.values() if array is not None), default=0.0)
     for name, array in right.items():
-        wanted = np.zeros(1) if array is None else to_numpy(array)
-        got = np.zeros(1) if found.get(name) is None else to_numpy(found[name])
+        wanted = 0.0 if array is None else to_numpy(array)
+        got = 0.0 if found.get(name) is None else to_numpy(found[name])
         if is_half:
             assert np.linalg.norm(np.float64(got) - wanted) <= 0.1 * np.linalg.norm(np.float64(wanted)) + 1e-3 * largest, f"gradient of {name}"
         else:

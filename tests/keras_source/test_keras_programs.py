@@ -86,8 +86,8 @@ def loss_of_a_model() -> Made:
 def losses() -> Made:
     found = [
         keras.losses.MeanSquaredError(), keras.losses.Huber(), keras.losses.LogCosh(), keras.losses.CosineSimilarity(), keras.losses.MeanAbsoluteError(),
-        keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=0.1), keras.losses.BinaryCrossentropy(from_logits=True), keras.losses.Hinge(),
-        keras.losses.Tversky(), keras.losses.Dice(), keras.losses.BinaryFocalCrossentropy(from_logits=True), keras.losses.KLDivergence(), keras.losses.Poisson(),
+        keras.losses.CategoricalCrossentropy(label_smoothing=0.1), keras.losses.BinaryCrossentropy(), keras.losses.Hinge(),
+        keras.losses.Tversky(), keras.losses.Dice(), keras.losses.BinaryFocalCrossentropy(), keras.losses.KLDivergence(), keras.losses.Poisson(),
     ]  # fmt: skip
     return (lambda y, scores: [loss(keras.ops.sigmoid(y), keras.ops.sigmoid(scores)) for loss in found]), [], [(4, 3), (4, 3)]
 

@@ -69,7 +69,7 @@ LEFT_OUT: dict[str, str] = {
     r"TensorArray.*": "is an array of arrays of TensorFlow 1; tf.TensorArray of TensorFlow 2 makes lists in its place",
     # ---- numbers
     r"SparseSegment(Sum|Mean|SqrtN)GradV2": "gives arrays whose sizes depend on elements, and for which no function has been met",
-    r"Dawsn|Expint|FresnelCos|FresnelSin|Spence|IgammaGradA|RandomGammaGrad": "is a special function that no target has",
+    r"IgammaGradA|RandomGammaGrad": "is a special function that no target has",
     r"MatrixLogarithm|MatrixSquareRoot": "is a function of matrices that needs their Schur form, which no target but NumPy has",
     r"CTC.*": "takes its labels as a sparse array",
     r".*CandidateSampler|ComputeAccidentalHits": "draws classes by an algorithm that no other framework has",
@@ -79,9 +79,7 @@ LEFT_OUT: dict[str, str] = {
     ),
     r"CropAndResizeGrad.*": "is the gradient of crops of images, which has not been met in a function",
     r".*(ThreadPool|StatsAggregator)Handle.*|IsBoostedTrees.*|Fact|DebugGradientRefIdentity|DebugIdentity(V3)?|RefIdentity": "belongs to TensorFlow's own machinery",
-    r".*NonMaxSuppression.*|GenerateBoundingBoxProposals|.*SampleDistortedBoundingBox.*|DrawBoundingBoxes.*": (
-        "works on boxes one after the other; the number of those that are kept depends on elements"
-    ),
+    r"GenerateBoundingBoxProposals|.*SampleDistortedBoundingBox.*": "draws or proposes boxes by an algorithm that no other framework has",
     r"Fractional.*": "pools windows whose borders are drawn by an algorithm that no other framework has",
     r"ExtractGlimpse.*|Mfcc|AudioSpectrogram|SobolSample|IsotonicRegression|ApproxTopK|FixedUnigram.*": "has not been met in a function",
 }

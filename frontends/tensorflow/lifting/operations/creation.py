@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from .....ir import Value
+from ....read_numbers import fixed, is_read
 from ..table import TensorFlowBuilder, numbers, rows
 from .shapes import size_of
 
 
-@rows.row("Fill", static=("dims", "value"))
+@rows.row("Fill", static=("dims", "value"), takes_read=True)
 def fill(b: TensorFlowBuilder, dims: Any, value: Any, **_: Any) -> Any:
     """One number everywhere."""
-    shape = numbers(dims, "the shape")
-    if isinstance(value, Value):
-        return b.broadcast_to(value, shape=shape)
+    shape = numbers(fixed(b, dims), "the shape")
+    if isinstance(value, Value) or is_read(value):
+        return b.broadcast_to(b.array(value, b.result.dtype), shape=shape)
     return b.full(shape=shape, fill_value=b.operand(value, b.result.dtype), dtype=b.result.dtype)
 
 
