@@ -41,7 +41,7 @@ FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
         "product": lambda x: x @ x.T + torch.eye(x.shape[0]),
         "where": lambda x: torch.where(x > 0, x.abs().sqrt(), -x),
         "sorted": lambda x: torch.sort(x, dim=-1, descending=True).values,
-        "gelu": lambda x: torch.nn.functional.gelu(x),
+        "gelu": torch.nn.functional.gelu,
         "stacked": lambda x: torch.cat([x, x[:1] * 2]),
         "einsum": lambda x: torch.einsum("ij,kj->ik", x, x),
         "shape": lambda x: x.view(-1, 2) * x.shape[0],
@@ -61,7 +61,7 @@ FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "tensorflow": {
         "standardised": lambda x: (x - tf.reduce_mean(x, 0)) / (tf.math.reduce_std(x, 0) + 1e-3),
-        "softmax": lambda x: tf.nn.softmax(x),
+        "softmax": tf.nn.softmax,
         "product": lambda x: tf.matmul(x, x, transpose_b=True) + tf.eye(tf.shape(x)[0]),
         "where": lambda x: tf.where(x > 0, tf.sqrt(abs(x)), -x),
         "sorted": lambda x: tf.math.top_k(x, 3).values,
@@ -69,10 +69,15 @@ FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
         "stacked": lambda x: tf.concat([x, x[:1] * 2], 0),
         "einsum": lambda x: tf.einsum("ij,kj->ik", x, x),
         "shape": lambda x: tf.reshape(x, (-1, 2)) * x.shape[0],
-        "gelu": lambda x: keras.activations.gelu(x),
+        "gelu": keras.activations.gelu,
     },
 }  # fmt: skip
-_NATIVE: dict[str, Callable[[Any], Any]] = {"torch": torch.from_numpy, "jax": jax.numpy.asarray, "numpy": np.asarray, "tensorflow": tf.constant}
+_NATIVE: dict[str, Callable[[Any], Any]] = {
+    "torch": torch.from_numpy,
+    "jax": jax.numpy.asarray,
+    "numpy": np.asarray,
+    "tensorflow": tf.constant,
+}
 
 
 def rows(count: int) -> Any:
@@ -94,20 +99,28 @@ def test_function(source: str, through: str, name: str) -> None:
 
 def of_keras() -> tuple[Any, Any]:
     L = keras.layers
-    return keras.Sequential([keras.Input((4,)), L.Dense(6, activation="relu", name="hidden"), L.LayerNormalization(), L.Dense(2)]), tf.constant
+    return keras.Sequential(
+        [keras.Input((4,)), L.Dense(6, activation="relu", name="hidden"), L.LayerNormalization(), L.Dense(2)]
+    ), tf.constant
 
 
 def of_torch() -> tuple[Any, Any]:
-    return torch.nn.Sequential(torch.nn.Linear(4, 6), torch.nn.BatchNorm1d(6), torch.nn.GELU(), torch.nn.Linear(6, 2)).eval(), torch.from_numpy
+    return torch.nn.Sequential(
+        torch.nn.Linear(4, 6), torch.nn.BatchNorm1d(6), torch.nn.GELU(), torch.nn.Linear(6, 2)
+    ).eval(), torch.from_numpy
 
 
 def of_nnx() -> tuple[Any, Any]:
     nnx = pytest.importorskip("flax.nnx")
     rngs = nnx.Rngs(0)
-    return nnx.Sequential(nnx.Linear(4, 6, rngs=rngs), nnx.relu, nnx.LayerNorm(6, rngs=rngs), nnx.Linear(6, 2, rngs=rngs)), jax.numpy.asarray
+    return nnx.Sequential(
+        nnx.Linear(4, 6, rngs=rngs), nnx.relu, nnx.LayerNorm(6, rngs=rngs), nnx.Linear(6, 2, rngs=rngs)
+    ), jax.numpy.asarray
 
 
-@pytest.mark.parametrize(("made", "source", "through"), [(of_keras, "tensorflow", "torch"), (of_torch, "torch", "jax"), (of_nnx, "jax", "torch")])
+@pytest.mark.parametrize(
+    ("made", "source", "through"), [(of_keras, "tensorflow", "torch"), (of_torch, "torch", "jax"), (of_nnx, "jax", "torch")]
+)
 def test_model_keeps_its_names(made: Any, source: str, through: str) -> None:
     model, native = made()
     right = [to_numpy(model(native(rows(count)))) for count in (3, 5)]
@@ -130,7 +143,14 @@ MODELS = ("bert", "distilbert", "roberta", "electra", "albert", "gpt2")
 
 def huggingface(name: str) -> Any:
     transformers = pytest.importorskip("transformers")
-    small = {"vocab_size": 50, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24, "max_position_embeddings": 40}
+    small = {
+        "vocab_size": 50,
+        "hidden_size": 16,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "intermediate_size": 24,
+        "max_position_embeddings": 40,
+    }
     other = {
         "distilbert": {"vocab_size": 50, "dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 24, "max_position_embeddings": 40},
         "gpt2": {"vocab_size": 50, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 40, "use_cache": False},
@@ -158,7 +178,7 @@ def test_model_of_transformers_as_a_saved_model_and_back(name: str, tmp_path: Pa
     subprocess.run(command, check=True, timeout=300, cwd=tmp_path)
     np.testing.assert_allclose(np.load(tmp_path / "result.npy"), right, rtol=1e-4, atol=1e-5)
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
-    back = graph_compiler.transpile(lambda tokens: loaded.serve(tokens), to="torch", args=(tf.constant(tokens[:2, :5]),))
+    back = graph_compiler.transpile(loaded.serve, to="torch", args=(tf.constant(tokens[:2, :5]),))
     np.testing.assert_allclose(to_numpy(back(torch.from_numpy(tokens))), right, rtol=1e-4, atol=1e-5)
     assert {name.removeprefix("model.") for name in back.parameters} <= set(graph.parameters)
     assert len(back.parameters) > len(graph.parameters) - 3  # what the result is not made of (a pooler) is not there

@@ -173,4 +173,6 @@ class _Attempt:
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
-        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), self.mode.fact(), *outside_of(self.reached, self._referred())])
+        return EnvironmentGuards(
+            [*self.globals.facts(), *self.settings.facts(), self.mode.fact(), *outside_of(self.reached, self._referred())]
+        )

@@ -17,8 +17,8 @@ from .modes import Mode
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """The variables of objects, of Keras or of TensorFlow, with names: Keras' paths (``dense/kernel``), those of attributes in a ``tf.Module``
-    (``layers.0.w``), the own names of others."""
+    """The variables of objects, of Keras or of TensorFlow, with names: Keras' paths (``dense/kernel``), those of attributes in a
+    ``tf.Module`` (``layers.0.w``), the own names of others."""
     for item in objects:
         if isinstance(item, keras.Variable):
             yield item.path, item

@@ -31,7 +31,9 @@ def _owners(graph: Graph) -> dict[str, Any]:
     if not graph.variants:
         raise NotTraced(f"{graph.name}: nothing is recorded yet; call the graph once, or pass args=, before to_source")
     if not graph.pipeline.has_original:
-        raise NotTraced(f"{graph.name} was loaded from a file: there is no original whose variables could change. Save what is held instead")
+        raise NotTraced(
+            f"{graph.name} was loaded from a file: there is no original whose variables could change. Save what is held instead"
+        )
     return {name: variant.recording.weights for variant in graph.variants if variant.recording for name in variant.parameters()}
 
 

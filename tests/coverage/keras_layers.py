@@ -29,4 +29,8 @@ def judge(name: str, target: str) -> dict[str, Any]:
         layer = sample.made()
     except Exception as problem:
         raise Skipped(str(problem)) from problem
-    return {"variants": judged(lambda *arrays: sample.call(layer, *arrays), layer.variables, [sample.arrays(), sample.arrays(other=True)], target)}
+    return {
+        "variants": judged(
+            lambda *arrays: sample.call(layer, *arrays), layer.variables, [sample.arrays(), sample.arrays(other=True)], target
+        )
+    }

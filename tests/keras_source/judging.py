@@ -28,16 +28,26 @@ class Observed:
 
 
 def judge(
-    function: Function, variables: Sequence[Any], calls: Sequence[Sequence[Any]], to: str, gradients: bool = True, jitted: bool = False, half: bool = False
+    function: Function,
+    variables: Sequence[Any],
+    calls: Sequence[Sequence[Any]],
+    to: str,
+    gradients: bool = True,
+    jitted: bool = False,
+    half: bool = False,
 ) -> int:
     """Records the first of the ``calls`` and compares all of them; the number of recordings. ``jitted``: in JAX, by ``jax.jit``; ``half``: floats of
     16 bits are inside.
     """
     expected = [observed(function, variables, call, gradients) for call in calls]
-    graph = graph_compiler.compile(function, to=to, args=list(calls[0]), source="tensorflow", return_backend_compiled_fn=jitted and to == "jax")
+    graph = graph_compiler.compile(
+        function, to=to, args=list(calls[0]), source="tensorflow", return_backend_compiled_fn=jitted and to == "jax"
+    )
     names = {variable.path for variable in variables}
     assert set(graph.parameters) <= names, f"names {sorted(set(graph.parameters) - names)} are no paths of variables"
-    trained = {variable.path for variable in variables if variable.trainable} & set(graph.parameters) - set(graph.state)  # no optimizer trains what calls write to
+    trained = {variable.path for variable in variables if variable.trainable} & set(graph.parameters) - set(
+        graph.state
+    )  # no optimizer trains what calls write to
     assert graph.trained == trained, f"trained: {sorted(graph.trained ^ trained)}"
     for call, right in zip(calls, expected):
         with kept(variables):
@@ -72,7 +82,9 @@ def assert_gradients(found: dict[str, Any], right: dict[str, Any], is_half: bool
         wanted = 0.0 if array is None else to_numpy(array)
         got = 0.0 if found.get(name) is None else to_numpy(found[name])
         if is_half:
-            assert np.linalg.norm(np.float64(got) - wanted) <= 0.1 * np.linalg.norm(np.float64(wanted)) + 1e-3 * largest, f"gradient of {name}"
+            assert np.linalg.norm(np.float64(got) - wanted) <= 0.1 * np.linalg.norm(np.float64(wanted)) + 1e-3 * largest, (
+                f"gradient of {name}"
+            )
         else:
             np.testing.assert_allclose(got, wanted, rtol=3e-3, atol=1e-5 * max(largest, 1.0), err_msg=f"gradient of {name}")
 

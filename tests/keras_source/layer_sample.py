@@ -86,7 +86,10 @@ def samples(
     for each in options or ({},):
         for mode in training or (None,):
             said = {**given, **({} if mode is None else {"training": mode})}
-            yield _text(name, each, said), LayerSample(partial(_made, getattr(keras.layers, name), each), tuple(inputs), partial(call, **said))
+            yield (
+                _text(name, each, said),
+                LayerSample(partial(_made, getattr(keras.layers, name), each), tuple(inputs), partial(call, **said)),
+            )
 
 
 def _made(cls: Any, options: dict[str, Any]) -> Any:

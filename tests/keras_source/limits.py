@@ -1,6 +1,9 @@
 """Samples of layers that are refused, with what the error says."""
 
-_COMPUTED, _DRAWN = "computed from elements of arrays", "draws numbers of a seed by an algorithm|computed from elements|random int64 of a seed"
+_COMPUTED, _DRAWN = (
+    "computed from elements of arrays",
+    "draws numbers of a seed by an algorithm|computed from elements|random int64 of a seed",
+)
 REFUSED: dict[str, str] = {
     "Resizing(height=7, width=9, crop_to_aspect_ratio=True)": _COMPUTED,
     "Resizing(height=7, width=9, pad_to_aspect_ratio=True, fill_value=2.0)": _COMPUTED,

@@ -15,10 +15,22 @@ import tensorflow as tf
 from .judging import judge
 
 SIDES = {"InceptionV3": 75, "InceptionResNetV2": 75, "Xception": 71}
-SMALLEST = (
-    "ConvNeXtTiny DenseNet121 EfficientNetB0 EfficientNetV2B0 InceptionV3 InceptionResNetV2 MobileNet MobileNetV2 MobileNetV3Small NASNetMobile "
-    "ResNet50 ResNet50V2 VGG16 Xception"
-).split()  # of each family
+SMALLEST = [
+    "ConvNeXtTiny",
+    "DenseNet121",
+    "EfficientNetB0",
+    "EfficientNetV2B0",
+    "InceptionV3",
+    "InceptionResNetV2",
+    "MobileNet",
+    "MobileNetV2",
+    "MobileNetV3Small",
+    "NASNetMobile",
+    "ResNet50",
+    "ResNet50V2",
+    "VGG16",
+    "Xception",
+]  # of each family
 
 
 @functools.cache
@@ -46,7 +58,9 @@ def network(name: str, least: int = 32) -> Any:
 def images(model: Any, count: int) -> Any:
     """Random images of the size that the network takes."""
     shape = (count, *model.input_shape[1:])
-    return tf.constant(np.random.default_rng(count).uniform(0, 255 if "rescaling" in str(model.layers[1].name) else 1, shape).astype(model.input.dtype))
+    return tf.constant(
+        np.random.default_rng(count).uniform(0, 255 if "rescaling" in str(model.layers[1].name) else 1, shape).astype(model.input.dtype)
+    )
 
 
 @contextmanager
@@ -79,6 +93,6 @@ def judge_training(name: str, to: str) -> int:
         for layer in model._flatten_layers():
             for rate in {"rate", "drop_path_rate"} & vars(layer).keys():
                 setattr(layer, rate, 0.0)
-        return judge(lambda images: model(images, training=True), model.variables, [[images(model, 2)], [images(model, 3)]], to, jitted=True)
-
-
+        return judge(
+            lambda images: model(images, training=True), model.variables, [[images(model, 2)], [images(model, 3)]], to, jitted=True
+        )

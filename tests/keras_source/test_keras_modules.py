@@ -12,14 +12,14 @@ import pytest
 
 pytest.importorskip("tensorflow")
 
-import keras  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import keras
+import tensorflow as tf
 
-import graph_compiler  # noqa: E402
-from graph_compiler.errors import InvalidOption, NotTraced, WeightsMismatch  # noqa: E402
+import graph_compiler
+from graph_compiler.errors import InvalidOption, NotTraced, WeightsMismatch
 
-from ..support.compare import assert_same, to_numpy  # noqa: E402
-from .judging import kept  # noqa: E402
+from ..support.compare import assert_same, to_numpy
+from .judging import kept
 
 L = keras.layers
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
@@ -110,7 +110,11 @@ def test_what_keras_froze_is_not_trained() -> None:
     model = classifier()
     model.get_layer("conv1").trainable = False
     graph = graph_compiler.transpile(model, to="torch", args=(images(2),))
-    assert graph.trained == paths(model, True) == {f"sequential/{name}" for name in ("normalised/gamma", "normalised/beta", "head/kernel", "head/bias")}
+    assert (
+        graph.trained
+        == paths(model, True)
+        == {f"sequential/{name}" for name in ("normalised/gamma", "normalised/beta", "head/kernel", "head/bias")}
+    )
     model.get_layer("conv1").trainable = True
     assert "sequential/conv1/kernel" in graph.trained
 

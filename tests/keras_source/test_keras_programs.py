@@ -10,10 +10,10 @@ import pytest
 
 pytest.importorskip("tensorflow")
 
-import keras  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import keras
+import tensorflow as tf
 
-from .judging import judge  # noqa: E402
+from .judging import judge
 
 L = keras.layers
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
@@ -74,7 +74,9 @@ def nested_models() -> Made:
 
 
 def loss_of_a_model() -> Made:
-    model = keras.Sequential([keras.Input((6,)), L.Dense(4, kernel_regularizer="l2", activity_regularizer="l1"), L.ActivityRegularization(l2=0.1), Gated(3)])
+    model = keras.Sequential(
+        [keras.Input((6,)), L.Dense(4, kernel_regularizer="l2", activity_regularizer="l1"), L.ActivityRegularization(l2=0.1), Gated(3)]
+    )
 
     def loss(x: Any, y: Any) -> Any:
         scores = model(x)
@@ -106,12 +108,22 @@ def metrics() -> Made:
 
 def mixed_precision() -> Made:
     policy = keras.DTypePolicy("mixed_bfloat16")
-    model = keras.Sequential([keras.Input((6,)), L.Dense(8, activation="relu", dtype=policy), L.LayerNormalization(dtype=policy), L.Dense(3, dtype="float32")])
+    model = keras.Sequential(
+        [keras.Input((6,)), L.Dense(8, activation="relu", dtype=policy), L.LayerNormalization(dtype=policy), L.Dense(3, dtype="float32")]
+    )
     return model, [model], [(4, 6)]
 
 
 def channels_first() -> Made:
-    model = keras.Sequential([keras.Input((3, 8, 8)), L.Conv2D(4, 3, data_format="channels_first", padding="same"), L.BatchNormalization(axis=1), L.ReLU(), L.GlobalAveragePooling2D(data_format="channels_first")])
+    model = keras.Sequential(
+        [
+            keras.Input((3, 8, 8)),
+            L.Conv2D(4, 3, data_format="channels_first", padding="same"),
+            L.BatchNormalization(axis=1),
+            L.ReLU(),
+            L.GlobalAveragePooling2D(data_format="channels_first"),
+        ]
+    )
     return model, [model], [(2, 3, 8, 8)]
 
 

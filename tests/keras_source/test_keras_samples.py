@@ -6,14 +6,14 @@ import pytest
 
 pytest.importorskip("tensorflow")
 
-import keras  # noqa: E402
+import keras
 
-from ..support.turns import a_share, in_turn  # noqa: E402
-from . import networks  # noqa: E402
-from .judging import judge  # noqa: E402
-from .layers import SAMPLES  # noqa: E402
-from .left_out import LEFT_OUT  # noqa: E402
-from .limits import REFUSED  # noqa: E402
+from ..support.turns import a_share, in_turn
+from . import networks
+from .judging import judge
+from .layers import SAMPLES
+from .left_out import LEFT_OUT
+from .limits import REFUSED
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 TRIED = [name for name in SAMPLES if name not in REFUSED]

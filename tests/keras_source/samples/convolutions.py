@@ -34,7 +34,9 @@ SAMPLES = [
         {**SIX, "dtype": "float64", "activation": "selu"},
         {"filters": 4, "kernel_size": 1, "activation": "leaky_relu"},
     ),
-    *samples("Conv2D", FIRST, {**SIX, "data_format": "channels_first"}, {**SIX, "data_format": "channels_first", "strides": 2, "padding": "same"}),
+    *samples(
+        "Conv2D", FIRST, {**SIX, "data_format": "channels_first"}, {**SIX, "data_format": "channels_first", "strides": 2, "padding": "same"}
+    ),
     *samples("Conv3D", VOLUMES, {"filters": 3, "kernel_size": 2}, {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"}),
     *samples("Conv3D", VOLUMES, {"filters": 2, "kernel_size": (1, 2, 2), "activation": "tanh", "dilation_rate": 2}),
     *samples(
@@ -54,7 +56,9 @@ SAMPLES = [
         {**SIX, "dilation_rate": 2},
         {"filters": 2, "kernel_size": 2, "strides": 2},
     ),
-    *samples("Conv3DTranspose", VOLUMES, {"filters": 3, "kernel_size": 2}, {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"}),
+    *samples(
+        "Conv3DTranspose", VOLUMES, {"filters": 3, "kernel_size": 2}, {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"}
+    ),
     *samples(
         "DepthwiseConv1D",
         LINES,

@@ -15,7 +15,11 @@ SAMPLES = [
         for rank, inputs in _FORMATS
         for kind in ("Max", "Average")
         for row in samples(
-            f"{kind}Pooling{rank}D", inputs, {"pool_size": 2}, {"pool_size": 3, "strides": 1}, {"pool_size": 3, "strides": 2, "padding": "same"}
+            f"{kind}Pooling{rank}D",
+            inputs,
+            {"pool_size": 2},
+            {"pool_size": 3, "strides": 1},
+            {"pool_size": 3, "strides": 2, "padding": "same"},
         )
     ),
     *(

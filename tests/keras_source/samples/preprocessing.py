@@ -17,7 +17,11 @@ RANDOM: dict[str, tuple[dict[str, object], ...]] = {
     "RandomBrightness": (FACTOR, {"factor": (0.1, 0.3), "value_range": (0.0, 1.0)}),
     "RandomContrast": (FACTOR,),
     "RandomFlip": ({}, {"mode": "horizontal"}, {"mode": "vertical"}),
-    "RandomRotation": (FACTOR, {"factor": 0.2, "fill_mode": "nearest"}, {"factor": 0.2, "fill_mode": "constant", "interpolation": "nearest"}),
+    "RandomRotation": (
+        FACTOR,
+        {"factor": 0.2, "fill_mode": "nearest"},
+        {"factor": 0.2, "fill_mode": "constant", "interpolation": "nearest"},
+    ),
     "RandomTranslation": ({"height_factor": 0.2, "width_factor": 0.3}, {"height_factor": 0.2, "width_factor": 0.3, "fill_mode": "wrap"}),
     "RandomZoom": ({"height_factor": 0.2}, {"height_factor": 0.2, "width_factor": 0.1, "fill_mode": "constant"}),
     "RandomCrop": ({"height": 6, "width": 7},),
@@ -42,7 +46,9 @@ RANDOM: dict[str, tuple[dict[str, object], ...]] = {
 }
 
 SAMPLES = [
-    *samples("Rescaling", IMAGES, {"scale": 1 / 255}, {"scale": 1 / 127.5, "offset": -1.0}, {"scale": [0.1, 0.2, 0.3], "offset": [1.0, 2.0, 3.0]}),
+    *samples(
+        "Rescaling", IMAGES, {"scale": 1 / 255}, {"scale": 1 / 127.5, "offset": -1.0}, {"scale": [0.1, 0.2, 0.3], "offset": [1.0, 2.0, 3.0]}
+    ),
     *samples(
         "Resizing",
         IMAGES,
@@ -64,13 +70,22 @@ SAMPLES = [
     *samples("Equalization", IMAGES, training=BOTH),
     *samples("ContrastLimitedAdaptiveHistogramEqualization", IMAGES, {"tile_grid_size": (2, 2)}, training=BOTH),
     *samples("Pipeline", IMAGES, {"layers": [L.Rescaling(0.1), L.CenterCrop(5, 6)]}),
-    *samples("MelSpectrogram", SOUNDS, {"fft_length": 64, "sequence_stride": 32, "num_mel_bins": 8}, {"fft_length": 64, "sequence_stride": 32, "num_mel_bins": 8, "power_to_db": False}),
+    *samples(
+        "MelSpectrogram",
+        SOUNDS,
+        {"fft_length": 64, "sequence_stride": 32, "num_mel_bins": 8},
+        {"fft_length": 64, "sequence_stride": 32, "num_mel_bins": 8, "power_to_db": False},
+    ),
     *(
         row
         for mode in ("log", "magnitude", "psd", "real", "imag", "angle", "stft")
         for row in samples("STFTSpectrogram", (Array((2, 200, 1), (3, 260, 1)),), {"mode": mode, "frame_length": 32, "frame_step": 16})
     ),
-    *samples("STFTSpectrogram", (Array((2, 200, 2), (3, 260, 2)),), {"frame_length": 32, "frame_step": 16, "fft_length": 64, "padding": "same", "expand_dims": True}),
+    *samples(
+        "STFTSpectrogram",
+        (Array((2, 200, 2), (3, 260, 2)),),
+        {"frame_length": 32, "frame_step": 16, "fft_length": 64, "padding": "same", "expand_dims": True},
+    ),
     *samples("Discretization", ROWS, {"bin_boundaries": [-1.0, 0.0, 1.0]}, {"bin_boundaries": [-1.0, 0.0, 1.0], "output_mode": "one_hot"}),
     *samples("CategoryEncoding", CATEGORIES, {"num_tokens": 8}, {"num_tokens": 8, "output_mode": "count"}),
     *samples("CategoryEncoding", (Array((4,), (6,), 0, 8, "int32"),), {"num_tokens": 8, "output_mode": "one_hot"}),

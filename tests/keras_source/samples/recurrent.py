@@ -12,7 +12,11 @@ from .core import BOTH, ROWS, SEQUENCES
 L = keras.layers
 MASKED = (*SEQUENCES, Array((2, 5), (3, 7), dtype="bool"))
 STATE = Array((2, 4), (3, 4))
-FRAMES = {1: (Array((2, 3, 6, 2), (3, 4, 6, 2)),), 2: (Array((2, 3, 6, 5, 2), (3, 4, 6, 5, 2)),), 3: (Array((1, 2, 4, 5, 4, 2), (2, 3, 4, 5, 4, 2)),)}
+FRAMES = {
+    1: (Array((2, 3, 6, 2), (3, 4, 6, 2)),),
+    2: (Array((2, 3, 6, 5, 2), (3, 4, 6, 5, 2)),),
+    3: (Array((1, 2, 4, 5, 4, 2), (2, 3, 4, 5, 4, 2)),),
+}
 OPTIONS = (
     {"units": 4},
     {"units": 4, "return_sequences": True, "return_state": True},
@@ -31,7 +35,11 @@ def masked(layer: Any, x: Any, mask: Any, **given: Any) -> Any:
 SAMPLES = [
     *(row for name in ("SimpleRNN", "GRU", "LSTM") for row in samples(name, SEQUENCES, *OPTIONS)),
     *(row for name in ("SimpleRNN", "GRU", "LSTM") for row in samples(name, SEQUENCES, DROPPED, training=BOTH)),
-    *(row for name in ("SimpleRNN", "GRU", "LSTM") for row in samples(name, MASKED, {"units": 4}, {"units": 4, "return_sequences": True}, call=masked)),
+    *(
+        row
+        for name in ("SimpleRNN", "GRU", "LSTM")
+        for row in samples(name, MASKED, {"units": 4}, {"units": 4, "return_sequences": True}, call=masked)
+    ),
     *samples("LSTM", (*SEQUENCES, STATE, STATE), {"units": 4}, call=lambda layer, x, h, c: layer(x, initial_state=[h, c])),
     *samples("GRU", (*SEQUENCES, STATE), {"units": 4, "reset_after": False}, call=lambda layer, x, h: layer(x, initial_state=h)),
     *samples("GRU", SEQUENCES, {"units": 4, "recurrent_activation": "hard_sigmoid", "unroll": False}),
@@ -45,7 +53,13 @@ SAMPLES = [
         {"cells": [L.GRUCell(3), L.GRUCell(2)]},
         call=lambda layer, x, first, second: layer(x, [first, second]),
     ),
-    *samples("RNN", SEQUENCES, {"cell": L.LSTMCell(4)}, {"cell": [L.GRUCell(3), L.LSTMCell(2)], "return_sequences": True}, {"cell": L.GRUCell(4), "return_state": True}),
+    *samples(
+        "RNN",
+        SEQUENCES,
+        {"cell": L.LSTMCell(4)},
+        {"cell": [L.GRUCell(3), L.LSTMCell(2)], "return_sequences": True},
+        {"cell": L.GRUCell(4), "return_state": True},
+    ),
     *samples(
         "Bidirectional",
         SEQUENCES,
