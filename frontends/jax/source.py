@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 import jax
 import numpy as np
 from jax.extend.core import Primitive
 
-from ...ir.graph import Graph
 from ...ir.node import Node
 from ...ops.text import factor
-from ...sizes import Symbol
 from ..index_text import index_text
+from ..recorded_calls import RecordedCalls
 from .equations import Choice, Numbers
 from .names import CUSTOM, METHOD, OWN, is_primitive, primitive, row_key
 from .primitive_text import readable, typed
@@ -27,7 +25,7 @@ _PUBLIC = frozenset(
 _SHORT = (("jax.numpy.", "jnp."), ("jax.lax.", "lax."))
 
 
-class JaxCalls:
+class JaxCalls(RecordedCalls):
     """The dialect of recorded JAX graphs."""
 
     imports: Mapping[str, str] = {
@@ -36,12 +34,7 @@ class JaxCalls:
         "lax": "from jax import lax",
         "np": "import numpy as np",
     }
-    prelude: ModuleType | tuple[str, ...] | None = ("refuse_gradient",)
-    structured: Mapping[str, Any] = {}  # the target of the framework knows
-
-    def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """None: what frameworks are set to holds for their own calls."""
-        return ()
+    prelude = ("refuse_gradient",)
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""
@@ -68,18 +61,6 @@ class JaxCalls:
             return f"lax.{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
         written = _primitive(key) or repr(text(jax_record(node).primitive))
         return f"{written}.bind({', '.join([*map(repr, inputs), *params])})"
-
-    def size(self, array: str, symbol: Symbol) -> str:
-        """How a size is read."""
-        return f"{array}.shape[{symbol.axis}]"
-
-    def sizes(self, array: str) -> str:
-        """All sizes at once."""
-        return f"{array}.shape"
-
-    def context(self, node: Node) -> str:
-        """Nothing in JAX stands in a context."""
-        return ""
 
     def spell(self, item: Any) -> str | None:
         """Text for an object of JAX or numpy that has no literal, or None."""

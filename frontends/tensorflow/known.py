@@ -6,12 +6,13 @@ objects, so that the elements are ints and ``Size`` expressions, and the operati
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...sizes import Size, apply
+from ...sizes import Size, apply, negate
 from .names import definition
 
 Known = np.ndarray[Any, Any]  # of dtype object
@@ -62,7 +63,7 @@ def computed(key: str, operands: list[Known], attributes: dict[str, Any]) -> lis
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
     """Whether an operation computes with integers alone, as those on shapes do."""
     if key == "Cast":  # to a float, too: a size is a number beside arrays of floats
-        return attributes["SrcT"] in _INTEGERS and attributes["DstT"] in (*_INTEGERS, "float32", "float64")
+        return attributes["SrcT"] in (*_INTEGERS, "bool") and attributes["DstT"] in (*_INTEGERS, "bool", "float32", "float64")
     declared = definition(key)
     types = {name for argument in (*declared.input_arg, *declared.output_arg) if (name := argument.type_attr)}
     return key in _RULES and all(attributes[name] in _INTEGERS for name in types)
@@ -116,6 +117,99 @@ def _is_plain(*arrays: Known) -> bool:
     return not any(isinstance(item, Size) for array in arrays for item in array.ravel())
 
 
+def _joined(function: str, x: Any, y: Any) -> Any:
+    """``x and y`` or ``x or y``, where either may be a condition on sizes."""
+    for one, other in ((x, y), (y, x)):
+        if not isinstance(one, Size):
+            return other if bool(one) == (function == "and") else bool(one)
+    return apply(function, x, y)
+
+
+def _cast(attributes: dict[str, Any], x: Known) -> Any:
+    if attributes["DstT"] == "bool":
+        return _elementwise(lambda item: apply("ne", item, 0))(attributes, x)
+    return _elementwise(int)(attributes, x) if attributes["SrcT"] == "bool" else x
+
+
+def _axes(axis: Known) -> tuple[int, ...]:
+    return tuple(np.ravel(axis).astype(int).tolist())
+
+
+def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction of numbers, by numpy's function of that name; of arrays of objects too."""
+    return lambda attributes, x, axis: function(x, axis=_axes(axis), keepdims=attributes["keep_dims"])
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    """The largest or the least of all elements, which may be sizes; along an axis only of numbers."""
+
+    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
+        if len({place % max(x.ndim, 1) for place in _axes(axis)}) < x.ndim:
+            return getattr(np, name)(x.astype(int), axis=_axes(axis), keepdims=attributes["keep_dims"])
+        found = functools.reduce(lambda one, other: apply(name, one, other), x.ravel())
+        return np.full((1,) * x.ndim if attributes["keep_dims"] else (), found, object)
+
+    return rule
+
+
+def _running(function: Callable[..., Any], start: int) -> Callable[..., Any]:
+    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
+        place = int(axis) % max(x.ndim, 1)
+        given = np.flip(x, place) if attributes["reverse"] else x
+        found = function(given, axis=place)
+        if attributes["exclusive"]:
+            first = np.full_like(np.take(found, [0], place), start) if x.shape[place] else found
+            found = np.concatenate([first, np.delete(found, -1, place)], place) if x.shape[place] else found
+        return np.flip(found, place) if attributes["reverse"] else found
+
+    return rule
+
+
+def _broadcast_shapes(attributes: dict[str, Any], x: Known, y: Known) -> Any:
+    """The shape to which two shapes broadcast; of two sizes of which neither is known to be 1, the larger one."""
+    rank = max(len(x), len(y))
+    first, second = ([1] * (rank - len(one)) + one.tolist() for one in (x, y))
+    return known(tuple(_broadcast(*pair) for pair in zip(first, second)))
+
+
+def _broadcast(one: Any, other: Any) -> Any:
+    if _is_one(other) or one == other:
+        return one
+    return other if _is_one(one) else apply("max", one, other)
+
+
+def _is_one(size: Any) -> bool:
+    return not isinstance(size, Size) and size == 1
+
+
+def _stitched(attributes: dict[str, Any], *operands: Known) -> Any:
+    half = len(operands) // 2
+    places, parts = operands[:half], operands[half:]
+    count = max((int(place.max()) + 1 for place in places if place.size), default=0)
+    found = np.zeros((count, *parts[0].shape[places[0].ndim :]), object)
+    for place, part in zip(places, parts):
+        found[place.astype(int)] = part
+    return found
+
+
+def _padded(x: Known, paddings: Known, item: Known) -> Known:
+    before = paddings.astype(int)[:, 0]
+    found = np.full(x.shape + paddings.astype(int).sum(1), item[()], object)
+    found[tuple(slice(start, start + size) for start, size in zip(before, x.shape))] = x
+    return found
+
+
+def _scattered(attributes: dict[str, Any], x: Known, places: Known, updates: Known) -> Known:
+    found = x.copy()
+    found[tuple(np.moveaxis(places.astype(int), -1, 0))] = updates
+    return found
+
+
+def _difference(attributes: dict[str, Any], x: Known, y: Known) -> list[Known]:
+    places = [place for place, item in enumerate(x) if item not in y.tolist()]
+    return [x[places], known(places)]
+
+
 _COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "ge", "Equal": "eq", "NotEqual": "ne"}
 _RULES: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("AddV2", "Add"), _elementwise(lambda x, y: x + y)),
@@ -127,8 +221,32 @@ _RULES: dict[str, Callable[..., Any]] = {
     **{name: _of_two(function) for name, function in _COMPARED.items()},
     "Maximum": _of_two("max"),
     "Minimum": _of_two("min"),
-    "Cast": _elementwise(lambda x: x),
+    "Cast": _cast,
     "Prod": _product,
+    "Sum": _reduced(np.sum),
+    "All": _reduced(np.all),
+    "Any": _reduced(np.any),
+    "Max": _extreme("max"),
+    "Min": _extreme("min"),
+    "Cumsum": _running(np.cumsum, 0),
+    "Cumprod": _running(np.cumprod, 1),
+    "LogicalAnd": _elementwise(lambda x, y: _joined("and", x, y)),
+    "LogicalOr": _elementwise(lambda x, y: _joined("or", x, y)),
+    "LogicalNot": _elementwise(negate),
+    "Abs": _elementwise(abs),
+    **dict.fromkeys(("Select", "SelectV2"), lambda attributes, chosen, x, y: np.where(chosen.astype(bool), x, y)),
+    "BroadcastArgs": _broadcast_shapes,
+    "BroadcastTo": lambda attributes, x, shape: np.broadcast_to(x, tuple(map(int, shape))),
+    "Tile": lambda attributes, x, multiples: np.tile(x, tuple(map(int, multiples))),
+    "Pad": lambda attributes, x, paddings: _padded(x, paddings, known(0)),
+    "PadV2": lambda attributes, x, paddings, item: _padded(x, paddings, item),
+    "TensorScatterUpdate": _scattered,
+    "Transpose": lambda attributes, x, perm: np.transpose(x, tuple(map(int, perm))),
+    "InvertPermutation": lambda attributes, x: np.argsort(x.astype(int)),
+    "ListDiff": _difference,
+    "DynamicStitch": _stitched,
+    "ZerosLike": lambda attributes, x: np.zeros(x.shape, object),
+    "OnesLike": lambda attributes, x: np.ones(x.shape, object),
     "Pack": lambda attributes, *parts: np.stack(parts, attributes["axis"]),
     "Unpack": _split,
     "ConcatV2": lambda attributes, *parts: np.concatenate(parts[:-1], int(parts[-1])),
@@ -142,11 +260,18 @@ _RULES: dict[str, Callable[..., Any]] = {
     "Fill": lambda attributes, shape, item: np.full(tuple(map(int, shape)), item[()], object),
     "ReverseV2": lambda attributes, x, axis: np.flip(x, tuple(map(int, axis))),
 }
-_NEED_NUMBERS = {"Range": (0, 1, 2), "Fill": (0,), "Reshape": (1,), "StridedSlice": (1, 2, 3), "Slice": (1, 2), "GatherV2": (1, 2)}
+_NEED_NUMBERS = {
+    "Range": (0, 1, 2), "Fill": (0,), "Reshape": (1,), "StridedSlice": (1, 2, 3), "Slice": (1, 2), "GatherV2": (1, 2), "Abs": (0,),
+    "All": (0, 1), "Any": (0, 1), "Select": (0,), "SelectV2": (0,),
+    "TensorScatterUpdate": (1,), "PadV2": (1,), "BroadcastTo": (1,),
+    "Tile": (1,), "Pad": (1,), "Transpose": (1,), "InvertPermutation": (0,), "ListDiff": (0, 1),
+}  # fmt: skip
 
 
 def fits(key: str, operands: list[Known]) -> bool:
     """Whether those operands are plain numbers that have to be: bounds, axes, how long a range is."""
+    if key == "DynamicStitch":
+        return _is_plain(*operands[: len(operands) // 2])
     return _is_plain(*(operands[place] for place in _NEED_NUMBERS.get(key, ())))
 
 

@@ -6,15 +6,15 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 import tensorflow as tf
 
-from ...ir.graph import Graph
 from ...ir.node import Node, Value
 from ...ops.text import factor
 from ...sizes import Size, Symbol, hint_of
+from ..recorded_calls import RecordedCalls
+from .dtypes import dtype_name
 from .names import CONVERT, READ, REFUSE_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
 
@@ -30,23 +30,20 @@ _FUNCTIONS = {
     "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
     "LogicalAnd": "logical_and", "LogicalNot": "logical_not", "LogicalOr": "logical_or",
 }  # fmt: skip
+_HELPERS = {"XlaDynamicUpdateSlice": "dynamic_update_slice"}  # of the prelude, for what tf.raw_ops does not have
+_RENAMED = {("Squeeze", "axis"): "squeeze_dims"}  # parameters in tf.raw_ops -> the attributes that they are
 _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
 
-class TensorFlowCalls:
+class TensorFlowCalls(RecordedCalls):
     """The dialect of recorded TensorFlow graphs."""
 
     imports: Mapping[str, str] = {"tf": "import tensorflow as tf"}
-    prelude: ModuleType | tuple[str, ...] | None = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan")
-    structured: Mapping[str, Any] = {}  # the target of the framework knows
+    prelude = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan", "dynamic_update_slice")
 
     def dtype_text(self, dtype: str) -> str:
         """``tf.float32``."""
         return f"tf.{dtype}"
-
-    def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """None: what frameworks are set to holds for their own calls."""
-        return ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""
@@ -63,8 +60,11 @@ class TensorFlowCalls:
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"
         if key in _FUNCTIONS:
             return f"tf.{_FUNCTIONS[key]}({', '.join(operands)})"
+        if key in _HELPERS:
+            return f"{_HELPERS[key]}({', '.join(operands)})"
         names = parameters_of(key)
-        attributes = [f"{name}={self._attribute(key, name, node.params[name], text)}" for name in names if name in node.params]
+        declared = {_RENAMED.get((key, name), name): name for name in names}
+        attributes = [f"{name}={self._attribute(key, own, node.params[own], text)}" for own, name in declared.items() if own in node.params]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         return f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
 
@@ -83,14 +83,6 @@ class TensorFlowCalls:
     def sizes(self, array: str) -> str:
         """``sizes(x)``."""
         return f"sizes({array})"
-
-    def context(self, node: Node) -> str:
-        """No operation stands in a context."""
-        return ""
-
-    def spell(self, item: Any) -> str | None:
-        """Operations hold plain data alone."""
-        return None
 
 
 @functools.cache
@@ -115,10 +107,27 @@ def _missing_types(node: Node) -> list[str | None]:
     TensorFlow's own."""
     declared = definition(row_key(node.op)).input_arg
     told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
+    own = _types_by_default(row_key(node.op))
     return [
-        None if argument.type_attr and argument.type_attr in told or _is_array(item) or _default(item) == dtype else dtype
+        None
+        if argument.type_attr and argument.type_attr in told or _is_array(item) or own.get(argument.type_attr, _default(item)) == dtype
+        else dtype
         for argument, item, dtype in zip(declared, node.inputs, dtypes_of_operands(node))
     ]
+
+
+@functools.cache
+def _types_by_default(key: str) -> dict[str, str]:
+    """The types that an operation itself gives operands whose type nothing tells.
+
+    >>> _types_by_default("Range")
+    {'Tidx': 'int32'}
+    """
+    return {
+        attribute.name: dtype_name(tf.as_dtype(attribute.default_value.type))
+        for attribute in definition(key).attr
+        if attribute.default_value.type
+    }
 
 
 def _is_array(item: Any) -> bool:

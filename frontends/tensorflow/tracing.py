@@ -185,6 +185,8 @@ def _beside_sizes(name: str) -> Callable[..., Any]:
     original = getattr(tf.Tensor, name)
 
     def method(tensor: Any, other: Any) -> Any:
+        if isinstance(other, list) and name in ("__mul__", "__rmul__") and asked_by("keras."):
+            return NotImplemented  # a list that is repeated: Keras takes the tensor for a number, as sizes are eagerly
         return original(tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other)
 
     return method

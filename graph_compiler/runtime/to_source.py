@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..contracts import Target
 from ..errors import InvalidOption, NotTraced, WeightsMismatch
 from ..ops.dtypes import NARROWED, dtype_name
 from .write_back import elements_of
 
 if TYPE_CHECKING:
     from .graph import Graph
-    from .target import Target
 
 
 def to_source(graph: Graph, values: Any) -> None:

@@ -8,6 +8,9 @@ pytest.importorskip("tensorflow")
 
 import keras
 
+import graph_compiler  # noqa: E402
+from graph_compiler.errors import UnsupportedOperation  # noqa: E402
+
 from ..support.turns import a_share, in_turn
 from . import networks
 from .judging import judge
@@ -31,6 +34,14 @@ def test_layer(name: str) -> None:
     sample, to = SAMPLES[name], TARGETS[len(name) % 4]
     layer = sample.made()
     judge(lambda *arrays: sample.call(layer, *arrays), layer.variables, [sample.arrays(), sample.arrays(other=True)], to)
+
+
+@pytest.mark.parametrize("name", a_share("a refused layer of Keras", REFUSED, weeks=4))
+def test_refused_layer(name: str) -> None:
+    sample = SAMPLES[name]
+    layer = sample.made()
+    with pytest.raises(UnsupportedOperation, match=REFUSED[name]):
+        graph_compiler.compile(lambda *arrays: sample.call(layer, *arrays), to="torch", source="tensorflow", args=sample.arrays())
 
 
 @pytest.mark.slow

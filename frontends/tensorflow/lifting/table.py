@@ -69,7 +69,7 @@ class TensorFlowBuilder(RaisingBuilder):
     def result_type(self, *operands: Any) -> str:
         """The dtype of the arrays, which are of one; that of Python's numbers where there are only such."""
         found = [item.dtype for item in operands if isinstance(item, Value)]
-        return found[0] if found else _DTYPES[type(operands[0])]
+        return found[0] if found else _DTYPES.get(type(operands[0]), "int32")  # a size
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
         """``x`` as an array of ``dtype``; nested tuples of numbers and sizes too."""

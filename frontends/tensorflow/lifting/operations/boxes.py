@@ -40,7 +40,9 @@ def _chosen(
 
     alive = b.where(b.greater(scores, least), scores, b.array(_NEVER, "float32"))
     argument = b.argument("left", ArraySpec(alive.shape, "float32"))
-    _, places, found, valid = b.run("scan", [alive], [b.body("step", [argument], step)], carried=1, sequences=0, length=steps, reverse=False)
+    _, places, found, valid = b.run(
+        "scan", [alive], [b.body("step", [argument], step)], carried=1, sequences=0, length=steps, reverse=False
+    )
     return places, found, valid
 
 
@@ -145,9 +147,7 @@ def non_max_suppression_v5(
 ) -> Any:  # fmt: skip
     """And their scores, which boxes that overlap lessen where a sigma is given."""
     (sigma,) = numbers(soft_nms_sigma, "the sigma of soft suppression")
-    places, found, valid = _suppressed(
-        b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold, float(sigma)
-    )
+    places, found, valid = _suppressed(b, _of_boxes(b, boxes), scores, max_output_size, iou_threshold, score_threshold, float(sigma))
     return _padded(b, [places, b.astype(found, dtype=scores.dtype)], valid, pad_to_max_output_size)
 
 
@@ -164,9 +164,7 @@ def combined_non_max_suppression(
     flat = b.reshape(wide, shape=(batch * classes, count, 4))
     points = b.reshape(b.permute_dims(scores, axes=(0, 2, 1)), shape=(batch * classes, count))
     made = _chosen(b, _overlaps(b, flat), points, steps, _number(b, iou_threshold), _number(b, score_threshold), 0.0)
-    places, found, valid = (
-        b.reshape(b.permute_dims(item, axes=(1, 0)), shape=(batch, classes * steps)) for item in made
-    )
+    places, found, valid = (b.reshape(b.permute_dims(item, axes=(1, 0)), shape=(batch, classes * steps)) for item in made)
     found = b.where(valid, found, b.array(_NEVER, "float32"))
     missing = max(0, total - steps * b.fix(classes))  # results beyond what all classes can give
     found, places = (b.pad(item, padding=((0, 0), (0, missing)), value=fill) for item, fill in ((found, _NEVER), (places, 0)))
@@ -198,8 +196,9 @@ _COLOURS = (
 
 @rows.row("DrawBoundingBoxes")
 def draw_bounding_boxes(b: TensorFlowBuilder, images: Any, boxes: Any, **_: Any) -> Any:
-    """Lines around boxes, in ten colours by turns."""
-    return _drawn(b, images, boxes, b.array(_COLOURS, "float32"))
+    """Lines around boxes, in ten colours by turns; white ones in grey images."""
+    grey = b.fix(images.shape[3]) == 1
+    return _drawn(b, images, boxes, b.array(((1.0,),) if grey else _COLOURS, "float32"))
 
 
 @rows.row("DrawBoundingBoxesV2")
@@ -219,25 +218,15 @@ def _drawn(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) ->
         b.reshape(b.arange(stop=size, dtype="int32"), shape=(1, 1, size, 1) if axis == 0 else (1, 1, 1, size))
         for axis, size in enumerate((height, width))
     ]
-    within = [
-        b.logical_and(b.greater_equal(at[axis], ends[axis]), b.less_equal(at[axis], ends[axis + 2])) for axis in range(2)
-    ]
+    within = [b.logical_and(b.greater_equal(at[axis], ends[axis]), b.less_equal(at[axis], ends[axis + 2])) for axis in range(2)]
     border = [b.logical_or(b.equal(at[axis], ends[axis]), b.equal(at[axis], ends[axis + 2])) for axis in range(2)]
     seen = b.logical_and(b.logical_and(*within), b.logical_or(*border))
     number = b.reshape(b.arange(start=1, stop=count + 1, dtype="int32"), shape=(1, count, 1, 1))
     last = b.max(b.where(seen, number, b.array(0, "int32")), axis=1)
     which = b.remainder(b.maximum(b.subtract(last, 1), 0), b.array(colours.shape[0], "int32"))
-    colour = b.take(_shades(b, colours, depth), which, axis=0)
+    colour = b.take(cut(b, colours, 1, None, b.fix(depth)), which, axis=0)
     drawn = b.reshape(b.greater(last, 0), shape=(batch, height, width, 1))
     return b.where(drawn, b.astype(colour, dtype=images.dtype), images)
-
-
-def _shades(b: TensorFlowBuilder, colours: Value, depth: Any) -> Any:
-    """The channels that the images have; grey images get white lines."""
-    count = b.fix(depth)
-    if count == 1:
-        return b.ones(shape=(colours.shape[0], 1), dtype="float32")
-    return cut(b, colours, 1, None, count)
 
 
 def _line(b: TensorFlowBuilder, boxes: Value, place: int, size: Any) -> Any:
