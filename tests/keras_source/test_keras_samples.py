@@ -8,8 +8,8 @@ pytest.importorskip("tensorflow")
 
 import keras
 
-import graph_compiler  # noqa: E402
-from graph_compiler.errors import UnsupportedOperation  # noqa: E402
+import graph_compiler
+from graph_compiler.errors import UnsupportedOperation
 
 from ..support.turns import a_share, in_turn
 from . import networks
