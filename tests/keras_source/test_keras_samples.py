@@ -41,7 +41,8 @@ def test_refused_layer(name: str) -> None:
     sample = SAMPLES[name]
     layer = sample.made()
     with pytest.raises(UnsupportedOperation, match=REFUSED[name]):
-        graph_compiler.compile(lambda *arrays: sample.call(layer, *arrays), to="torch", source="tensorflow", args=sample.arrays())
+        graph = graph_compiler.compile(lambda *arrays: sample.call(layer, *arrays), to="torch", source="tensorflow", args=sample.arrays())
+        graph(*sample.arrays(other=True))
 
 
 @pytest.mark.slow
