@@ -1,5 +1,5 @@
 """A sentence-embedding model with real weights, all-MiniLM-L6-v2, from torch to JAX, TensorFlow and NumPy: the same neighbours, the same
-numbers.
+numbers. Then a model of Keras, trained in torch.
 
 Recorded once, with two short sentences; everything below then runs at other sizes on that one recording. Exits with 1 where the
 results differ. Run by ./scripts/demo.
@@ -20,6 +20,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # for the loader of the weights, which the tests share
 
 import jax
+import keras
 import numpy as np
 import tensorflow  # noqa: F401  # so that its import does not count as time of the conversion
 import torch
@@ -159,6 +160,43 @@ def agree(embeddings: Arrays, graphs: dict[str, Any], console: Console) -> bool:
     return all(right)
 
 
+def keras_network() -> Any:
+    """A small network of Keras, for images of 16 x 16."""
+    layers = keras.layers
+    keras.utils.set_random_seed(0)
+    return keras.Sequential(
+        [
+            keras.Input((16, 16, 3)),
+            layers.Conv2D(8, 3, padding="same", use_bias=False, name="conv1"),
+            layers.BatchNormalization(name="norm1"),
+            layers.ReLU(),
+            layers.GlobalAveragePooling2D(),
+            layers.Dense(4, name="head"),
+        ],
+        name="network",
+    )
+
+
+def train_keras_in_torch(console: Console) -> bool:
+    """A model of Keras as a module of torch, trained there for three steps, and its weights given back: whether both then agree."""
+    model, random = keras_network(), np.random.default_rng(0)
+    images, labels = random.standard_normal((16, 16, 16, 3)).astype("float32"), torch.arange(16) % 4
+    graph = gc.transpile(model, to="torch", args=(images[:2],))
+    module = graph.as_module().train()
+    console.print(f"\nThe second half: a Keras model in torch, with {', '.join(name for name, _ in module.named_parameters())}")
+    optimizer = torch.optim.Adam(module.parameters(), 0.05)
+    for step in range(3):
+        loss = torch.nn.functional.cross_entropy(module(torch.from_numpy(images)), labels)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        console.print(f"  step {step + 1} in torch: loss {loss.item():.4f}")
+    graph.to_source(module.eval())
+    difference = float(np.abs(np.asarray(model(images)) - module(torch.from_numpy(images)).detach().numpy()).max())
+    console.print(f"  the weights given back to Keras: largest difference {difference:.2g}")
+    return difference <= ALLOWED
+
+
 def main() -> int:
     """Runs it; the exit status."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
@@ -168,7 +206,7 @@ def main() -> int:
     console.print(neighbour_table(embeddings))
     console.print(time_table({**stages, **calls}))
     show_source(graphs["jax"].source, console)
-    same = agree(embeddings, graphs, console)
+    same = agree(embeddings, graphs, console) and train_keras_in_torch(console)
     console.print("[bold green]all frameworks agree[/]" if same else "[bold red]the frameworks differ[/]")
     return 0 if same else 1
 

@@ -55,6 +55,10 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         self._hold_all()
         return {name: self._variable(name)[...] for name in self._names}
 
+    def arrays_by_name(self) -> dict[str, Any]:
+        """The arrays that it holds, by their names in the original: what :meth:`graph_compiler.Graph.to_source` takes."""
+        return self._held()
+
     def _next_key(self) -> Any:
         if not hasattr(self, "_keys"):  # the first mode that draws
             self._keys = nnx.RngStream(0, tag="graph")

@@ -27,6 +27,10 @@ class GraphModule:
         self.parameters = {**self.graph.parameters, **self.parameters}
         return self.parameters
 
+    def arrays_by_name(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The arrays that it holds, by their names in the original: what :meth:`graph_compiler.Graph.to_source` takes."""
+        return self._held()
+
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         return self.parameters[name]
 

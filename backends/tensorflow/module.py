@@ -80,6 +80,10 @@ class GraphModule(keras.Model):
         self._hold_all()
         return {name: tf.convert_to_tensor(held) for name, held in self._held.items()}
 
+    def arrays_by_name(self) -> dict[str, Any]:
+        """The tensors that it holds, by their names in the original: what :meth:`graph_compiler.Graph.to_source` takes."""
+        return self._tensors()
+
     def _next_key(self) -> Any:
         if not hasattr(self, "_seeds"):  # the first mode that draws; Keras takes no new variables into a model that is built
             with tf.init_scope():

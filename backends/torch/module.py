@@ -40,7 +40,7 @@ class _Named(torch.nn.Module):
         holder: torch.nn.Module = self
         for part in path:
             if part not in holder._modules:
-                holder.add_module(part, _Part())
+                holder._modules[part] = _Part()  # not by add_module, which takes an attribute of the original for one of the module
             holder = holder.get_submodule(part)
         return holder, last
 
@@ -77,6 +77,10 @@ class _Named(torch.nn.Module):
     def _own(self) -> dict[str, torch.Tensor]:
         """The tensors that stand here, by their names."""
         raise NotImplementedError
+
+    def arrays_by_name(self) -> dict[str, torch.Tensor]:
+        """The parameters and buffers that it holds, by their names in the original: what :meth:`graph_compiler.Graph.to_source` takes."""
+        return self._own()
 
     def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """``(result,)`` of a call that ``torch.compile`` follows; None where it has given up, so that the call runs as it is."""
@@ -231,7 +235,7 @@ def _restored(graph: Any, held: dict[str, torch.Tensor], fixed: list[str], is_tr
 def _is_training(graph: Any) -> bool:
     """The mode that the original is in; True, as of any new module, where it has none."""
     recording = graph.variants[0].recording
-    return bool(getattr(getattr(recording and recording.weights, "function", None), "training", True))
+    return recording is None or bool(recording.weights.is_training())
 
 
 def _called_as_the_original(base: type[_Named], graph: Any) -> Any:

@@ -37,7 +37,12 @@ def _rank(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
 
 
 def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    return [_variable(reader, operation, operands[0])]
+    """What a variable holds. No gradient goes from it to what was assigned before: on a tape each read is of the variable itself."""
+    found = _variable(reader, operation, operands[0])
+    if handle_number(operands[0].seen) in reader.assigned and found.seen.dtype.is_floating:
+        attributes = {"T": dtype_name(found.seen.dtype)}
+        return reader.call(f"{RAW}StopGradient", (reader.value(found),), attributes, [found.seen], reader.origin(operation))
+    return [found]
 
 
 def _variable(reader: Reader, operation: Any, handle: Held) -> Held:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -81,3 +81,17 @@ def origin_of(operation: Any, around: Origin) -> Origin:
 def _scope_of(operation: Any) -> str:
     """The scopes of names around an operation, which Keras opens for its layers: ``model/dense``."""
     return str(operation.name).rpartition("/")[0]
+
+
+def layer_path(scope: str, layers: Container[str]) -> str:
+    """A scope with the names of ``layers`` as they are, which TensorFlow numbers where a scope is opened again.
+
+    >>> layer_path("model_1/conv1_1/batchnorm", {"model", "conv1"})
+    'model/conv1/batchnorm'
+    """
+    return "/".join(_known(part, layers) for part in scope.split("/"))
+
+
+def _known(part: str, layers: Container[str]) -> str:
+    base, _, number = part.rpartition("_")
+    return base if part not in layers and number.isdigit() and base in layers else part

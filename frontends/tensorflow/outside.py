@@ -16,8 +16,13 @@ from ...tracing.reach.walk import Policy
 
 def outside_of(reached: Reached, roots: Iterable[Any]) -> list[EnvironmentGuard]:
     """What these callables refer to is as it was; of layers of Keras, whether they are trained."""
-    layers = dict.fromkeys(layer for item in (*roots, *reached.found()) if isinstance(item, keras.Layer) for layer in _layers_of(item))
-    return [*facts_outside(reached, contents=_contents), *(fact for layer in layers for fact in _of_layer(layer))]
+    facts = (fact for layer in layers_of(reached, roots) for fact in _of_layer(layer))
+    return [*facts_outside(reached, contents=_contents), *facts]
+
+
+def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
+    """The layers of Keras among these, and those inside of them."""
+    return list(dict.fromkeys(layer for item in (*roots, *reached.found()) if isinstance(item, keras.Layer) for layer in _layers_of(item)))
 
 
 def reach_of(objects: Iterable[Any]) -> Reached:

@@ -6,7 +6,8 @@ The operations are also run as they are read, on the arrays of the call: their r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from .evaluation import CALLS, PASSES_ON, Evaluator, function_of, handle_number
 from .held import Held, spec_of
 from .known import known, nested
 from .names import CONVERT, RAW
-from .operations import attributes_of, in_order, origin_of
+from .operations import attributes_of, in_order, layer_path, origin_of
 from .variables import Weights
 
 ORDERS = 2  # of derivatives that are followed: a rule may use the function that it is the rule of
@@ -30,10 +31,10 @@ Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
 
 
 class Reader:
-    """Appends the operations of traced graphs to the nodes of a recorder."""
+    """Appends the operations of traced graphs to the nodes of a recorder. ``layers`` are the names of Keras' layers."""
 
-    def __init__(self, recorder: Recorder, weights: Weights, handlers: Mapping[str, Handler]) -> None:
-        self.recorder, self.weights, self.handlers = recorder, weights, handlers
+    def __init__(self, recorder: Recorder, weights: Weights, handlers: Mapping[str, Handler], layers: Iterable[str] = ()) -> None:
+        self.recorder, self.weights, self.handlers, self.layers = recorder, weights, handlers, frozenset(layers)
         self.around = Origin()  # of the call that is read at the moment
         self.orders = ORDERS  # of derivatives that rules are followed for
         self.held: dict[int, Held] = {}  # by the identity of the tensor
@@ -161,7 +162,8 @@ class Reader:
 
     def origin(self, operation: Any) -> Origin:
         """Where in the user's code an operation was made."""
-        return origin_of(operation, self.around)
+        origin = origin_of(operation, self.around)
+        return replace(origin, module=layer_path(origin.module, self.layers)) if origin.module else origin
 
 
 class _Seen:

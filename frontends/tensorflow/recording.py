@@ -36,8 +36,9 @@ from . import bookkeeping, branches, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
 from .folders import is_users
+from .modes import mode_of
 from .numbers import number_shims, symbols_of
-from .outside import outside_of, reach_of
+from .outside import layers_of, outside_of, reach_of
 from .reader import Reader
 from .tracing import Trace
 from .variables import Weights
@@ -110,6 +111,11 @@ def _raises(last: TracebackType) -> bool:
     return is_users(code.co_filename) and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
+def _called(function: Any) -> Any:
+    """What names the arguments: of a layer of Keras, its own ``call``."""
+    return function.call if isinstance(function, keras.Layer) else function
+
+
 def _told(name: str, problem: Exception) -> Exception:
     """What TensorFlow says of tensors whose elements are not known, with the line; any other exception as it is."""
     if not isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)):
@@ -139,10 +145,11 @@ class _Attempt:
         refuse_outside(reached.found())
         self.globals, self.session = GlobalReads(reached.functions), Session()
         self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred())])
-        self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
+        self.mode = mode_of(request.function)
+        self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode)
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
-        self.reader = Reader(self.recorder, self.weights, _HANDLERS)
+        self.reader = Reader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers_of(reached, self._referred())))
         trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading)
         self.session.symbols = symbols = symbols_of(trace)
         spaces = (function.__globals__ for function in reached.functions)
@@ -152,10 +159,10 @@ class _Attempt:
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
-        names = input_names(self.request.function, self.request.args, self.tree)
+        names = input_names(_called(self.request.function), self.request.args, self.tree)
         arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
         args, kwargs = call_of(self.tree, arrays)
-        with trace.graph.as_default(), trace.answering():
+        with trace.graph.as_default(), trace.answering(), self.mode.applied():
             result = self.request.function(*args, **kwargs)
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
@@ -201,4 +208,6 @@ class _Attempt:
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
-        return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), *outside_of(self.reached, self._referred())])
+        return EnvironmentGuards(
+            [*self.globals.facts(), *self.session.facts(), self.mode.fact(), *outside_of(self.reached, self._referred())]
+        )

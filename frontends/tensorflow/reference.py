@@ -76,8 +76,8 @@ def random_kept() -> AbstractContextManager[None]:
 
 @contextmanager
 def undone(weights: Weights, seed: int) -> Iterator[None]:
-    """Afterwards the variables are as before."""
-    with weights.holding({name: variable.read_value() for name, variable in weights.variables.items()}):
+    """Afterwards the variables are as before. Inside of the block layers are called in the mode of the graph's function."""
+    with weights.mode.applied(), weights.holding({name: variable.read_value() for name, variable in weights.variables.items()}):
         yield
 
 

@@ -24,12 +24,12 @@ from ...tracing import Locator, Recorder
 from ...tracing.probes import replaced
 from ..reading import Reading, can_be_symbols, decide, read
 from .evaluation import computing
-from .folders import PACKAGES
+from .folders import EAGER_FUNCTIONS, EAGER_PACKAGES, PACKAGES
 from .held import Held
 from .known import known
 from .names import READ
 from .reader import Reader
-from .sizes import Shape, SizeNumber, asked_by, symbolic
+from .sizes import Shape, SizeNumber, asked_by, asked_in, symbolic
 
 _MOST = 64  # elements that Python may read at once
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
@@ -110,7 +110,11 @@ class Trace:
     def shape(self, tensor: Any) -> Any:
         """The shape as the user's code sees it."""
         traced = _SHAPE(tensor)
-        return traced if traced.rank is None or traced.is_fully_defined() or asked_by(*PACKAGES) else self._open_shape(tensor, traced)
+        if traced.rank is None or traced.is_fully_defined():
+            return traced
+        if asked_by(*PACKAGES) and not (tensor.graph is self.graph and (asked_by(*EAGER_PACKAGES) or asked_in(EAGER_FUNCTIONS))):
+            return traced
+        return self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
         """What ``len`` gives of a tensor: a size; None of anything else, and where TensorFlow has an error."""

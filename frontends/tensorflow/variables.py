@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import keras
@@ -13,16 +13,17 @@ from tensorflow.python.eager import record
 from tensorflow.python.trackable.autotrackable import AutoTrackable
 
 from ... import contracts
+from .modes import Mode
 
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-    """The variables of objects, with names: Keras' paths (``dense/kernel``), those of attributes in a ``tf.Module`` (``layers.0.w``), the
-    own names of others."""
+    """The variables of objects, of Keras or of TensorFlow, with names: Keras' paths (``dense/kernel``), those of attributes in a
+    ``tf.Module`` (``layers.0.w``), the own names of others."""
     for item in objects:
         if isinstance(item, keras.Variable):
-            yield item.path, variable_of(item)
+            yield item.path, item
         elif isinstance(item, (keras.Layer, keras.optimizers.Optimizer, keras.Metric)):
-            yield from ((variable.path, variable_of(variable)) for variable in item.variables)
+            yield from ((variable.path, variable) for variable in item.variables)
         elif isinstance(item, tf.Module):
             yield from _of_module(item)
         elif isinstance(item, AutoTrackable):
@@ -57,22 +58,26 @@ def variable_of(variable: Any) -> Any:
 
 
 class Weights(contracts.Weights):
-    """The variables that a recording has read or assigned, by name."""
+    """The variables that a recording has read or assigned, by name; ``mode`` is that of the recorded function."""
 
-    def __init__(self, objects: Iterable[Any]) -> None:
+    def __init__(self, objects: Iterable[Any], mode: Mode) -> None:
+        objects, self.mode = list(objects), mode
+        self._has_layers = any(isinstance(item, keras.Layer) for item in objects)
         self._names: dict[int, str] = {}  # id of the handle -> name
-        self.variables: dict[str, Any] = {}
+        self.variables: dict[str, Any] = {}  # of TensorFlow
+        self._marked: dict[str, Any] = {}  # those of Keras, whose mark ``trainable`` counts, where it keeps them
         for name, variable in named_variables(objects):
             self._add(name, variable)
 
-    def _add(self, name: str, variable: Any) -> str:
+    def _add(self, name: str, given: Any) -> str:
+        variable = variable_of(given)
         number = id(variable.handle)
         if number not in self._names:
             wish, count = name, 0
             while name in self.variables:
                 count += 1
                 name = f"{wish}_{count}"
-            self._names[number], self.variables[name] = name, variable
+            self._names[number], self.variables[name], self._marked[name] = name, variable, given
         return self._names[number]
 
     def name_of(self, handle: Any, watched: Iterable[Any]) -> str | None:
@@ -82,6 +87,24 @@ class Weights(contracts.Weights):
             for name, variable in named_variables(item for item in watched if item.handle is handle):
                 self._add(name, variable)
         return self._names.get(id(handle))
+
+    # ------------------------------------------------------------------------------ modes
+    @property
+    def has_modes(self) -> bool:
+        """Whether there are layers of Keras."""
+        return self._has_layers
+
+    def set_training(self, mode: bool) -> None:
+        """Layers of Keras are called in this mode from now on, where a call does not say another."""
+        self.mode.training = mode
+
+    def in_mode(self, mode: bool) -> AbstractContextManager[None]:
+        """Inside of the block layers are called in this mode."""
+        return self.mode.being(mode)
+
+    def is_training(self) -> bool:
+        """Whether layers are trained: not before somebody asks for it."""
+        return bool(self.mode.training) if self.has_modes else True
 
     # ------------------------------------------------------------------------------ beside a graph
     def live(self, names: Iterable[str]) -> LiveArrays:
@@ -108,7 +131,7 @@ class Weights(contracts.Weights):
     def is_trained(self, name: str) -> bool:
         """Whether an optimizer trains it."""
         variable = self.variables[name]
-        return bool(variable.trainable) and bool(variable.dtype.is_floating or variable.dtype.is_complex)
+        return bool(self._marked[name].trainable) and bool(variable.dtype.is_floating or variable.dtype.is_complex)
 
     @contextmanager
     def holding(self, values: Mapping[str, Any]) -> Iterator[None]:

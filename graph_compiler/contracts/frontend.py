@@ -146,6 +146,10 @@ class Weights(Protocol):
         return
 
     @default
+    def is_training(self) -> bool:
+        """The mode that they are in; True, as of any new module, where there are none."""
+        return True
+
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
         """Inside of the block the model is in this mode."""
         return nullcontext()

@@ -150,6 +150,29 @@ class Graph(Retraced, Inspected, Viewed):
             load_weights(self, source)
         return self
 
+    def to_source(self, values: Any) -> None:
+        """Gives the original's variables the numbers that a module of this graph holds: a model that was trained in another framework is
+        again one of its own.
+
+        ``values`` is what :meth:`as_module` gave, or a dict of arrays of any framework by the names in :attr:`parameters`. All parameters
+        have to be there, with the shapes and types of the original, or those that the target has in their place (float32 for float64).
+
+        Raises:
+            WeightsMismatch: names all that are missing, unexpected, or of another shape or type; nothing was changed.
+            NotTraced: the graph was loaded from a file, or nothing was recorded yet.
+
+        >>> import torch, graph_compiler
+        >>> linear = torch.nn.Linear(3, 2)
+        >>> graph = graph_compiler.transpile(linear, to="jax", args=(torch.ones(1, 3),))
+        >>> graph.to_source({name: 0 * array for name, array in graph.parameters.items()})
+        >>> linear.bias.tolist()
+        [0.0, 0.0]
+        """
+        from .to_source import to_source
+
+        with self.held_still():
+            to_source(self, values)
+
     # ------------------------------------------------------------------------------ for other frameworks and other modes
     def to(self, framework: str) -> Graph:
         """The same recordings written for another framework, without recording again.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from . import dtypes, functions, operators, raw_ops, zoo
+from . import dtypes, functions, keras_layers, keras_models, operators, raw_ops, zoo
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ CORPORA: dict[str, Corpus] = {
     "raw-ops": Corpus(raw_ops.names, raw_ops.judge, 120),
     "tf-functions": Corpus(partial(functions.names, of_keras=False), functions.judge, 120, functions.group_of),
     "keras-ops": Corpus(partial(functions.names, of_keras=True), functions.judge, 120, functions.group_of),
+    "keras-layers": Corpus(keras_layers.names, keras_layers.judge, 120, keras_layers.group_of),
+    "keras-models": Corpus(keras_models.names, keras_models.judge, 900),
     "transformers": Corpus(partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),
     "vision": Corpus(partial(zoo.names, "vision.jsonl"), zoo.judge, 300),
 }

@@ -189,6 +189,10 @@ class Weights(contracts.Weights):
         holder, key = self._holders[name]
         return isinstance(_held(holder, key), torch.nn.Parameter)
 
+    def is_training(self) -> bool:
+        """The mode of the recorded module; True, as of any new one, of a function that is none."""
+        return bool(getattr(self.function, "training", True))
+
     def set_training(self, mode: bool) -> None:
         """``train(mode)`` of all modules."""
         for module in self.modules():

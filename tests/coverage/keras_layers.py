@@ -1,0 +1,36 @@
+"""The samples of Keras' layers, with TensorFlow below them: results, variables afterwards and gradients are Keras' own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .outcome import Skipped
+
+
+def names() -> list[str]:
+    """Every sample."""
+    from ..keras_source.layers import SAMPLES
+
+    return list(SAMPLES)
+
+
+def group_of(name: str) -> str:
+    """The layer."""
+    return name.partition("(")[0]
+
+
+def judge(name: str, target: str) -> dict[str, Any]:
+    """A graph that is recorded with some sizes computes with others what Keras computes."""
+    from ..keras_source.judging import judge as judged
+    from ..keras_source.layers import SAMPLES
+
+    sample = SAMPLES[name]
+    try:
+        layer = sample.made()
+    except Exception as problem:
+        raise Skipped(str(problem)) from problem
+    return {
+        "variants": judged(
+            lambda *arrays: sample.call(layer, *arrays), layer.variables, [sample.arrays(), sample.arrays(other=True)], target
+        )
+    }

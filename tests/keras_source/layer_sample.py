@@ -1,0 +1,114 @@
+"""What a sample of a Keras layer is: the layer, the arrays of the call that is recorded, and those of another call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+Shape = tuple[int, ...]
+Call = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Array:
+    """The shapes of an argument in the recorded call and in the other one; elements are drawn between ``least`` and ``most``."""
+
+    shape: Shape
+    other: Shape
+    least: float = -2.0
+    most: float = 2.0
+    dtype: str = "float32"
+
+    def drawn(self, random: np.random.Generator, other: bool) -> Any:
+        """A tensor."""
+        drawn = random.uniform(self.least, self.most, self.other if other else self.shape)
+        return tf.constant(drawn > 0 if self.dtype == "bool" else drawn.astype(self.dtype))
+
+
+@dataclass(frozen=True)
+class LayerSample:
+    """``make()`` gives a layer that is not built, ``call(layer, *arrays)`` calls it."""
+
+    make: Callable[[], Any]
+    inputs: tuple[Array, ...]
+    call: Call
+
+    def arrays(self, other: bool = False) -> list[Any]:
+        """The arguments, the same at each call."""
+        random = np.random.default_rng(5 + other)
+        return [one.drawn(random, other) for one in self.inputs]
+
+    def made(self) -> Any:
+        """The layer, built, with weights that are all different."""
+        layer = self.make()
+        self.call(layer, *self.arrays())
+        fill_weights(layer)
+        return layer
+
+
+def fill_weights(layer: Any, least: float = 0.2, most: float = 1.0) -> None:
+    """Gives every weight of floats elements between these, so that none is neutral; statistics stay legal."""
+    random = np.random.default_rng(1)
+    for weight in layer.weights:
+        if "float" in str(weight.dtype) and "seed_generator" not in weight.path:
+            weight.assign(random.uniform(least, most, weight.shape) * _sign(random, weight))
+
+
+def _sign(random: np.random.Generator, weight: Any) -> Any:
+    return 1.0 if "variance" in weight.path or "gamma" in weight.path else random.choice([-1.0, 1.0], weight.shape)
+
+
+def plainly(layer: Any, *arrays: Any, **options: Any) -> Any:
+    """The layer called with the arrays one by one."""
+    return layer(*arrays, **options)
+
+
+def listed(layer: Any, *arrays: Any, **options: Any) -> Any:
+    """The layer called with a list of the arrays."""
+    return layer(list(arrays), **options)
+
+
+def samples(
+    name: str,
+    inputs: Iterable[Array],
+    *options: dict[str, Any],
+    call: Call = plainly,
+    training: tuple[bool, ...] = (),
+    **given: Any,
+) -> Iterator[tuple[str, LayerSample]]:
+    """A sample of ``keras.layers.<name>`` for each dict of options (and mode, where ``training`` names some), called with what is ``given``."""
+    for each in options or ({},):
+        for mode in training or (None,):
+            said = {**given, **({} if mode is None else {"training": mode})}
+            yield (
+                _text(name, each, said),
+                LayerSample(partial(_made, getattr(keras.layers, name), each), tuple(inputs), partial(call, **said)),
+            )
+
+
+def _made(cls: Any, options: dict[str, Any]) -> Any:
+    return cls(**{name: _fresh(item) for name, item in options.items()})
+
+
+def _fresh(item: Any) -> Any:
+    """A layer among the options that no other sample has built."""
+    if isinstance(item, list):
+        return list(map(_fresh, item))
+    return type(item).from_config(item.get_config()) if isinstance(item, keras.Layer) else item
+
+
+def _text(name: str, options: dict[str, Any], given: dict[str, Any]) -> str:
+    words = [f"{key}={getattr(item, '__name__', None) or getattr(item, 'name', None) or item}" for key, item in options.items()]
+    called = f"({', '.join(f'{key}={item}' for key, item in given.items())})" if given else ""
+    return f"{name}({', '.join(words)}){called}"[:150]
+
+
+def named(prefix: str, **made: LayerSample) -> Iterator[tuple[str, LayerSample]]:
+    """Samples with names of their own, behind that of the layer."""
+    return ((f"{prefix}: {name.replace('_', ' ')}", sample) for name, sample in made.items())

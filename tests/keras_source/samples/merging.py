@@ -1,0 +1,26 @@
+"""Samples of layers that take several arrays."""
+
+from __future__ import annotations
+
+from ..layer_sample import Array, listed, samples
+
+PAIR = (Array((2, 5, 6), (3, 7, 6)), Array((2, 5, 6), (3, 7, 6)))
+TRIPLE = (*PAIR, Array((2, 1, 6), (3, 1, 6)))
+
+SAMPLES = [
+    *(row for name in ("Add", "Multiply", "Average", "Maximum", "Minimum") for row in samples(name, TRIPLE, call=listed)),
+    *(
+        row
+        for name in ("Add", "Multiply", "Average", "Maximum", "Minimum")
+        for row in samples(name, PAIR, {"dtype": "mixed_float16"}, call=listed)
+    ),
+    *samples("Subtract", PAIR, call=listed),
+    *samples("Concatenate", PAIR, {}, {"axis": 1}, call=listed),
+    *samples(
+        "Concatenate", (Array((2, 5, 6), (3, 7, 6)), Array((2, 5, 3), (3, 7, 3)), Array((2, 5, 1), (3, 7, 1))), {"axis": -1}, call=listed
+    ),
+    *samples("Dot", (Array((2, 6), (3, 6)), Array((2, 6), (3, 6))), {"axes": 1}, {"axes": 1, "normalize": True}, call=listed),
+    *samples(
+        "Dot", (Array((2, 5, 6), (3, 7, 6)), Array((2, 4, 6), (3, 8, 6))), {"axes": 2}, {"axes": (2, -1), "normalize": True}, call=listed
+    ),
+]

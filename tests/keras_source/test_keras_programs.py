@@ -1,0 +1,182 @@
+"""What people write with Keras around its layers: custom layers, models in models, dicts, losses, policies, steps of training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("tensorflow")
+
+import keras
+import tensorflow as tf
+
+from .judging import judge
+
+L = keras.layers
+TARGETS = ("torch", "jax", "numpy", "tensorflow")
+Made = tuple[Callable[..., Any], list[Any], list[tuple[int, ...]]]
+
+
+class Gated(keras.Layer):
+    """A custom layer with weights of its own, a sub-layer, and a loss."""
+
+    def __init__(self, units: int) -> None:
+        super().__init__()
+        self.inner = L.Dense(units)
+        self.units = units
+
+    def build(self, shape: Any) -> None:
+        self.gate = self.add_weight(shape=(self.units,), initializer="ones", name="gate")
+        self.seen = self.add_weight(shape=(), initializer="zeros", trainable=False, name="seen")
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if training:
+            self.seen.assign_add(1.0)
+        made = self.inner(x) * keras.ops.sigmoid(self.gate)
+        self.add_loss(0.1 * keras.ops.mean(keras.ops.square(made)))
+        return made
+
+
+class TwoTowers(keras.Model):
+    def __init__(self) -> None:
+        super().__init__()
+        self.left, self.right, self.head = Gated(4), keras.Sequential([L.Dense(4, activation="relu"), L.Dense(4)]), L.Dense(2)
+
+    def call(self, inputs: dict[str, Any], training: bool = False) -> dict[str, Any]:
+        left, right = self.left(inputs["a"], training=training), self.right(inputs["b"])
+        return {"scores": self.head(left * right), "both": keras.ops.concatenate([left, right], axis=-1)}
+
+
+def custom_model() -> Made:
+    model = TwoTowers()
+    return (lambda a, b: model({"a": a, "b": b})), [model], [(3, 5), (3, 6)]
+
+
+def custom_model_in_training() -> Made:
+    model = TwoTowers()
+    return (lambda a, b: model({"a": a, "b": b}, training=True)), [model], [(3, 5), (3, 6)]
+
+
+def shared_layers() -> Made:
+    first, second, shared = keras.Input((4,)), keras.Input((4,)), L.Dense(3, activation="tanh")
+    model = keras.Model([first, second], [shared(first) + shared(second), shared(second)])
+    return (lambda x, y: model([x, y])), [model], [(3, 4), (3, 4)]
+
+
+def nested_models() -> Made:
+    inner = keras.Sequential([keras.Input((6,)), L.Dense(4), L.LayerNormalization()])
+    image = keras.Input((6,))
+    outer = keras.Model(image, {"features": inner(image), "sum": L.Add()([inner(image), L.Dense(4)(image)])})
+    return outer, [outer], [(3, 6)]
+
+
+def loss_of_a_model() -> Made:
+    model = keras.Sequential(
+        [keras.Input((6,)), L.Dense(4, kernel_regularizer="l2", activity_regularizer="l1"), L.ActivityRegularization(l2=0.1), Gated(3)]
+    )
+
+    def loss(x: Any, y: Any) -> Any:
+        scores = model(x)
+        return keras.losses.mean_squared_error(y, scores), sum(model.losses)
+
+    return loss, [model], [(4, 6), (4, 3)]
+
+
+def losses() -> Made:
+    found = [
+        keras.losses.MeanSquaredError(), keras.losses.Huber(), keras.losses.LogCosh(), keras.losses.CosineSimilarity(), keras.losses.MeanAbsoluteError(),
+        keras.losses.CategoricalCrossentropy(label_smoothing=0.1), keras.losses.BinaryCrossentropy(), keras.losses.Hinge(),
+        keras.losses.Tversky(), keras.losses.Dice(), keras.losses.BinaryFocalCrossentropy(), keras.losses.KLDivergence(), keras.losses.Poisson(),
+    ]  # fmt: skip
+    return (lambda y, scores: [loss(keras.ops.sigmoid(y), keras.ops.sigmoid(scores)) for loss in found]), [], [(4, 3), (4, 3)]
+
+
+def metrics() -> Made:
+    found = [keras.metrics.MeanSquaredError(), keras.metrics.Mean(), keras.metrics.CategoricalAccuracy()]
+
+    def measured(y: Any, scores: Any) -> Any:
+        found[0].update_state(y, scores)
+        found[1].update_state(scores)
+        found[2].update_state(y, scores)
+        return [metric.result() for metric in found]
+
+    return measured, found, [(4, 3), (4, 3)]
+
+
+def mixed_precision() -> Made:
+    policy = keras.DTypePolicy("mixed_bfloat16")
+    model = keras.Sequential(
+        [keras.Input((6,)), L.Dense(8, activation="relu", dtype=policy), L.LayerNormalization(dtype=policy), L.Dense(3, dtype="float32")]
+    )
+    return model, [model], [(4, 6)]
+
+
+def channels_first() -> Made:
+    model = keras.Sequential(
+        [
+            keras.Input((3, 8, 8)),
+            L.Conv2D(4, 3, data_format="channels_first", padding="same"),
+            L.BatchNormalization(axis=1),
+            L.ReLU(),
+            L.GlobalAveragePooling2D(data_format="channels_first"),
+        ]
+    )
+    return model, [model], [(2, 3, 8, 8)]
+
+
+def tokens() -> Made:
+    query = keras.Input((None, 8))
+    x = L.Add()([query, L.MultiHeadAttention(2, 4)(query, query)])
+    x = L.LayerNormalization(epsilon=1e-6)(x)
+    x = L.Add()([x, L.Dense(8)(L.Dense(16, activation="gelu")(x))])
+    model = keras.Model(query, L.Dense(4)(L.GlobalAveragePooling1D()(L.LayerNormalization()(x))))
+    return model, [model], [(2, 5, 8)]
+
+
+PROGRAMS = (
+    custom_model, custom_model_in_training, shared_layers, nested_models, loss_of_a_model, losses, metrics, mixed_precision, channels_first, tokens,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_program(program: Callable[[], Made], to: str) -> None:
+    keras.utils.set_random_seed(0)
+    function, owners, shapes = program()
+    random = np.random.default_rng(0)
+    calls = [[tf.constant(random.standard_normal((rows + more, *rest)).astype("float32")) for rows, *rest in shapes] for more in (0, 1)]
+    function(*calls[0])  # builds it
+    judge(function, [variable for owner in owners for variable in owner.variables], calls, to, half="mixed" in program.__name__)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Nadam", "Lion", "Adamax", "Ftrl"])
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_step_of_an_optimizer(name: str, to: str) -> None:
+    """Weights and what the optimizer keeps are Keras' own after two steps at other numbers of rows than the recorded one."""
+    import graph_compiler
+
+    def made() -> tuple[Any, list[Any]]:
+        keras.utils.set_random_seed(0)
+        model = keras.Sequential([keras.Input((3,)), L.Dense(4, activation="tanh"), L.Dense(2)])
+        optimizer = getattr(keras.optimizers, name)(0.01)
+        optimizer.build(model.trainable_variables)
+
+        def step(x: Any, y: Any) -> Any:
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_mean((model(x) - y) ** 2)
+            optimizer.apply(tape.gradient(loss, [variable.value for variable in model.trainable_variables]), model.trainable_variables)
+            return loss
+
+        return step, [*model.variables, *optimizer.variables]
+
+    (step, kept), (right, own) = made(), made()
+    random = np.random.default_rng(0)
+    x, y = tf.constant(random.standard_normal((6, 3)).astype("float32")), tf.constant(random.standard_normal((6, 2)).astype("float32"))
+    graph = graph_compiler.compile(step, to=to, args=(x[:4], y[:4]))
+    for rows in (5, 6):
+        np.testing.assert_allclose(np.asarray(graph(x[:rows], y[:rows])), right(x[:rows], y[:rows]), rtol=1e-5)
+    for variable, other in zip(kept, own):
+        np.testing.assert_allclose(np.asarray(variable), np.asarray(other), rtol=1e-4, atol=1e-6, err_msg=variable.path)

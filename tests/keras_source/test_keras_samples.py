@@ -1,0 +1,67 @@
+"""The public layers of Keras, and the architectures of ``keras.applications``, compute in every target what Keras does."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("tensorflow")
+
+import keras
+
+import graph_compiler
+from graph_compiler.errors import UnsupportedOperation
+
+from ..support.turns import a_share, in_turn
+from . import networks
+from .judging import judge
+from .layers import SAMPLES
+from .left_out import LEFT_OUT
+from .limits import REFUSED
+
+TARGETS = ("torch", "jax", "numpy", "tensorflow")
+TRIED = [name for name in SAMPLES if name not in REFUSED]
+
+
+def test_every_public_layer_has_samples_or_a_reason() -> None:
+    layers = {name: item for name, item in vars(keras.layers).items() if isinstance(item, type)}
+    sampled = {layers[name.partition("(")[0]] for name in SAMPLES}
+    without = {name for name, layer in layers.items() if layer not in sampled}
+    assert without == LEFT_OUT.keys()
+
+
+@pytest.mark.parametrize("name", a_share("a layer of Keras", TRIED, weeks=8))
+def test_layer(name: str) -> None:
+    sample, to = SAMPLES[name], TARGETS[len(name) % 4]
+    layer = sample.made()
+    judge(lambda *arrays: sample.call(layer, *arrays), layer.variables, [sample.arrays(), sample.arrays(other=True)], to)
+
+
+@pytest.mark.parametrize("name", a_share("a refused layer of Keras", REFUSED, weeks=4))
+def test_refused_layer(name: str) -> None:
+    sample = SAMPLES[name]
+    layer = sample.made()
+    with pytest.raises(UnsupportedOperation, match=REFUSED[name]):
+        graph = graph_compiler.compile(lambda *arrays: sample.call(layer, *arrays), to="torch", source="tensorflow", args=sample.arrays())
+        graph(*sample.arrays(other=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TRIED)
+def test_layer_in_every_target(name: str) -> None:
+    sample = SAMPLES[name]
+    layer = sample.made()
+    for to in TARGETS:
+        judge(lambda *arrays: sample.call(layer, *arrays), layer.variables, [sample.arrays(), sample.arrays(other=True)], to)
+
+
+@pytest.mark.parametrize(("name", "to"), in_turn("a network of Keras", ("MobileNet", "MobileNetV3Small", "ResNet50", "VGG16"), TARGETS))
+def test_network(name: str, to: str) -> None:
+    assert networks.judge_prediction(name, to) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", networks.SMALLEST)
+def test_smallest_network_of_each_family(name: str, to: str) -> None:
+    assert networks.judge_prediction(name, to) == 1
+    assert networks.judge_training(name, to) == 1
