@@ -15,7 +15,9 @@ _NOT_EXACT = (
 
 WITHOUT_GRADIENTS = frozenset(  # operations that TensorFlow takes no gradient of, or another one (projections)
     [
+        "AudioSpectrogram",
         "CombinedNonMaxSuppression",
+        "DrawBoundingBoxesV2",
         "GuaranteeConst",
         "LSTMBlockCellGrad",
         "NonMaxSuppressionV5",
