@@ -104,7 +104,7 @@ def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
 
 
 def _nothing(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """Of what tells of arrays (``Print``) and gives none, and of checks."""
+    """Of what tells of arrays (``Print``) and gives none."""
     return []
 
 
@@ -131,7 +131,7 @@ READ: dict[str, Handler] = {
     "ResourceGather": _gather_variable,
     "VariableShape": _variable_shape,
     **dict.fromkeys(ASSIGNS, _assign_variable),
-    **dict.fromkeys(("NoOp", "Assert", "PrintV2"), _nothing),
+    **dict.fromkeys(("NoOp", "PrintV2"), _nothing),
     **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), _refused),
     **dict.fromkeys(("StringFormat",), _told),
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...ir.closing import Body
 from ...ir.node import Value
+from .assertions import asserts_alone
 from .blocks import Block, BlockNode
 from .evaluation import BRANCHES, branches_of, place_of_branch
 from .held import Held
@@ -22,17 +23,27 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     graphs = branches_of(operation)
     if isinstance(index.item, np.ndarray):
         return reader.results(graphs[place_of_branch(operation, _decided(reader, operation, index))], given)
-    node = BlockNode(reader, operation)
-    bodies = [Block(reader, [], lambda graph=graph: reader.results(graph, given)) for graph in graphs]  # type: ignore[misc]
+    if asserts_alone(graphs):
+        return reader.results(graphs[0], given)
+    node, place = BlockNode(reader, operation), place_of_branch(operation, index.seen)
+    bodies = [Block(reader, [], _read(reader, graph, given, graph is graphs[place])) for graph in graphs]
     assigned = list(dict.fromkeys(number for body in bodies for number in body.assigned))
     names = ["otherwise", "then"] if len(graphs) == 2 and "If" in operation.type else [f"branch_{place}" for place in range(len(graphs))]
     outputs = [[*body.results, *(body.variables.get(number, reader.variables[number]) for number in assigned)] for body in bodies]
-    taken = outputs[place_of_branch(operation, index.seen)]
+    taken = outputs[place]
     chosen = [place for place, held in enumerate(taken) if _is_array(held)]
     closed = [Body(name, (), *body.closed([results[place] for place in chosen])) for name, body, results in zip(names, bodies, outputs)]
     made = iter(node.made("branch", [reader.value(index)], closed, [taken[place] for place in chosen]))
     found = [next(made) if place in chosen else held for place, held in enumerate(taken)]
     return node.with_assigned(found, assigned, bodies)
+
+
+def _read(reader: Reader, graph: Any, given: Sequence[Held], is_taken: bool) -> Callable[[], list[Held]]:
+    def read() -> list[Held]:
+        with reader.hypothetically(not is_taken):
+            return reader.results(graph, given)
+
+    return read
 
 
 def _decided(reader: Reader, operation: Any, index: Held) -> Any:

@@ -6,7 +6,8 @@ The operations are also run as they are read, on the arrays of the call: their r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class Reader:
         self.recorder, self.weights, self.handlers = recorder, weights, handlers
         self.around = Origin()  # of the call that is read at the moment
         self.orders = ORDERS  # of derivatives that rules are followed for
+        self.is_hypothetical = False  # whether what is read is not run on the arrays of the call: a branch that is not taken
         self.held: dict[int, Held] = {}  # by the identity of the tensor
         self.variables: dict[int, Held] = {}  # what the variables hold, by the number of their handle
         self.assigned: dict[int, str] = {}  # number of the handle -> name, of variables that were assigned
@@ -64,6 +66,15 @@ class Reader:
             return [self.held[id(tensor)] for tensor in tensors]
         finally:
             self.held = outside
+
+    @contextmanager
+    def hypothetically(self, is_so: bool = True) -> Iterator[None]:
+        """Inside of the block what is read is not run on the arrays of the call, where ``is_so``: it may fail on them."""
+        before, self.is_hypothetical = self.is_hypothetical, self.is_hypothetical or is_so
+        try:
+            yield
+        finally:
+            self.is_hypothetical = before
 
     def _take_captures(self, graph: Any) -> None:
         """Arrays and variables of the outside that a graph refers to."""

@@ -16,6 +16,7 @@ from ...errors import GraphCompilerError, TracingError
 from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
+from ...passes.carried_checks import carry_out
 from ...sizes import Size, Symbol
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.code_names import names_read
@@ -25,7 +26,7 @@ from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
 from ..signatures import input_names
-from . import bookkeeping, branches, derivatives, lists, loops
+from . import assertions, bookkeeping, branches, checks, derivatives, lists, loops
 from .arguments import as_tensor, is_array, opens
 from .evaluation import computing
 from .folders import is_users
@@ -35,7 +36,7 @@ from .sizes import expression_of, is_symbolic
 from .tracing import Trace
 from .variables import Weights
 
-_HANDLERS = {**bookkeeping.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ}
+_HANDLERS = {**bookkeeping.READ, **assertions.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ}
 # Which axes of an argument have the sizes of the call, as guards: none; channels, which layers need as a number; all but the first; all.
 _FIXED: tuple[Callable[[Any, int], bool], ...] = (
     lambda array, axis: False,
@@ -138,7 +139,7 @@ class _Attempt:
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray((NO_ARRAY,) * len(graph.inputs)))  # tensors never change: they may be one or two
         self.recorder.forget_arrays()
-        return Recording(graph, self.weights, self._unchanged())
+        return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged())
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))
