@@ -18,7 +18,7 @@ from .operations import for_execution, in_order
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 LOOPS = frozenset({"While", "StatelessWhile"})
-PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot", "EnsureShape"})
+PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot"})
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
 
 

@@ -67,7 +67,7 @@ def _roles(body: Any, operands: Sequence[Held], count: Count | None) -> _Roles:
 
 def _is_read_in_order(body: Any, place: int, count: Count) -> bool:
     uses = list(uses_of(body.inputs[place])) if body.inputs[place].dtype == tf.variant and is_steady(body, place) else []
-    return bool(uses) and all(
+    return bool(uses) and not _leaves(body, place) and all(
         use.type == "TensorListGetItem" and count.is_number_of_step(input_behind(body, use.inputs[1])) for use in uses
     )
 
@@ -77,13 +77,20 @@ def _write(body: Any, place: int, operands: Sequence[Held]) -> Any:
     if not isinstance(operands[place].item, Unfilled) or is_steady(body, place):
         return None
     end = behind(body.outputs[place]).op
-    return end if end.type == "TensorListSetItem" and list(uses_of(body.inputs[place])) == [end] else None
+    is_alone = list(uses_of(body.inputs[place])) == [end] and not _leaves(body, place)
+    return end if end.type == "TensorListSetItem" and is_alone else None
 
 
 def _only_counts(body: Any, place: int, handled: Sequence[Any]) -> bool:
     """Whether nothing but the counting itself, and lists that follow the steps, reads a counter."""
     added = behind(body.outputs[place]).op
-    return all(use is added or any(use is one for one in handled) for use in uses_of(body.inputs[place]))
+    is_free = all(use is added or any(use is one for one in handled) for use in uses_of(body.inputs[place]))
+    return is_free and not _leaves(body, place)
+
+
+def _leaves(body: Any, place: int) -> bool:
+    """Whether a step gives a part of the state on as another part."""
+    return any(other != place and input_behind(body, tensor) == place for other, tensor in enumerate(body.outputs))
 
 
 @dataclass

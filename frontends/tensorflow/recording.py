@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import keras
@@ -26,8 +26,9 @@ from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..namespaces import GlobalReads, all_of
 from ..setting_reads import SettingReads
 from ..signatures import input_names
-from . import assertions, bookkeeping, branches, checks, derivatives, lists, loops
+from . import assertions, bookkeeping, branches, checks, derivatives, lists, loops, partial_writes
 from .arguments import as_tensor, is_array, opens
+from .creation import Created
 from .evaluation import computing
 from .folders import is_users
 from .outside import outside_of, reach_of
@@ -36,7 +37,7 @@ from .sizes import expression_of, is_symbolic
 from .tracing import Trace
 from .variables import Weights
 
-_HANDLERS = {**bookkeeping.READ, **assertions.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ}
+_HANDLERS = {**bookkeeping.READ, **assertions.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ, **partial_writes.READ}
 # Which axes of an argument have the sizes of the call, as guards: none; channels, which layers need as a number; all but the first; all.
 _FIXED: tuple[Callable[[Any, int], bool], ...] = (
     lambda array, axis: False,
@@ -79,10 +80,13 @@ def _told(name: str, problem: Exception) -> Exception:
 
 @dataclass
 class _Attempt:
-    """One tracing; ``is_fixed`` tells of each array and axis whether its size is a number."""
+    """One tracing; ``is_fixed`` tells of each array and axis whether its size is a number. What the first one has made of variables is there
+    in the second."""
 
     request: Request
     is_fixed: Callable[[Any, int], bool]
+    is_first: bool = True
+    created: Created = field(default_factory=Created)
 
     def run(self) -> Recording:
         """The recording."""
@@ -99,8 +103,13 @@ class _Attempt:
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
         trace = Trace(self.recorder, self.reader, locator)
-        with self.globals, self.settings:
-            return self._finished(*self._traced(trace, leaves))
+        try:
+            with self.globals, self.settings, self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen):
+                return self._finished(*self._traced(trace, leaves))
+        except Exception:
+            if self.created.count and self.is_first:
+                return _Attempt(request, self.is_fixed, is_first=False).run()
+            raise
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
@@ -153,4 +162,5 @@ class _Attempt:
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
-        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached, self._referred())])
+        outside = outside_of(self.reached, self._referred())
+        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), *outside, *self.weights.facts()])

@@ -31,6 +31,7 @@ _FUNCTIONS = {
     "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
     "LogicalAnd": "logical_and", "LogicalNot": "logical_not", "LogicalOr": "logical_or",
 }  # fmt: skip
+_ATTRIBUTES = {("Squeeze", "axis"): "squeeze_dims"}  # the parameters of ``tf.raw_ops`` that are attributes of another name
 _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
 
@@ -68,7 +69,8 @@ class TensorFlowCalls:
         if key in _FUNCTIONS:
             return f"tf.{_FUNCTIONS[key]}({', '.join(operands)})"
         names = parameters_of(key)
-        attributes = [f"{name}={self._attribute(key, name, node.params[name], text)}" for name in names if name in node.params]
+        own = [(name, _ATTRIBUTES.get((key, name), name)) for name in names]
+        attributes = [f"{name}={self._attribute(key, one, node.params[one], text)}" for name, one in own if one in node.params]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         return f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
 
@@ -117,12 +119,21 @@ def _gives_list_of_one(node: Node) -> bool:
 def _missing_types(node: Node) -> list[str | None]:
     """For each operand the type that it has to be written with: numbers whose type no array beside them tells, and which is not
     TensorFlow's own."""
-    declared = definition(row_key(node.op)).input_arg
+    key = row_key(node.op)
+    declared = definition(key).input_arg
     told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
     return [
-        None if argument.type_attr and argument.type_attr in told or _is_array(item) or _default(item) == dtype else dtype
+        None
+        if argument.type_attr and argument.type_attr in told or _is_array(item) or _type_by_default(key, argument, item) == dtype
+        else dtype
         for argument, item, dtype in zip(declared, node.inputs, dtypes_of_operands(node))
     ]
+
+
+def _type_by_default(key: str, argument: Any, item: Any) -> str:
+    """The type that TensorFlow takes a number for, where no array beside it tells: that of the declaration, or of the number."""
+    declared = next((attribute for attribute in definition(key).attr if attribute.name == argument.type_attr), None)
+    return tf.as_dtype(declared.default_value.type).name if declared and declared.default_value.type else _default(item)
 
 
 def _is_array(item: Any) -> bool:

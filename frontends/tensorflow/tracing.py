@@ -7,7 +7,7 @@ to them was run on the arrays of the call: the answer is what came out, and a gu
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops
 from tensorflow.python.framework.func_graph import FuncGraph
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from ...errors import TracingError
 from ...ir.node import Value
@@ -25,6 +26,7 @@ from .folders import PACKAGES
 from .held import Held
 from .known import known
 from .reader import Reader
+from .replacing import replaced
 from .sizes import Shape, SizeNumber, asked_by, is_symbolic, symbolic
 
 _MOST = 64  # elements that Python may read at once
@@ -58,6 +60,11 @@ class Trace:
         return self.reader.held[id(tensor)]
 
     # ------------------------------------------------------------------------------ what Python asks
+    answers: Mapping[str, Callable[[Any], Any]] = {
+        "__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex, "__index__": operator.index,
+        "numpy": lambda elements: elements, "__array__": lambda elements: elements,
+    }  # fmt: skip
+
     def decide(self, size: Size) -> Any:
         """The number of a size, as a guard."""
         return self.recorder.decide_size(size, self.locator.locate("a size", 3))
@@ -92,7 +99,7 @@ class Trace:
     def shape(self, tensor: Any) -> Any:
         """The shape as the user's code sees it."""
         traced = _SHAPE(tensor)
-        if traced.rank is None or traced.is_fully_defined() or asked_by(*PACKAGES):
+        if traced.rank is None or traced.is_fully_defined() or tensor.graph is not self.graph or asked_by(*PACKAGES):
             return traced
         held = self.held(tensor)
         if not isinstance(held.item, Value):
@@ -104,8 +111,29 @@ class Trace:
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Inside of the block traced tensors of this graph answer Python."""
-        with _replaced(ops.SymbolicTensor, self._methods()):
+        variables = {name: self._of_variable(name) for name in ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")}
+        with replaced(ops.SymbolicTensor, self._methods()), replaced(BaseResourceVariable, variables), replaced(tf, self._modes()):
             yield
+
+    def _of_variable(self, name: str) -> Callable[..., Any]:
+        """What Python asks of a variable, as it asks a tensor."""
+        before = getattr(BaseResourceVariable, name)
+
+        def method(variable: Any, *args: Any, **kwargs: Any) -> Any:
+            if asked_by("tensorflow.") or tf.compat.v1.get_default_graph() is not self.graph:
+                return before(variable, *args, **kwargs)
+            return self.answers[name](self.elements(variable.read_value(), f"tf.Variable.{name}"))
+
+        return method
+
+    def _modes(self) -> dict[str, Any]:
+        """What code that runs eagerly hears of the mode that it runs in."""
+
+        def asked(name: str, answer: bool) -> Callable[[], bool]:
+            before = getattr(tf, name)
+            return lambda: answer if tf.compat.v1.get_default_graph() is self.graph and not asked_by(*PACKAGES) else before()
+
+        return {"executing_eagerly": asked("executing_eagerly", True), "inside_function": asked("inside_function", False)}
 
     def _methods(self) -> dict[str, Any]:
         def of_elements(name: str, answer: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -120,16 +148,8 @@ class Trace:
 
             return method
 
-        numbers: dict[str, Callable[[Any], Any]] = {
-            "__bool__": bool,
-            "__int__": int,
-            "__float__": float,
-            "__complex__": complex,
-            "__index__": operator.index,
-        }
         return {
-            **{name: of_elements(name, answer) for name, answer in numbers.items()},
-            **{name: of_elements(name, lambda elements: elements) for name in ("numpy", "__array__")},
+            **{name: of_elements(name, answer) for name, answer in self.answers.items()},
             **{f"__{kind}{name}__": _beside_sizes(f"__{kind}{name}__") for name in _OPERATORS for kind in ("", "r")},
             **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
             "__hash__": tf.Tensor.__hash__,
@@ -160,19 +180,6 @@ def _beside_sizes(name: str) -> Callable[..., Any]:
         return original(tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other)
 
     return method
-
-
-@contextmanager
-def _replaced(cls: Any, methods: dict[str, Any]) -> Iterator[None]:
-    """Inside of the block a class has these methods."""
-    own = {name: vars(cls)[name] for name in methods if name in vars(cls)}
-    for name, method in methods.items():
-        setattr(cls, name, method)
-    try:
-        yield
-    finally:
-        for name in methods:
-            setattr(cls, name, own[name]) if name in own else delattr(cls, name)
 
 
 __all__ = ["Trace", "is_symbolic"]

@@ -12,6 +12,8 @@ import tensorflow as tf
 from tensorflow.python.eager import record
 from tensorflow.python.trackable.autotrackable import AutoTrackable
 
+from ...tracing.conjunction import EnvironmentGuard
+
 
 def named_variables(objects: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     """The variables of objects, with names: Keras' paths (``dense/kernel``), those of attributes in a ``tf.Module`` (``layers.0.w``), the
@@ -80,6 +82,14 @@ class Weights:
             for name, variable in named_variables(item for item in watched if item.handle is handle):
                 self._add(name, variable)
         return self._names.get(id(handle))
+
+    def facts(self) -> list[EnvironmentGuard]:
+        """That variables which may take arrays of other shapes hold arrays of the shapes of now."""
+        return [
+            EnvironmentGuard("tuple({}.read_value().shape) == {}", (one, tuple(one.read_value().shape)), f"the shape of the variable {name}")
+            for name, one in self.variables.items()
+            if not one.shape.is_fully_defined()
+        ]
 
     # ------------------------------------------------------------------------------ beside a graph
     def live(self, names: Iterable[str]) -> LiveArrays:
