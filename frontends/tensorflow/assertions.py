@@ -1,4 +1,4 @@
-"""Assertions of TensorFlow's as guards: ``tf.Assert`` and what is made of it (``tf.debugging.assert_positive``, ``assert`` in AutoGraph)."""
+"""Assertions of TensorFlow's as guards: ``tf.Assert``, and what is made of it (``tf.debugging.assert_positive``)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,10 @@ from .blocks import Block, BlockNode
 from .evaluation import BRANCHES, branches_of, place_of_branch
 from .held import Held
 from .known import nested
+from .list_arrays import Arrays
+from .lists import Unfilled, filled
 from .reader import Handler, Reader
+from .roles import is_changed, static_row_shape
 
 
 def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -25,6 +28,7 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
         return reader.results(graphs[place_of_branch(operation, _decided(reader, operation, index))], given)
     if asserts_alone(graphs):
         return reader.results(graphs[0], given)
+    given = [_as_array(reader, operation, held, [graph.inputs[number] for graph in graphs]) for number, held in enumerate(given)]
     node, place = BlockNode(reader, operation), place_of_branch(operation, index.seen)
     bodies = [Block(reader, [], _read(reader, graph, given, graph is graphs[place])) for graph in graphs]
     assigned = list(dict.fromkeys(number for body in bodies for number in body.assigned))
@@ -36,6 +40,14 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     made = iter(node.made("branch", [reader.value(index)], closed, [taken[place] for place in chosen]))
     found = [next(made) if place in chosen else held for place, held in enumerate(taken)]
     return node.with_assigned(found, assigned, bodies)
+
+
+def _as_array(reader: Reader, operation: Any, held: Held, tensors: Sequence[Any]) -> Held:
+    """A list that a branch writes to, as an array."""
+    if not isinstance(held.item, Unfilled) or not any(map(is_changed, tensors)):
+        return held
+    shape = next((found for tensor in tensors if (found := static_row_shape(tensor)) is not None), None)
+    return filled(Arrays(reader, operation), held, shape)
 
 
 def _read(reader: Reader, graph: Any, given: Sequence[Held], is_taken: bool) -> Callable[[], list[Held]]:

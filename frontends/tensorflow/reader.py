@@ -115,7 +115,7 @@ class Reader:
         elif operation.type in PASSES_ON:
             found = operands[: len(operation.outputs)]
         else:
-            found = self._computed(operation, operands) if handler is None else handler(self, operation, operands)
+            found = self.computed(operation, operands) if handler is None else handler(self, operation, operands)
         self.held.update(zip(map(id, operation.outputs), found))
 
     def _called(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -125,7 +125,7 @@ class Reader:
         finally:
             self.around = around
 
-    def _computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    def computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
         """An operation on arrays, or on what is known of shapes. What gives no array (a list that only gradients need) is followed, not
         recorded."""
         attributes = attributes_of(operation)

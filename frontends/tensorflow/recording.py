@@ -80,8 +80,8 @@ def _told(name: str, problem: Exception) -> Exception:
 
 @dataclass
 class _Attempt:
-    """One tracing; ``is_fixed`` tells of each array and axis whether its size is a number. What the first one has made of variables is there
-    in the second."""
+    """One tracing; ``is_fixed`` tells of each array and axis whether its size is a number. What the first one has made of variables is
+    there in the second."""
 
     request: Request
     is_fixed: Callable[[Any, int], bool]

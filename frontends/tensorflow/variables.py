@@ -86,7 +86,9 @@ class Weights:
     def facts(self) -> list[EnvironmentGuard]:
         """That variables which may take arrays of other shapes hold arrays of the shapes of now."""
         return [
-            EnvironmentGuard("tuple({}.read_value().shape) == {}", (one, tuple(one.read_value().shape)), f"the shape of the variable {name}")
+            EnvironmentGuard(
+                "tuple({}.read_value().shape) == {}", (one, tuple(one.read_value().shape)), f"the shape of the variable {name}"
+            )
             for name, one in self.variables.items()
             if not one.shape.is_fully_defined()
         ]

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .table import Traps, x
+from .table import EVERYWHERE, Traps, x
 
 TRAPS = Traps()
 _FAILS = (lambda: (tf.abs(x()),), lambda: (tf.abs(x(6)),), lambda: (x() - 3,), lambda: (tf.abs(x(5)),))
@@ -25,7 +25,7 @@ def asserted_in_a_tf_function(x: Any) -> Any:
     return tf.sqrt(x)
 
 
-@TRAPS.function(*_FAILS, raises={2: "below"})
+@TRAPS.function(*_FAILS, errors={EVERYWHERE: "checks.py"})
 @tf.function
 def statement_of_python(x: Any) -> Any:
     assert tf.reduce_min(x) > -0.5, "below"
@@ -111,7 +111,7 @@ def arrays_are_the_same(a: Any, b: Any) -> Any:
     return a + b
 
 
-@TRAPS.function(*_FAILS, raises={2: "is wrong"})
+@TRAPS.function(*_FAILS, raises={2: "Error"})  # TensorFlow's own: it stands outside of the try
 def caught_and_told(x: Any) -> Any:
     try:
         tf.debugging.assert_positive(x)

@@ -12,26 +12,26 @@ from .table import ELSEWHERE, EVERYWHERE, Traps, whole, x
 
 TRAPS = Traps()
 _TABLE = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.constant([0, 1, 2]), tf.constant([5.0, 6.0, 7.0])), 0.0)
-_HERE = r"foreign.py"
+_HERE = "foreign.py"
 
 
-@TRAPS.function(errors={EVERYWHERE: _HERE})
+@TRAPS.function(errors={ELSEWHERE: _HERE})
 def ragged(x: Any) -> Any:
     return tf.RaggedTensor.from_row_lengths(tf.reshape(x, [-1]), [2, x.shape[0] * 3 - 2]).to_tensor()
 
 
-@TRAPS.function(errors={EVERYWHERE: _HERE})
+@TRAPS.function(errors={ELSEWHERE: _HERE})
 def ragged_from_tensor(x: Any) -> Any:
     return tf.reduce_sum(tf.RaggedTensor.from_tensor(x, padding=0.0), 1)
 
 
-@TRAPS.function(errors={ELSEWHERE: _HERE})
+@TRAPS.function()
 def sparse_product(x: Any) -> Any:
     sparse = tf.sparse.from_dense(tf.nn.relu(x))
     return tf.sparse.sparse_dense_matmul(sparse, tf.eye(3))
 
 
-@TRAPS.function(errors={ELSEWHERE: _HERE})
+@TRAPS.function()
 def sparse_and_back(x: Any) -> Any:
     return tf.sparse.to_dense(tf.sparse.from_dense(tf.nn.relu(x))) * 2.0
 

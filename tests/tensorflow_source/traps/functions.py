@@ -51,7 +51,7 @@ def retraces_for_numbers_of_python(x: Any, power: Any) -> Any:
     return x**power + len(range(power))
 
 
-@TRAPS.made()
+@TRAPS.made(errors={"everywhere": "has to be in variables"})
 def side_effects_happen_while_it_is_traced() -> Any:
     seen: list[int] = []
 
@@ -270,7 +270,8 @@ def method_of_a_tf_function() -> Any:
         def scaled(self, x: Any) -> Any:
             return x * self.weight
 
-    return Model().scaled
+    model = Model()
+    return lambda x: model.scaled(x) + model.weight
 
 
 @TRAPS.made()
@@ -391,7 +392,7 @@ def other_types(x: Any) -> Any:
 @TRAPS.function()
 def numpy_of_tensorflow(x: Any) -> Any:
     tnp = tf.experimental.numpy
-    return tnp.sum(tnp.sin(x), axis=0) + tnp.arange(3), tnp.where(x > 0, x, 0.0), tnp.concatenate([x, x], 1)
+    return tnp.sum(tnp.sin(x), axis=0) + tnp.arange(3, dtype=tnp.float32), tnp.where(x > 0, x, 0.0), tnp.concatenate([x, x], 1)
 
 
 @TRAPS.function()

@@ -168,18 +168,11 @@ class Wrapped(keras.Model):
         return {"x": x * self.options["scale"], "sum": sum(self.sizes)}
 
 
-def _wrapped() -> Any:
+@TRAPS.made(changes={1: lambda model: model.options.update({"scale": 3.0}), 2: lambda model: model.sizes.append(4)})
+def containers_of_keras_change() -> Any:
     model = Wrapped()
     model(x())
     return _filled(model)
-
-
-TRAPS.made()(lambda: _wrapped()).__name__
-
-
-@TRAPS.made(changes={1: lambda model: model.options.update(scale=3.0), 2: lambda model: model.sizes.append(4)})
-def containers_of_keras_change() -> Any:
-    return _wrapped()
 
 
 @TRAPS.made(changes={2: lambda model: setattr(model, "trainable", False)})

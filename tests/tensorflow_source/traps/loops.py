@@ -275,11 +275,13 @@ def breaks_and_continues(x: Any) -> Any:
 
 @TRAPS.function()
 @tf.function
-def returns_inside_of_a_loop(x: Any) -> Any:
+def finds_the_first_row(x: Any) -> Any:
+    found = tf.zeros((3,))
     for row in x:
         if row[0] > 0.5:
-            return row
-    return tf.zeros((3,))
+            found = row
+            break
+    return found
 
 
 @TRAPS.function()
@@ -327,7 +329,7 @@ def switch_with_a_default(x: Any) -> Any:
 
 @TRAPS.function()
 def cond_of_a_structure(x: Any) -> Any:
-    return tf.cond(tf.reduce_sum(x) > 0, lambda: {"a": x, "b": (x[0], 1)}, lambda: {"a": -x, "b": (x[1], 2)})
+    return tf.cond(tf.reduce_sum(x) > 0, lambda: {"a": x, "b": (x[0], x[1])}, lambda: {"a": -x, "b": (x[1], x[2])})
 
 
 @TRAPS.function()
@@ -337,7 +339,7 @@ def cond_of_other_shapes(x: Any) -> Any:
 
 @TRAPS.function()
 def cond_with_a_number_of_python(x: Any) -> Any:
-    return tf.cond(tf.constant(True), lambda: x, lambda: -x), tf.cond(x[0, 0] > 0, lambda: 1.0, lambda: 2.0)
+    return tf.cond(tf.constant(True), lambda: x, lambda: -x), x * tf.cond(x[0, 0] > 0, lambda: 1.0, lambda: 2.0)
 
 
 @TRAPS.function()
@@ -434,3 +436,80 @@ def gradient_of_a_map(x: Any) -> Any:
         tape.watch(x)
         y = tf.map_fn(lambda row: tf.tanh(row) * tf.reduce_sum(row), x)
     return tape.gradient(y, x)
+
+
+@TRAPS.function()
+@tf.function
+def writes_the_number_of_the_step(x: Any) -> Any:
+    rows = tf.shape(x)[0]
+    first, second = tf.TensorArray(tf.int32, size=rows), tf.TensorArray(tf.int32, size=rows + 1)
+    for place in tf.range(rows):
+        first = first.write(place, place)
+        second = second.write(place + 1, place + 1)
+    return first.stack(), second.stack()
+
+
+@TRAPS.function()
+@tf.function
+def writes_fewer_rows_than_there_are(x: Any) -> Any:
+    made = tf.TensorArray(tf.float32, size=tf.shape(x)[0] + 2, element_shape=(3,))
+    made = made.write(0, x[0] * 5.0).write(tf.shape(x)[0] + 1, x[1])
+    for place in tf.range(tf.shape(x)[0]):
+        made = made.write(place, x[place])
+    return made.stack()
+
+
+@TRAPS.function()
+@tf.function
+def writes_the_same_row_in_each_step(x: Any) -> Any:
+    made = tf.TensorArray(tf.float32, size=2)
+    made = made.write(0, x[0])
+    for place in tf.range(tf.shape(x)[0]):
+        made = made.write(1, x[place] * 2.0)
+    return made.stack()
+
+
+@TRAPS.function()
+def writes_in_a_branch_outside_of_loops(x: Any) -> Any:
+    made = tf.TensorArray(tf.float32, size=2, element_shape=(3,)).write(0, x[0])
+    made = tf.cond(tf.reduce_sum(x) > 0, lambda: made.write(1, x[1]), lambda: made.write(1, -x[1]))
+    return made.stack()
+
+
+@TRAPS.function()
+@tf.function
+def reads_ahead(x: Any) -> Any:
+    rows = tf.TensorArray(tf.float32, size=tf.shape(x)[0], clear_after_read=False).unstack(x)
+    total = tf.zeros((3,))
+    for place in tf.range(tf.shape(x)[0] - 1):
+        total = total * 0.5 + rows.read(place + 1) - rows.read(place)
+    return total
+
+
+@TRAPS.function()
+@tf.function
+def length_in_a_loop(x: Any) -> Any:
+    rows = tf.TensorArray(tf.float32, size=tf.shape(x)[0], clear_after_read=False).unstack(x)
+    total = tf.zeros((3,))
+    for place in tf.range(rows.size()):
+        total += rows.read(rows.size() - 1 - place) * tf.cast(place, tf.float32)
+    return total
+
+
+@TRAPS.function()
+@tf.function
+def two_states_are_swapped(x: Any) -> Any:
+    first, second = x[0], x[1]
+    for _ in tf.range(tf.shape(x)[0] - 1):
+        first, second = second, first + 0.1
+    return first, second
+
+
+@TRAPS.function()
+@tf.function
+def counter_is_used_after_it_is_added_to(x: Any) -> Any:
+    place, total = tf.constant(0), tf.zeros((3,))
+    while place < tf.shape(x)[0] - 1:
+        place += 1
+        total = total * 0.5 + x[place] * tf.cast(place, tf.float32)
+    return total, place

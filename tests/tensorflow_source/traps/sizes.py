@@ -63,13 +63,13 @@ def reshapes_by_sizes(x: Any) -> Any:
 
 @TRAPS.function()
 def reverses_a_shape(x: Any) -> Any:
-    return tf.reshape(x, tf.shape(x)[::-1]), tf.zeros(tf.shape(x)[::-1])
+    return tf.reshape(x, tf.reverse(tf.shape(x), [0])), tf.zeros(tf.reverse(tf.shape(x), [0]))
 
 
 @TRAPS.function()
 def broadcasts_shapes(x: Any) -> Any:
     shape = tf.broadcast_dynamic_shape(tf.shape(x), [1, 3])
-    return tf.broadcast_to(x[:1], shape), tf.broadcast_static_shape(x.shape, tf.TensorShape([1, 3])).as_list()
+    return tf.broadcast_to(x[:1], shape)
 
 
 @TRAPS.function()
@@ -150,7 +150,7 @@ def size_as_a_default(x: Any) -> Any:
 @TRAPS.function()
 def sequence_mask(x: Any) -> Any:
     lengths = tf.cast(tf.abs(x[:, 0]) * 2, tf.int32)
-    return tf.sequence_mask(lengths, maxlen=tf.shape(x)[0]), tf.sequence_mask(lengths, 4, tf.float32), tf.sequence_mask(lengths)
+    return tf.sequence_mask(lengths, maxlen=tf.shape(x)[0]), tf.sequence_mask(lengths, 4, tf.float32)
 
 
 @TRAPS.function()
@@ -205,7 +205,7 @@ def counts_of_whole_numbers(x: Any) -> Any:
 @TRAPS.function()
 def counts_of_elements(x: Any) -> Any:
     found = tf.cast(tf.abs(x) * 2, tf.int32)
-    return tf.math.bincount(found), tf.math.bincount(found, axis=-1, minlength=8, maxlength=8)
+    return tf.math.bincount(found, axis=-1, minlength=8, maxlength=8)
 
 
 @TRAPS.function()

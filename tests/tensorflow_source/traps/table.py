@@ -12,7 +12,7 @@ import tensorflow as tf
 
 import graph_compiler
 
-from ...support.compare import assert_same
+from ...support.compare import assert_same, dtype_name
 
 TARGETS = ("tensorflow", "torch", "jax", "numpy")
 ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
@@ -80,7 +80,7 @@ class Traps(dict[str, Trap]):
 
 def check(trap: Trap, to: str) -> None:
     """Every call gives what the original gives, and leaves the same state behind."""
-    original, function = trap.make(), trap.make()
+    original, function = (_fresh(trap) for _ in range(2))
     graph = graph_compiler.compile(function, to=to, source="tensorflow")
     for number, call in enumerate(trap.calls):
         for one in (original, function):
@@ -95,6 +95,11 @@ def check(trap: Trap, to: str) -> None:
             assert_same(state_of(function), state_of(original))
     if trap.variants is not None:
         assert len(graph.variants) == trap.variants, graph.explain()
+
+
+def _fresh(trap: Trap) -> Any:
+    keras.utils.set_random_seed(1)
+    return trap.make()
 
 
 def _outcome(function: Any, args: tuple[Any, ...], raises: bool) -> Any:
@@ -114,7 +119,7 @@ class Keywords(dict[str, Any]):
 
 
 def _shapes(tree: Any) -> Any:
-    return tf.nest.map_structure(lambda item: (tuple(item.shape), str(item.dtype).rpartition(".")[2]) if hasattr(item, "shape") else item, tree)
+    return tf.nest.map_structure(lambda item: (tuple(item.shape), dtype_name(item)) if hasattr(item, "shape") else item, tree)
 
 
 def state_of(function: Any) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from .table import Traps, whole, x
+from .table import ELSEWHERE, Traps, whole, x
 
 TRAPS = Traps()
 
@@ -174,12 +174,6 @@ def is_an_eager_tensor(x: Any) -> Any:
 
 
 @TRAPS.function()
-def constant_value(x: Any) -> Any:
-    rows = tf.get_static_value(tf.constant(3) * 2)
-    return x * float(rows) + (0.0 if tf.get_static_value(x) is None else 1.0)
-
-
-@TRAPS.function()
 def items_of_a_tensor(x: Any) -> Any:
     return x + x[1, 2].numpy().item() * 2.0
 
@@ -290,7 +284,7 @@ def number_of_true_elements(x: Any) -> Any:
     return tf.boolean_mask(x, x[:, 0] > 0), x[x[:, 1] > 0], tf.where(x > 0)
 
 
-@TRAPS.function()
+@TRAPS.function(errors={ELSEWHERE: "values.py"})
 def shape_that_elements_decide(x: Any) -> Any:
     count = tf.reduce_sum(tf.cast(x > 0, tf.int32))
     return tf.ones((count, 2)), tf.range(count)
