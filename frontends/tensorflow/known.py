@@ -6,6 +6,7 @@ objects, so that the elements are ints and ``Size`` expressions, and the operati
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,8 @@ from .names import definition
 Known = np.ndarray[Any, Any]  # of dtype object
 _MOST = 64  # elements; longer ones are data
 _INTEGERS = frozenset({"int32", "int64"})
+DECIDE = "decide"  # what rules find beside the attributes: tells whether a condition on sizes holds, which is then a guard
+_FEW_OF = frozenset({*_INTEGERS, "bool"})
 
 
 def known(rows: Any) -> Known:
@@ -39,33 +42,46 @@ def nested(array: Known) -> Any:
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
     """Whether a constant of this many elements stands in a graph as numbers: scalars of any type that Python has, and short arrays of
-    integers.
+    integers and truth values.
 
     >>> is_few("float32", 1, 0), is_few("float32", 3, 1), is_few("int32", 3, 1), is_few("int32", 100, 1)
     (True, False, True, False)
     """
-    return rank == 0 and dtype != "string" or dtype in _INTEGERS and count <= _MOST
+    return rank == 0 and dtype != "string" or dtype in _FEW_OF and count <= _MOST
 
 
-def computed(key: str, operands: list[Known], attributes: dict[str, Any]) -> list[Known] | None:
-    """What an operation gives for arrays whose elements are known; None where it is none of arithmetic on shapes, or gives too much."""
+def computed(key: str, operands: list[Known], attributes: dict[str, Any], decide: Callable[[Size], Any]) -> list[Known] | None:
+    """What an operation gives for arrays whose elements are known; None where it is none of arithmetic on shapes, or gives too much.
+
+    ``decide`` gives the number that a size or a condition on sizes is now, which is then a guard.
+    """
     rule = _RULES.get(key)
     if rule is None or not operands:
         return None
-    found = rule(attributes, *operands)
+    places = _DECIDED.get(key, ())
+    operands = [_decided(array, decide) if place in places else array for place, array in enumerate(operands)]
+    try:
+        found = rule({**attributes, DECIDE: decide}, *operands)
+    except Undecided:
+        return None
     made = [
         known(item) if not isinstance(item, np.ndarray) else item.astype(object) for item in (found if isinstance(found, list) else [found])
     ]
     return made if all(item.size <= _MOST for item in made) else None
 
 
+def _decided(array: Known, decide: Callable[[Size], Any]) -> Known:
+    found = [decide(item) if isinstance(item, Size) else item for item in array.ravel()]
+    return np.array(found, dtype=object).reshape(array.shape)
+
+
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Whether an operation computes with integers alone, as those on shapes do."""
+    """Whether an operation computes with integers and truth values alone, as those on shapes do."""
     if key == "Cast":  # to a float, too: a size is a number beside arrays of floats
         return attributes["SrcT"] in _INTEGERS and attributes["DstT"] in (*_INTEGERS, "float32", "float64")
     declared = definition(key)
     types = {name for argument in (*declared.input_arg, *declared.output_arg) if (name := argument.type_attr)}
-    return key in _RULES and all(attributes[name] in _INTEGERS for name in types)
+    return key in _RULES and all(attributes[name] in _FEW_OF for name in types)
 
 
 # ------------------------------------------------------------------------------------- rules
@@ -107,9 +123,99 @@ def index_of(attributes: dict[str, Any], begin: Any, end: Any, strides: Any) -> 
     return tuple(one(place, *parts) for place, parts in enumerate(zip(begin, end, strides)))
 
 
+def _reduced(function: str) -> Callable[..., Any]:
+    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
+        axes = tuple(np.ravel(axis).astype(int).tolist())
+        rest = [place for place in range(x.ndim) if place not in {axis % x.ndim for axis in axes}]
+        moved = np.transpose(x, (*rest, *(place for place in range(x.ndim) if place not in rest)))
+        parts = moved.reshape((*(x.shape[place] for place in rest), -1))
+        made = np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1).reduce(parts, -1)
+        return (
+            np.reshape(made, [1 if place not in rest else size for place, size in enumerate(x.shape)]) if attributes["keep_dims"] else made
+        )
+
+    return rule
+
+
+def _joined(attributes: dict[str, Any], x: Known, y: Known, decides: bool) -> Any:
+    """``x and y`` (``decides`` is False: it decides for both), ``x or y``. Where both are conditions on sizes, the first is a guard."""
+
+    def one(x: Any, y: Any) -> Any:
+        if isinstance(x, Size) and isinstance(y, Size):
+            x = attributes[DECIDE](x)
+        condition, other = (x, y) if isinstance(x, Size) else (y, x)
+        return decides if bool(other) is decides else condition
+
+    return np.frompyfunc(one, 2, 1)(x, y)
+
+
+def _selected(attributes: dict[str, Any], condition: Known, x: Known, y: Known) -> Any:
+    return np.where(condition.astype(bool), x, y)
+
+
+def _stitched(attributes: dict[str, Any], *operands: Known) -> Any:
+    count = len(operands) // 2
+    pairs = [pair for places, rows in zip(operands[:count], operands[count:]) for pair in zip(places.ravel(), rows.ravel())]
+    whole = dict(pairs)
+    return np.array([whole[place] for place in range(len(whole))], dtype=object)
+
+
+def _difference(attributes: dict[str, Any], x: Known, y: Known) -> list[Any]:
+    kept = [(place, item) for place, item in enumerate(x.tolist()) if item not in y.tolist()]
+    return [np.array([item for _, item in kept], dtype=object), np.array([place for place, _ in kept], dtype=object)]
+
+
+def _broadcast_shape(attributes: dict[str, Any], x: Known, y: Known) -> Any:
+    """The shape of two arrays together; where it depends on sizes, what is now is a guard."""
+
+    def wider(size: Any, other: Any) -> Any:
+        is_same = apply("eq", size, other)
+        if attributes[DECIDE](is_same) if isinstance(is_same, Size) else is_same:
+            return size if isinstance(size, int) else other
+        is_one = apply("eq", size, 1)
+        return other if (attributes[DECIDE](is_one) if isinstance(is_one, Size) else is_one) else size
+
+    rank = max(len(x), len(y))
+    one, two = ([1] * (rank - len(shape)) + shape.tolist() for shape in (x, y))
+    return known(tuple(wider(*pair) for pair in zip(one, two))).reshape(rank)
+
+
+def _truncated(attributes: dict[str, Any], x: Known, y: Known, function: str) -> Any:
+    """A quotient or rest, of numbers that are not negative."""
+    for item in (*x.ravel(), *y.ravel()):
+        is_positive = apply("ge", item, 0)
+        if not (attributes[DECIDE](is_positive) if isinstance(is_positive, Size) else is_positive):
+            raise Undecided
+    return np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1)(x, y)
+
+
+class Undecided(Exception):
+    """What an operation on sizes gives is not known."""
+
+
 def _split(attributes: dict[str, Any], x: Known) -> list[Known]:
     axis = attributes["axis"]
     return [np.take(x, place, axis) for place in range(x.shape[axis])]
+
+
+def _truth(compute: Callable[..., Any]) -> Callable[..., Any]:
+    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
+        return compute(x.astype(bool), tuple(np.ravel(axis).astype(int).tolist()), keepdims=attributes["keep_dims"])
+
+    return rule
+
+
+def _summed(attributes: dict[str, Any], x: Known, axis: int, function: Any = np.add, first: int = 0) -> Any:
+    x = np.flip(x, axis) if attributes["reverse"] else x
+    made = function.accumulate(x, axis)
+    if attributes["exclusive"]:
+        made = np.concatenate([np.full_like(np.take(x, [0], axis), first), np.delete(made, -1, axis)], axis)
+    return np.flip(made, axis) if attributes["reverse"] else made
+
+
+def _parts(x: Known, sizes: Known, axis: int) -> list[Any]:
+    lengths = [x.shape[axis] - sum(size for size in sizes if size >= 0) if size < 0 else size for size in map(int, sizes)]
+    return np.split(x, np.cumsum(lengths)[:-1].tolist(), axis)
 
 
 def _is_plain(*arrays: Known) -> bool:
@@ -125,6 +231,36 @@ _RULES: dict[str, Callable[..., Any]] = {
     "FloorDiv": _elementwise(lambda x, y: x // y),
     "FloorMod": _elementwise(lambda x, y: x % y),
     **{name: _of_two(function) for name, function in _COMPARED.items()},
+    "LogicalNot": _elementwise(lambda x: apply("not", x) if isinstance(x, Size) else not x),
+    "LogicalAnd": functools.partial(_joined, decides=False),
+    "LogicalOr": functools.partial(_joined, decides=True),
+    "Abs": _elementwise(lambda x: apply("abs", x) if isinstance(x, Size) else abs(x)),
+    "Sign": _elementwise(lambda x: (x > 0) - (x < 0)),
+    "TruncateDiv": functools.partial(_truncated, function="floordiv"),
+    "TruncateMod": functools.partial(_truncated, function="mod"),
+    "Mod": functools.partial(_truncated, function="mod"),
+    **dict.fromkeys(("SelectV2", "Select"), _selected),
+    "Sum": lambda attributes, x, axis: np.sum(x, tuple(np.ravel(axis).astype(int).tolist()), keepdims=attributes["keep_dims"]),
+    "Max": _reduced("max"),
+    "Min": _reduced("min"),
+    "All": _truth(np.all),
+    "Any": _truth(np.any),
+    "DynamicStitch": _stitched,
+    "ListDiff": _difference,
+    "BroadcastArgs": _broadcast_shape,
+    "BroadcastTo": lambda attributes, x, shape: np.broadcast_to(x, tuple(map(int, shape))),
+    "Tile": lambda attributes, x, times: np.tile(x, tuple(map(int, times))),
+    "InvertPermutation": lambda attributes, x: np.argsort(x.astype(int)),
+    "ZerosLike": lambda attributes, x: np.full_like(x, 0),
+    "OnesLike": lambda attributes, x: np.full_like(x, 1),
+    "Cumsum": lambda attributes, x, axis: _summed(attributes, x, int(axis)),
+    "Cumprod": lambda attributes, x, axis: _summed(attributes, x, int(axis), np.multiply, 1),
+    "Transpose": lambda attributes, x, axes: np.transpose(x, tuple(map(int, axes))),
+    "Split": lambda attributes, axis, x: np.split(x, attributes["num_split"], int(axis)),
+    "SplitV": lambda attributes, x, sizes, axis: _parts(x, sizes, int(axis)),
+    "PadV2": lambda attributes, x, amounts, item: np.pad(x, amounts.astype(int).tolist(), constant_values=item[()]),
+    "Pad": lambda attributes, x, amounts: np.pad(x, amounts.astype(int).tolist(), constant_values=0),
+    "Where": lambda attributes, x: np.argwhere(x.astype(bool)),
     "Maximum": _of_two("max"),
     "Minimum": _of_two("min"),
     "Cast": _elementwise(lambda x: x),
@@ -142,7 +278,15 @@ _RULES: dict[str, Callable[..., Any]] = {
     "Fill": lambda attributes, shape, item: np.full(tuple(map(int, shape)), item[()], object),
     "ReverseV2": lambda attributes, x, axis: np.flip(x, tuple(map(int, axis))),
 }
-_NEED_NUMBERS = {"Range": (0, 1, 2), "Fill": (0,), "Reshape": (1,), "StridedSlice": (1, 2, 3), "Slice": (1, 2), "GatherV2": (1, 2)}
+_NEED_NUMBERS = {
+    "Range": (0, 1, 2), "Fill": (0,), "Reshape": (1,), "StridedSlice": (1, 2, 3), "Slice": (1, 2), "GatherV2": (1, 2),
+    "BroadcastTo": (1,), "Tile": (1,), "InvertPermutation": (0,), "Transpose": (1,), "SplitV": (1, 2), "Split": (0,), "Pad": (1,),
+    "PadV2": (1,), "Cumsum": (1,), "Cumprod": (1,), "Sum": (1,), "Max": (1,), "Min": (1,),
+}  # fmt: skip
+
+
+# Operands whose sizes are numbers, as guards: conditions, and what is compared one by one.
+_DECIDED = {"SelectV2": (0,), "Select": (0,), "All": (0,), "Any": (0,), "Where": (0,), "Sign": (0,), "ListDiff": (0, 1)}
 
 
 def fits(key: str, operands: list[Known]) -> bool:

@@ -16,6 +16,7 @@ import tensorflow as tf
 from ...errors import UnsupportedOperation
 from ...ir.node import Origin, Value
 from ...ir.record import CallRecord
+from ...sizes import Size
 from ...tracing import Recorder
 from . import known as of_shapes
 from .dtypes import dtype_name
@@ -132,7 +133,7 @@ class Reader:
         seen = self.seen(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
         if len(arrays) == len(operands) and of_shapes.takes_integers(operation.type, attributes) and of_shapes.fits(operation.type, arrays):
-            found = of_shapes.computed(operation.type, arrays, attributes)
+            found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation))
             if found is not None:
                 return [Held(*pair) for pair in zip(found, seen)]
         if operation.outputs and not any(is_numeric(tensor.dtype) for tensor in operation.outputs):
@@ -141,6 +142,9 @@ class Reader:
             if not isinstance(operand.item, (Value, np.ndarray)):
                 raise UnsupportedOperation(_no_array(operation, tensor, self.origin(operation)))
         return self.node(operation, _grouped(operation, [operand.item for operand in operands]), attributes, seen)
+
+    def _decide(self, operation: Any) -> Callable[[Size], Any]:
+        return lambda size: self.recorder.decide_size(size, self.origin(operation))
 
     def node(self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]) -> list[Held]:
         """A node for an operation; arrays that are known stand in it as numbers."""
