@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import UnsupportedOperation
 from ...ir.closing import Body
 from ...ir.node import Value
 from .assertions import asserts_alone
@@ -36,10 +37,23 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     outputs = [[*body.results, *(body.variables.get(number, reader.variables[number]) for number in assigned)] for body in bodies]
     taken = outputs[place]
     chosen = [place for place, held in enumerate(taken) if _is_array(held)]
+    if any([results[number].spec for number in chosen] != [taken[number].spec for number in chosen] for results in outputs):
+        return _chosen_now(reader, operation, index, given)
     closed = [Body(name, (), *body.closed([results[place] for place in chosen])) for name, body, results in zip(names, bodies, outputs)]
     made = iter(node.made("branch", [reader.value(index)], closed, [taken[place] for place in chosen]))
     found = [next(made) if place in chosen else held for place, held in enumerate(taken)]
     return node.with_assigned(found, assigned, bodies)
+
+
+def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Held]) -> list[Held]:
+    """The results of the branch that is taken now, where branches give other shapes: which one it is is a guard."""
+    origin, place = reader.origin(operation), place_of_branch(operation, index.seen)
+    if reader.recorder.in_block:
+        raise UnsupportedOperation(
+            f"{operation.type}: the branches give arrays of other shapes, inside of a loop or a branch\n    {origin}"
+        )
+    reader.recorder.decide_value(reader.value(index), index.seen.numpy().tolist(), origin)
+    return reader.results(branches_of(operation)[place], given)
 
 
 def _as_array(reader: Reader, operation: Any, held: Held, tensors: Sequence[Any]) -> Held:

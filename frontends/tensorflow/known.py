@@ -78,7 +78,7 @@ def _decided(array: Known, decide: Callable[[Size], Any]) -> Known:
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
     """Whether an operation computes with integers and truth values alone, as those on shapes do."""
     if key == "Cast":  # to a float, too: a size is a number beside arrays of floats
-        return attributes["SrcT"] in _INTEGERS and attributes["DstT"] in (*_INTEGERS, "float32", "float64")
+        return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, "float32", "float64")
     declared = definition(key)
     types = {name for argument in (*declared.input_arg, *declared.output_arg) if (name := argument.type_attr)}
     return key in _RULES and all(attributes[name] in _FEW_OF for name in types)
@@ -180,6 +180,14 @@ def _broadcast_shape(attributes: dict[str, Any], x: Known, y: Known) -> Any:
     return known(tuple(wider(*pair) for pair in zip(one, two))).reshape(rank)
 
 
+def _cast(attributes: dict[str, Any], x: Known) -> Any:
+    if attributes["SrcT"] == attributes["DstT"] or "bool" not in (attributes["SrcT"], attributes["DstT"]):
+        return x
+    if attributes["DstT"] == "bool":
+        return np.frompyfunc(lambda item: apply("ne", item, 0), 1, 1)(x)
+    return np.frompyfunc(lambda item: int(attributes[DECIDE](item) if isinstance(item, Size) else item), 1, 1)(x)
+
+
 def _truncated(attributes: dict[str, Any], x: Known, y: Known, function: str) -> Any:
     """A quotient or rest, of numbers that are not negative."""
     for item in (*x.ravel(), *y.ravel()):
@@ -263,7 +271,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "Where": lambda attributes, x: np.argwhere(x.astype(bool)),
     "Maximum": _of_two("max"),
     "Minimum": _of_two("min"),
-    "Cast": _elementwise(lambda x: x),
+    "Cast": _cast,
     "Prod": _product,
     "Pack": lambda attributes, *parts: np.stack(parts, attributes["axis"]),
     "Unpack": _split,

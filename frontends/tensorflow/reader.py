@@ -23,7 +23,7 @@ from .dtypes import dtype_name
 from .evaluation import CALLS, PASSES_ON, Evaluator, function_of, handle_number
 from .held import Held, spec_of
 from .known import known, nested
-from .names import CONVERT, RAW
+from .names import CONVERT, RAW, row_key
 from .operations import attributes_of, in_order, origin_of
 from .variables import Weights
 
@@ -136,12 +136,27 @@ class Reader:
             found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation))
             if found is not None:
                 return [Held(*pair) for pair in zip(found, seen)]
+        if (number := self._between(operation, operands)) is not None:
+            return [Held(known(number), seen[0])]
         if operation.outputs and not any(is_numeric(tensor.dtype) for tensor in operation.outputs):
             return [Held(None, array) for array in seen]
         for tensor, operand in zip(operation.inputs, operands):
             if not isinstance(operand.item, (Value, np.ndarray)):
                 raise UnsupportedOperation(_no_array(operation, tensor, self.origin(operation)))
         return self.node(operation, _grouped(operation, [operand.item for operand in operands]), attributes, seen)
+
+    def _between(self, operation: Any, operands: Sequence[Held]) -> Any:
+        """The number that ``min(number, max(least, x))`` is where ``least`` is as large: a length that is both least and most."""
+        if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
+            return None
+        (number, other) = (
+            (operands[0].item, operands[1].item) if isinstance(operands[0].item, np.ndarray) else (operands[1].item, operands[0].item)
+        )
+        made = self.recorder.maker(other) if isinstance(other, Value) else None
+        if made is None or row_key(made.op) != "Maximum" or not isinstance(number, np.ndarray):
+            return None
+        least = [item for item in made.inputs if isinstance(item, int)]
+        return number[()] if least and isinstance(number[()], int) and least[0] >= number[()] else None
 
     def _decide(self, operation: Any) -> Callable[[Size], Any]:
         return lambda size: self.recorder.decide_size(size, self.origin(operation))
