@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from ...errors import UnsupportedOperation
 from ...ir.closing import Body
@@ -40,9 +41,20 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     if any([results[number].spec for number in chosen] != [taken[number].spec for number in chosen] for results in outputs):
         return _chosen_now(reader, operation, index, given)
     closed = [Body(name, (), *body.closed([results[place] for place in chosen])) for name, body, results in zip(names, bodies, outputs)]
-    made = iter(node.made("branch", [reader.value(index)], closed, [taken[place] for place in chosen]))
+    made = iter(node.made("branch", [reader.value(_inside(reader, operation, index, len(graphs)))], closed, [taken[place] for place in chosen]))
     found = [next(made) if place in chosen else held for place, held in enumerate(taken)]
     return node.with_assigned(found, assigned, bodies)
+
+
+def _inside(reader: Reader, operation: Any, index: Held, count: int) -> Held:
+    """The index of a branch that there is: ``Case`` runs the last one for all others."""
+    if "If" in operation.type:
+        return index
+    arrays, seen = Arrays(reader, operation), index.seen
+    is_above = arrays.call("GreaterEqual", [index, 0], {"T": "int32"}, seen >= 0)
+    is_below = arrays.call("Less", [index, count], {"T": "int32"}, seen < count)
+    is_inside = arrays.call("LogicalAnd", [is_above, is_below], {}, (seen >= 0) & (seen < count))
+    return arrays.call("SelectV2", [is_inside, index, count - 1], {"T": "int32"}, tf.where(is_inside.seen, seen, count - 1))
 
 
 def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Held]) -> list[Held]:

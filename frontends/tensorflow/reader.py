@@ -180,7 +180,8 @@ class Reader:
         """What is held as an array: numbers become one."""
         if isinstance(held.item, Value):
             return held.item
-        assert held.item is not None
+        if not isinstance(held.item, np.ndarray):
+            raise UnsupportedOperation(f"{what_is(held.seen)} have no counterpart in other frameworks, and are no result of a graph")
         made = self.call(CONVERT, (nested(held.item),), {"dtype": dtype_name(held.seen.dtype)}, [held.seen], self.around)
         assert isinstance(made[0].item, Value)
         return made[0].item
@@ -227,11 +228,15 @@ def is_numeric(dtype: tf.DType) -> bool:
     return bool(dtype.is_numpy_compatible) and dtype not in (tf.string, tf.resource, tf.variant) and not dtype.is_quantized
 
 
-def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
+def what_is(tensor: Any) -> str:
+    """What a tensor without numbers holds, in words."""
     what = {tf.string: "texts", tf.resource: "tables or iterators", tf.variant: "lists or sets of tensors (ragged, sparse, datasets)"}
-    kind = what.get(tensor.dtype, f"arrays of {tensor.dtype.name}")
+    return what.get(tensor.dtype, f"arrays of {tensor.dtype.name}")
+
+
+def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
     return (
-        f"{operation.type}: {kind} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the rest "
+        f"{operation.type}: {what_is(tensor)} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the rest "
         f"before\n    {origin}"
     )
 

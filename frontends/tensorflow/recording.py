@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from ...assumptions import SameArray
 from ...assumptions.same_array import NO_ARRAY
-from ...errors import GraphCompilerError, TracingError
+from ...errors import GraphCompilerError, TracingError, UnsupportedOperation
 from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
@@ -32,7 +32,7 @@ from .creation import Created
 from .evaluation import computing
 from .folders import is_users
 from .outside import outside_of, reach_of
-from .reader import Reader
+from .reader import Reader, is_numeric, what_is
 from .sizes import expression_of, is_symbolic
 from .tracing import Trace
 from .variables import Weights
@@ -67,15 +67,25 @@ def record(request: Request) -> Recording:
 
 def _told(name: str, problem: Exception) -> Exception:
     """What TensorFlow says of tensors whose elements are not known, with the line; any other exception as it is."""
-    if not isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)):
+    if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
+        why = "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the function or its object"
+    elif isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)):
+        lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+        words = next((line for line in lines if line.startswith(type(problem).__name__)), lines[0] if lines else "")
+        why = f"needs the elements of an array while a function inside of it is traced ({words.partition('. ')[0]})"
+    else:
         return problem
-    own = [frame for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
-    place = f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
-    made = TracingError(
-        f"{place}: {name} needs the elements of an array while a function inside of it is traced ({str(problem).splitlines()[0]})"
-    )
+    made = TracingError(f"{_place(problem)}: {name} {why}")
     made.__cause__ = problem
     return made
+
+
+def _place(problem: Exception) -> str:
+    """The last line of the user's that led to an exception, also in code that AutoGraph has rewritten."""
+    rewritten = getattr(getattr(problem, "ag_error_metadata", None), "translated_stack", ())
+    found = [(frame.filename, frame.lineno) for frame in rewritten if is_users(frame.filename)]
+    own = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
+    return "{}:{}".format(*(found[0] if found else own[-1] if own else ("unknown file", 0)))
 
 
 @dataclass
@@ -125,6 +135,8 @@ class _Attempt:
 
     def _argument(self, trace: Trace, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
+        if not is_numeric(array.dtype):
+            raise UnsupportedOperation(f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in other frameworks")
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
         fixed = [self.is_fixed(array, axis) for axis in range(array.ndim)]
         for axis, is_fixed in enumerate(fixed):

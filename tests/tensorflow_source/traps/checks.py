@@ -6,10 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from .table import EVERYWHERE, Traps, x
+from .table import EVERYWHERE, Traps, drawn
 
 TRAPS = Traps()
-_FAILS = (lambda: (tf.abs(x()),), lambda: (tf.abs(x(6)),), lambda: (x() - 3,), lambda: (tf.abs(x(5)),))
+_FAILS = (lambda: (tf.abs(drawn()),), lambda: (tf.abs(drawn(6)),), lambda: (drawn() - 3,), lambda: (tf.abs(drawn(5)),))
 
 
 @TRAPS.function(*_FAILS, raises={2: "only positive"})
@@ -51,7 +51,7 @@ def asserted_in_a_branch(x: Any) -> Any:
     return x
 
 
-@TRAPS.function(lambda: (tf.abs(x()),), lambda: (x(seed=1) * 0.01 - 0.001,))
+@TRAPS.function(lambda: (tf.abs(drawn()),), lambda: (drawn(seed=1) * 0.01 - 0.001,))
 @tf.function
 def assertion_of_a_branch_that_is_not_taken(x: Any) -> Any:
     if tf.reduce_max(tf.abs(x)) > 0.5:
@@ -78,13 +78,13 @@ def asserted_in_a_map(x: Any) -> Any:
     return tf.map_fn(one, x)
 
 
-@TRAPS.function(lambda: (x(),), lambda: (x(6),), lambda: (tf.math.log(x()),), raises={2: "finite numbers"})
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(6),), lambda: (tf.math.log(drawn()),), raises={2: "finite numbers"})
 def all_finite(x: Any) -> Any:
     tf.debugging.assert_all_finite(x, "finite numbers")
     return tf.debugging.check_numerics(x * 2.0, "finite products")
 
 
-@TRAPS.function(lambda: (x(),), lambda: (x(6),), lambda: (tf.math.log(x()),), raises={2: "numbers"})
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(6),), lambda: (tf.math.log(drawn()),), raises={2: "numbers"})
 def numerics_are_checked(x: Any) -> Any:
     return tf.debugging.check_numerics(x * 2.0, "numbers") + 1.0
 
@@ -96,7 +96,7 @@ def depends_on_a_check(x: Any) -> Any:
         return tf.identity(x) * 2.0
 
 
-@TRAPS.function(lambda: (x(),), lambda: (x(6),), lambda: (x(4, 2),), raises={2: "three columns"})
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(6),), lambda: (drawn(4, 2),), raises={2: "three columns"})
 def shapes_are_asserted(x: Any) -> Any:
     tf.debugging.assert_shapes([(x, ("N", 3))], message="three columns")
     tf.debugging.assert_rank(x, 2)
@@ -104,7 +104,7 @@ def shapes_are_asserted(x: Any) -> Any:
     return x * 2.0
 
 
-@TRAPS.function(lambda: (x(), x()), lambda: (x(6), x(6)), lambda: (x(), x(seed=1)), raises={2: "the same"})
+@TRAPS.function(lambda: (drawn(), drawn()), lambda: (drawn(6), drawn(6)), lambda: (drawn(), drawn(seed=1)), raises={2: "the same"})
 def arrays_are_the_same(a: Any, b: Any) -> Any:
     tf.debugging.assert_equal(a, b, "the same")
     tf.debugging.assert_near(a, b + 1e-9)
@@ -120,13 +120,18 @@ def caught_and_told(x: Any) -> Any:
     return x
 
 
-@TRAPS.function(lambda: (x(),), lambda: (x(5),), lambda: (x(3),), raises={2: "at least four"})
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(5),), lambda: (drawn(3),), raises={2: "at least four"})
 def sizes_are_asserted(x: Any) -> Any:
     tf.debugging.assert_greater_equal(tf.shape(x)[0], 4, "at least four rows")
     return x[:4]
 
 
-@TRAPS.function(lambda: (x(), tf.constant([0, 1])), lambda: (x(6), tf.constant([5, 4])), lambda: (x(), tf.constant([0, 4])), raises={2: "out of range"})
+@TRAPS.function(
+    lambda: (drawn(), tf.constant([0, 1])),
+    lambda: (drawn(6), tf.constant([5, 4])),
+    lambda: (drawn(), tf.constant([0, 4])),
+    raises={2: "out of range"},
+)
 def indices_are_in_range(x: Any, places: Any) -> Any:
     tf.debugging.assert_less(places, tf.shape(x)[0], "out of range")
     return tf.gather(x, places)

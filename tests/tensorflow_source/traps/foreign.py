@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from .table import ELSEWHERE, EVERYWHERE, Traps, whole, x
+from .table import ELSEWHERE, EVERYWHERE, Traps, whole
 
 TRAPS = Traps()
 _TABLE = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(tf.constant([0, 1, 2]), tf.constant([5.0, 6.0, 7.0])), 0.0)
@@ -41,12 +41,12 @@ def texts(x: Any) -> Any:
     return x + tf.cast(tf.strings.length(tf.strings.as_string(x[0, 0])), tf.float32)
 
 
-@TRAPS.function(errors={EVERYWHERE: _HERE})
+@TRAPS.function(errors={EVERYWHERE: "texts have no counterpart"})
 def text_is_returned(x: Any) -> Any:
     return x, tf.strings.as_string(x)
 
 
-@TRAPS.function(lambda: (tf.constant(["a", "b"]),), errors={EVERYWHERE: "text"})
+@TRAPS.function(lambda: (tf.constant(["a", "b"]),), errors={EVERYWHERE: "x holds texts"})
 def text_is_taken(x: Any) -> Any:
     return tf.strings.length(x)
 

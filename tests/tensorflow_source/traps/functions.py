@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from .table import Keywords, Traps, x
+from .table import Keywords, Traps, drawn
 
 TRAPS = Traps()
 
@@ -33,19 +33,19 @@ def with_a_signature(x: Any) -> Any:
     return tf.exp(x) * tf.cast(tf.shape(x)[0], tf.float32)
 
 
-@TRAPS.function(lambda: (x(),), lambda: (x(6),), lambda: (x(4, 2),), raises={2: ""})
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(6),), lambda: (drawn(4, 2),), raises={2: ""})
 @tf.function(input_signature=[tf.TensorSpec((None, 3), tf.float32)])
 def refuses_another_shape(x: Any) -> Any:
     return tf.exp(x)
 
 
-@TRAPS.function(lambda: (x(), 1.0), lambda: (x(6), 2.0), lambda: (x(6), 3.0))
+@TRAPS.function(lambda: (drawn(), 1.0), lambda: (drawn(6), 2.0), lambda: (drawn(6), 3.0))
 @tf.function(input_signature=[tf.TensorSpec(None, tf.float32), tf.TensorSpec((), tf.float32)])
 def signature_of_unknown_rank(x: Any, scale: Any) -> Any:
     return tf.exp(x) * scale
 
 
-@TRAPS.function(lambda: (x(), 2), lambda: (x(), 3), lambda: (x(6), 2))
+@TRAPS.function(lambda: (drawn(), 2), lambda: (drawn(), 3), lambda: (drawn(6), 2))
 @tf.function
 def retraces_for_numbers_of_python(x: Any, power: Any) -> Any:
     return x**power + len(range(power))
@@ -60,9 +60,9 @@ def side_effects_happen_while_it_is_traced() -> Any:
         seen.append(1)
         return x * 2.0
 
-    inner(x())
-    inner(x(5))
-    inner(x(6))
+    inner(drawn())
+    inner(drawn(5))
+    inner(drawn(6))
 
     def function(x: Any) -> Any:
         return inner(x) + 1.0
@@ -218,34 +218,42 @@ class Batch:
     scale: float
 
 
-@TRAPS.function(lambda: (Pair(x(), x(seed=1)),), lambda: (Pair(x(6), x(6)),))
+@TRAPS.function(lambda: (Pair(drawn(), drawn(seed=1)),), lambda: (Pair(drawn(6), drawn(6)),))
 def named_tuples(pair: Any) -> Any:
     return Pair(pair.first + pair.second, [pair.first])
 
 
-@TRAPS.function(lambda: (Batch(x(), 2.0),), lambda: (Batch(x(6), 2.0),), lambda: (Batch(x(6), 3.0),))
+@TRAPS.function(lambda: (Batch(drawn(), 2.0),), lambda: (Batch(drawn(6), 2.0),), lambda: (Batch(drawn(6), 3.0),))
 def data_classes(batch: Any) -> Any:
     return batch.rows * batch.scale
 
 
-@TRAPS.function(lambda: ({"b": x(), "a": [x(), (x(),)]},), lambda: ({"b": x(6), "a": [x(5), (x(2),)]},), lambda: ({"a": [x(5), (x(2),)], "b": x(6)},))
+@TRAPS.function(
+    lambda: ({"b": drawn(), "a": [drawn(), (drawn(),)]},),
+    lambda: ({"b": drawn(6), "a": [drawn(5), (drawn(2),)]},),
+    lambda: ({"a": [drawn(5), (drawn(2),)], "b": drawn(6)},),
+)
 def dicts_and_lists(tree: Any) -> Any:
     return {"sum": tf.reduce_sum(tree["b"]), "rest": tf.nest.map_structure(lambda item: item * 2.0, tree["a"]), "keys": list(tree)}
 
 
-@TRAPS.function(lambda: (collections.OrderedDict(z=x(), a=x(5)),), lambda: (collections.OrderedDict(z=x(2), a=x(3)),))
+@TRAPS.function(lambda: (collections.OrderedDict(z=drawn(), a=drawn(5)),), lambda: (collections.OrderedDict(z=drawn(2), a=drawn(3)),))
 def ordered_dicts(tree: Any) -> Any:
     return collections.OrderedDict((key, item * 2.0) for key, item in tree.items())
 
 
 @TRAPS.function(
-    lambda: (x(), Keywords(scale=2.0, y=x(seed=1))), lambda: (x(6), Keywords(y=x(6, seed=1))), lambda: (Keywords(y=x(), x=x(seed=3)),)
+    lambda: (drawn(), Keywords(scale=2.0, y=drawn(seed=1))),
+    lambda: (drawn(6), Keywords(y=drawn(6, seed=1))),
+    lambda: (Keywords(y=drawn(), x=drawn(seed=3)),),
 )
 def keywords(x: Any, *, y: Any, scale: float = 1.0) -> Any:
     return x * scale - y
 
 
-@TRAPS.function(lambda: (x(), x(seed=1), x(seed=2)), lambda: (x(),), lambda: (x(), x(), Keywords(last=x(seed=3))))
+@TRAPS.function(
+    lambda: (drawn(), drawn(seed=1), drawn(seed=2)), lambda: (drawn(),), lambda: (drawn(), drawn(), Keywords(last=drawn(seed=3)))
+)
 def star_arguments(*rows: Any, **more: Any) -> Any:
     return sum(rows) * len(rows) + sum(more.values())
 
@@ -372,19 +380,19 @@ def returns_a_function(x: Any) -> Any:
     return lambda: x * 2.0
 
 
-@TRAPS.function(lambda: (x(), Keywords(flag=True)), lambda: (x(), Keywords(flag=False)))
+@TRAPS.function(lambda: (drawn(), Keywords(flag=True)), lambda: (drawn(), Keywords(flag=False)))
 @tf.function
 def flag_of_a_tf_function(x: Any, flag: Any = True) -> Any:
     return x if flag else -x
 
 
-@TRAPS.function(lambda: (x(), tf.constant(True)), lambda: (x(), tf.constant(False)), lambda: (x(6), tf.constant(True)))
+@TRAPS.function(lambda: (drawn(), tf.constant(True)), lambda: (drawn(), tf.constant(False)), lambda: (drawn(6), tf.constant(True)))
 @tf.function
 def flag_that_is_a_tensor(x: Any, flag: Any) -> Any:
     return x if flag else -x
 
 
-@TRAPS.function(lambda: (x(),), lambda: (tf.cast(x(), tf.float64),), lambda: (tf.cast(x(), tf.float16),))
+@TRAPS.function(lambda: (drawn(),), lambda: (tf.cast(drawn(), tf.float64),), lambda: (tf.cast(drawn(), tf.float16),))
 def other_types(x: Any) -> Any:
     return tf.exp(x) * 2 + x.shape[0]
 

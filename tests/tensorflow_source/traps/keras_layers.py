@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from .table import Call, Keywords, Traps, x
+from .table import Call, Keywords, Traps, drawn
 
 TRAPS = Traps()
 L = keras.layers
@@ -18,10 +18,15 @@ def _steps(*shape: int, seed: int = 0) -> Any:
     return tf.constant(np.random.default_rng(seed).standard_normal(shape).astype("float32"))
 
 
-_SEQUENCES: tuple[Call, ...] = (lambda: (_steps(2, 5, 3),), lambda: (_steps(2, 5, 3, seed=1),), lambda: (_steps(2, 7, 3),), lambda: (_steps(4, 5, 3),))
+_SEQUENCES: tuple[Call, ...] = (
+    lambda: (_steps(2, 5, 3),),
+    lambda: (_steps(2, 5, 3, seed=1),),
+    lambda: (_steps(2, 7, 3),),
+    lambda: (_steps(4, 5, 3),),
+)
 _ONE_BATCH: tuple[Call, ...] = (lambda: (_steps(2, 5, 3),), lambda: (_steps(2, 5, 3, seed=1),), lambda: (_steps(2, 7, 3),))
 _TRAINING: tuple[Call, ...] = (
-    lambda: (x(),), lambda: (x(), Keywords(training=True)), lambda: (x(6), Keywords(training=True)), lambda: (x(6), Keywords(training=False)),
+    lambda: (drawn(),), lambda: (drawn(), Keywords(training=True)), lambda: (drawn(6), Keywords(training=True)), lambda: (drawn(6), Keywords(training=False)),
 )  # fmt: skip
 
 
@@ -50,7 +55,7 @@ def dropout_of_nothing() -> Any:
     return L.Dropout(0.0)
 
 
-@TRAPS.made(lambda: (x(1000),), lambda: (x(1000), Keywords(training=True)), draws=True)
+@TRAPS.made(lambda: (drawn(1000),), lambda: (drawn(1000), Keywords(training=True)), draws=True)
 def noise() -> Any:
     return L.GaussianNoise(0.5)
 
@@ -147,7 +152,10 @@ def mask_is_given() -> Any:
     return _filled(L.GRU(4, return_sequences=True, zero_output_for_mask=True), None, None, 3)
 
 
-@TRAPS.made(lambda: (_steps(2, 5, 3), Keywords(initial_state=[_steps(2, 4), _steps(2, 4, seed=1)])), lambda: (_steps(3, 6, 3), Keywords(initial_state=[_steps(3, 4), _steps(3, 4, seed=1)])))
+@TRAPS.made(
+    lambda: (_steps(2, 5, 3), Keywords(initial_state=[_steps(2, 4), _steps(2, 4, seed=1)])),
+    lambda: (_steps(3, 6, 3), Keywords(initial_state=[_steps(3, 4), _steps(3, 4, seed=1)])),
+)
 def state_is_given() -> Any:
     return _filled(L.LSTM(4, return_state=True), None, None, 3)
 
@@ -171,7 +179,7 @@ class Wrapped(keras.Model):
 @TRAPS.made(changes={1: lambda model: model.options.update({"scale": 3.0}), 2: lambda model: model.sizes.append(4)})
 def containers_of_keras_change() -> Any:
     model = Wrapped()
-    model(x())
+    model(drawn())
     return _filled(model)
 
 
@@ -187,7 +195,7 @@ def model_of_functions() -> Any:
     return _filled(keras.Model(given, {"a": L.Dense(2)(hidden), "b": [hidden, L.Concatenate()([hidden, given])]}))
 
 
-@TRAPS.made(lambda: ({"a": x(), "b": x(seed=1)},), lambda: ({"b": x(6), "a": x(6, seed=1)},))
+@TRAPS.made(lambda: ({"a": drawn(), "b": drawn(seed=1)},), lambda: ({"b": drawn(6), "a": drawn(6, seed=1)},))
 def model_of_named_inputs() -> Any:
     first, second = keras.Input((3,), name="a"), keras.Input((3,), name="b")
     return _filled(keras.Model({"a": first, "b": second}, L.Dense(2)(first - 2.0 * second)))
@@ -199,7 +207,7 @@ def shared_layer() -> Any:
     return lambda x: layer(layer(x)) + layer(x[:1])
 
 
-@TRAPS.made(lambda: (x(), tf.constant([0, 1, 2, 0])), lambda: (x(6), tf.constant([0, 1, 2, 0, 1, 1])))
+@TRAPS.made(lambda: (drawn(), tf.constant([0, 1, 2, 0])), lambda: (drawn(6), tf.constant([0, 1, 2, 0, 1, 1])))
 def training_step() -> Any:
     model = _filled(keras.Sequential([L.Dense(4, activation="tanh"), L.Dense(3)]), None, 3)
     optimizer = keras.optimizers.Adam(0.1)
@@ -243,7 +251,7 @@ def spectral_normalisation() -> Any:
     return _filled(L.SpectralNormalization(L.Dense(4)), None, 3)
 
 
-@TRAPS.made(lambda: (x(),), lambda: (x(seed=1),), lambda: (x(6),))
+@TRAPS.made(lambda: (drawn(),), lambda: (drawn(seed=1),), lambda: (drawn(6),))
 def weights_are_assigned_between_calls() -> Any:
     return _filled(L.Dense(4), None, 3)
 
@@ -258,7 +266,7 @@ def lambda_layer() -> Any:
     return L.Lambda(lambda x: tf.sort(x, axis=0)[:2] * 2.0)
 
 
-@TRAPS.made(lambda: (tf.cast(x(), tf.float16),), lambda: (tf.cast(x(6), tf.float16),))
+@TRAPS.made(lambda: (tf.cast(drawn(), tf.float16),), lambda: (tf.cast(drawn(6), tf.float16),))
 def mixed_precision() -> Any:
     return _filled(L.Dense(4, dtype="mixed_float16"), None, 3)
 
@@ -285,7 +293,11 @@ def layer_with_feedback() -> Any:
 @TRAPS.function()
 def operations_of_keras(x: Any) -> Any:
     ops = keras.ops
-    return ops.scan(lambda state, row: (state + row, state), ops.zeros((3,)), x), ops.cond(ops.sum(x) > 0, lambda: x, lambda: -x), ops.shape(x)[0]
+    return (
+        ops.scan(lambda state, row: (state + row, state), ops.zeros((3,)), x),
+        ops.cond(ops.sum(x) > 0, lambda: x, lambda: -x),
+        ops.shape(x)[0],
+    )
 
 
 @TRAPS.function()

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .table import Traps, x
+from .table import EVERYWHERE, Traps
 
 TRAPS = Traps()
 
@@ -105,7 +105,7 @@ def array_that_grows(x: Any) -> Any:
     return made.stack()
 
 
-@TRAPS.function()
+@TRAPS.function(errors={EVERYWHERE: "grows in a loop whose number of steps is not known"})
 @tf.function
 def array_that_grows_until(x: Any) -> Any:
     made = tf.TensorArray(tf.float32, size=0, dynamic_size=True, element_shape=())
@@ -173,7 +173,9 @@ def maps_several(x: Any) -> Any:
 
 @TRAPS.function()
 def maps_to_another_shape(x: Any) -> Any:
-    return tf.map_fn(lambda place: x[place, 0] * tf.ones((2, 2)), tf.range(tf.shape(x)[0]), fn_output_signature=tf.TensorSpec((2, 2), tf.float32))
+    return tf.map_fn(
+        lambda place: x[place, 0] * tf.ones((2, 2)), tf.range(tf.shape(x)[0]), fn_output_signature=tf.TensorSpec((2, 2), tf.float32)
+    )
 
 
 @TRAPS.function()
@@ -252,7 +254,7 @@ def loop_with_a_limit(x: Any) -> Any:
     return tf.while_loop(lambda y: tf.reduce_sum(tf.abs(y)) < 1000.0, lambda y: (y * 1.5,), (x,), maximum_iterations=3)
 
 
-@TRAPS.function()
+@TRAPS.function(errors={EVERYWHERE: "what a loop carries keeps its shape"})
 def shape_changes_in_a_loop(x: Any) -> Any:
     return tf.while_loop(
         lambda count, y: count < 2, lambda count, y: (count + 1, tf.concat([y, y[:1]], 0)), (0, x),

@@ -6,11 +6,11 @@ from typing import Any
 
 import tensorflow as tf
 
-from .table import Traps, x
+from .table import Traps, drawn
 
 TRAPS = Traps()
-_RANKS = (lambda: (x(),), lambda: (tf.reshape(x(), (2, 2, 3)),), lambda: (tf.reshape(x(8), (4, 2, 3)),), lambda: (x(6),))
-_TO_ONE = (lambda: (x(),), lambda: (x(1),), lambda: (x(0),), lambda: (x(3),))
+_RANKS = (lambda: (drawn(),), lambda: (tf.reshape(drawn(), (2, 2, 3)),), lambda: (tf.reshape(drawn(8), (4, 2, 3)),), lambda: (drawn(6),))
+_TO_ONE = (lambda: (drawn(),), lambda: (drawn(1),), lambda: (drawn(0),), lambda: (drawn(3),))
 
 
 @TRAPS.function(*_RANKS)
@@ -121,12 +121,12 @@ def shape_of_a_result(x: Any) -> Any:
     return y * y.shape[0] + tf.cast(tf.shape(y)[1], tf.float32), y.shape[0] == y.shape[1]
 
 
-@TRAPS.function(lambda: (x(), x(5)), lambda: (x(), x(4)), lambda: (x(6), x(2)), lambda: (x(3), x(3)))
+@TRAPS.function(lambda: (drawn(), drawn(5)), lambda: (drawn(), drawn(4)), lambda: (drawn(6), drawn(2)), lambda: (drawn(3), drawn(3)))
 def equal_sizes_by_chance(a: Any, b: Any) -> Any:
     return tf.concat([a, b], 0), a.shape[0] == b.shape[0], tf.reduce_sum(a, 0) + tf.reduce_sum(b, 0)
 
 
-@TRAPS.function(lambda: (x(), x(4)), lambda: (x(5), x(5)), lambda: (x(5), x(1)), lambda: (x(1), x(6)))
+@TRAPS.function(lambda: (drawn(), drawn(4)), lambda: (drawn(5), drawn(5)), lambda: (drawn(5), drawn(1)), lambda: (drawn(1), drawn(6)))
 def broadcast_by_chance(a: Any, b: Any) -> Any:
     return a + b, tf.maximum(a, b)
 
@@ -163,7 +163,7 @@ def ensures_a_shape(x: Any) -> Any:
     return tf.ensure_shape(x, (None, 3)) * 2.0
 
 
-@TRAPS.function(lambda: (x(),), lambda: (x(5),), lambda: (x(4, 2),), raises={2: "nvalid"})
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(5),), lambda: (drawn(4, 2),), raises={2: "nvalid"})
 def ensures_another_shape(x: Any) -> Any:
     return tf.ensure_shape(x * 1.0, (None, 3)) * 2.0
 
@@ -175,23 +175,23 @@ def sets_a_shape(x: Any) -> Any:
     return y + 1.0
 
 
-@TRAPS.function(lambda: (x(6),), lambda: (x(6, seed=1),), lambda: (x(8),))
+@TRAPS.function(lambda: (drawn(6),), lambda: (drawn(6, seed=1),), lambda: (drawn(8),))
 def frames(x: Any) -> Any:
     return tf.signal.frame(x[:, 0], 3, 2), tf.signal.frame(x, 2, 1, axis=0), tf.signal.frame(x[:, 0], 4, 3, pad_end=True)
 
 
-@TRAPS.function(lambda: (x(64),), lambda: (x(64, seed=1),), lambda: (x(80),))
+@TRAPS.function(lambda: (drawn(64),), lambda: (drawn(64, seed=1),), lambda: (drawn(80),))
 def short_time_fourier(x: Any) -> Any:
     return tf.signal.stft(tf.transpose(x), frame_length=16, frame_step=8)
 
 
-@TRAPS.function(lambda: (x(64),), lambda: (x(64, seed=1),), lambda: (x(80),))
+@TRAPS.function(lambda: (drawn(64),), lambda: (drawn(64, seed=1),), lambda: (drawn(80),))
 def short_time_fourier_and_back(x: Any) -> Any:
     spectrum = tf.signal.stft(tf.transpose(x), frame_length=16, frame_step=8, fft_length=32)
     return tf.signal.inverse_stft(spectrum, 16, 8, fft_length=32, window_fn=tf.signal.inverse_stft_window_fn(8))
 
 
-@TRAPS.function(lambda: (x(12),), lambda: (x(12, seed=1),), lambda: (x(16),))
+@TRAPS.function(lambda: (drawn(12),), lambda: (drawn(12, seed=1),), lambda: (drawn(16),))
 def overlap_and_add(x: Any) -> Any:
     return tf.signal.overlap_and_add(tf.transpose(x), 1), tf.signal.overlap_and_add(tf.reshape(x, (-1, 4, 3)), 2)
 
@@ -210,7 +210,9 @@ def counts_of_elements(x: Any) -> Any:
 
 @TRAPS.function()
 def histogram(x: Any) -> Any:
-    return tf.histogram_fixed_width(x, [-2.0, 2.0], nbins=5), tf.math.confusion_matrix(tf.cast(x[:, 0] > 0, tf.int32), tf.cast(x[:, 1] > 0, tf.int32), 2)
+    return tf.histogram_fixed_width(x, [-2.0, 2.0], nbins=5), tf.math.confusion_matrix(
+        tf.cast(x[:, 0] > 0, tf.int32), tf.cast(x[:, 1] > 0, tf.int32), 2
+    )
 
 
 @TRAPS.function()

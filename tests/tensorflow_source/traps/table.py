@@ -19,7 +19,7 @@ ELSEWHERE = "elsewhere"  # every target but the framework that a program is writ
 EVERYWHERE = "everywhere"
 
 
-def x(rows: int = 4, columns: int = 3, seed: int = 0, scale: float = 1.0) -> Any:
+def drawn(rows: int = 4, columns: int = 3, seed: int = 0, scale: float = 1.0) -> Any:
     """Normal numbers."""
     return tf.constant(np.random.default_rng(seed).standard_normal((rows, columns)).astype("float32") * scale)
 
@@ -30,7 +30,7 @@ def whole(*shape: int, most: int = 5, seed: int = 0) -> Any:
 
 
 Call = Callable[[], tuple[Any, ...]]
-CALLS: tuple[Call, ...] = (lambda: (x(),), lambda: (x(),), lambda: (x(6, seed=1),), lambda: (x(5, seed=2) - 3,))
+CALLS: tuple[Call, ...] = (lambda: (drawn(),), lambda: (drawn(),), lambda: (drawn(6, seed=1),), lambda: (drawn(5, seed=2) - 3,))
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,11 @@ def _variables(item: Any, seen: set[int]) -> Iterator[Any]:
 def _parts(item: Any) -> Iterator[Any]:
     """What a function, a method or an object refers to."""
     for name in ("python_function", "__self__", "__wrapped__", "__func__"):
-        if not isinstance(item, type) and (part := vars(item).get(name) if hasattr(item, "__dict__") and name in vars(item) else getattr(item, name, None)) is not None:
+        if (
+            not isinstance(item, type)
+            and (part := vars(item).get(name) if hasattr(item, "__dict__") and name in vars(item) else getattr(item, name, None))
+            is not None
+        ):
             yield part
     for cell in getattr(item, "__closure__", None) or ():
         yield cell.cell_contents

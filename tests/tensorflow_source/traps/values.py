@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from .table import ELSEWHERE, Traps, whole, x
+from .table import ELSEWHERE, Traps, drawn, whole
 
 TRAPS = Traps()
 
@@ -128,7 +128,7 @@ def assertion_of_python(x: Any) -> Any:
     return x + 1.0
 
 
-@TRAPS.function(lambda: (x(),), lambda: (x(seed=1) + 90,), lambda: (x(5),), raises={1: "too large"})
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(seed=1) + 90,), lambda: (drawn(5),), raises={1: "too large"})
 def raises_for_elements(x: Any) -> Any:
     if tf.reduce_max(x) > 50.0:
         raise ValueError("too large")
@@ -216,27 +216,27 @@ def number_of_python_is_an_argument(x: Any, power: int) -> Any:
     return x**power + power
 
 
-@TRAPS.function(lambda: (x(), 2.0), lambda: (x(), 3.5), lambda: (x(6), -1.0), lambda: (x(6), 2))
+@TRAPS.function(lambda: (drawn(), 2.0), lambda: (drawn(), 3.5), lambda: (drawn(6), -1.0), lambda: (drawn(6), 2))
 def float_of_python_is_an_argument(x: Any, scale: Any) -> Any:
     return x * scale if scale > 0 else x - scale
 
 
-@TRAPS.function(lambda: (x(), True), lambda: (x(), False), lambda: (x(6), True))
+@TRAPS.function(lambda: (drawn(), True), lambda: (drawn(), False), lambda: (drawn(6), True))
 def flag_is_an_argument(x: Any, flag: bool) -> Any:
     return tf.exp(x) if flag else x
 
 
-@TRAPS.function(lambda: (x(), "tanh"), lambda: (x(), "relu"), lambda: (x(6), "tanh"))
+@TRAPS.function(lambda: (drawn(), "tanh"), lambda: (drawn(), "relu"), lambda: (drawn(6), "tanh"))
 def text_is_an_argument(x: Any, name: str) -> Any:
     return getattr(tf.nn, name)(x)
 
 
-@TRAPS.function(lambda: (x(), None), lambda: (x(), x(seed=1)), lambda: (x(6), None))
+@TRAPS.function(lambda: (drawn(), None), lambda: (drawn(), drawn(seed=1)), lambda: (drawn(6), None))
 def none_is_an_argument(x: Any, mask: Any) -> Any:
     return x if mask is None else x * mask
 
 
-@TRAPS.function(lambda: (x(), np.float32(2.0)), lambda: (x(), np.float32(3.0)), lambda: (x(6), np.float32(2.0)))
+@TRAPS.function(lambda: (drawn(), np.float32(2.0)), lambda: (drawn(), np.float32(3.0)), lambda: (drawn(6), np.float32(2.0)))
 def scalar_of_numpy_is_an_argument(x: Any, scale: Any) -> Any:
     return x * scale
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from .table import Traps, x
+from .table import Traps, drawn
 
 TRAPS = Traps()
 
@@ -63,7 +63,7 @@ def argument_is_stored_in_a_variable() -> Any:
     return function
 
 
-@TRAPS.made(lambda: (x(),), lambda: (x(seed=1),))
+@TRAPS.made(lambda: (drawn(),), lambda: (drawn(seed=1),))
 def slice_is_assigned() -> Any:
     state = _rows()
 
@@ -75,7 +75,7 @@ def slice_is_assigned() -> Any:
     return function
 
 
-@TRAPS.made(lambda: (x(),), lambda: (x(seed=1),))
+@TRAPS.made(lambda: (drawn(),), lambda: (drawn(seed=1),))
 def slice_is_added_to() -> Any:
     state = _rows()
 
@@ -87,7 +87,7 @@ def slice_is_added_to() -> Any:
     return function
 
 
-@TRAPS.made(lambda: (x(),), lambda: (x(seed=1),))
+@TRAPS.made(lambda: (drawn(),), lambda: (drawn(seed=1),))
 def rows_are_scattered() -> Any:
     state = _rows()
 
@@ -100,7 +100,7 @@ def rows_are_scattered() -> Any:
     return function
 
 
-@TRAPS.made(lambda: (x(),), lambda: (x(seed=1),))
+@TRAPS.made(lambda: (drawn(),), lambda: (drawn(seed=1),))
 def slices_are_scattered() -> Any:
     state = _rows()
 
@@ -115,7 +115,7 @@ def slices_are_scattered() -> Any:
     return function
 
 
-@TRAPS.made(lambda: (x(),), lambda: (x(seed=1),))
+@TRAPS.made(lambda: (drawn(),), lambda: (drawn(seed=1),))
 def gathers_from_a_variable() -> Any:
     state = _rows()
 
@@ -374,12 +374,12 @@ def variable_inside_of_a_tuple_argument() -> Any:
 _ARGUMENT = tf.Variable([1.0, 2.0, 3.0])
 
 
-@TRAPS.function(lambda: (x(), tf.Variable([1.0, 2.0, 3.0])), lambda: (x(6), tf.Variable([3.0, 2.0, 1.0])))
+@TRAPS.function(lambda: (drawn(), tf.Variable([1.0, 2.0, 3.0])), lambda: (drawn(6), tf.Variable([3.0, 2.0, 1.0])))
 def variable_is_an_argument(x: Any, state: Any) -> Any:
     return x * state
 
 
-@TRAPS.function(lambda: (x(), _ARGUMENT), lambda: (x(6), _ARGUMENT), errors={"everywhere": "argument"})
+@TRAPS.function(lambda: (drawn(), _ARGUMENT), lambda: (drawn(6), _ARGUMENT), errors={"everywhere": "argument"})
 def argument_is_assigned(x: Any, state: Any) -> Any:
     state.assign_add(tf.reduce_sum(x, 0))
     return x * state
