@@ -41,7 +41,9 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     if any([results[number].spec for number in chosen] != [taken[number].spec for number in chosen] for results in outputs):
         return _chosen_now(reader, operation, index, given)
     closed = [Body(name, (), *body.closed([results[place] for place in chosen])) for name, body, results in zip(names, bodies, outputs)]
-    made = iter(node.made("branch", [reader.value(_inside(reader, operation, index, len(graphs)))], closed, [taken[place] for place in chosen]))
+    made = iter(
+        node.made("branch", [reader.value(_inside(reader, operation, index, len(graphs)))], closed, [taken[place] for place in chosen])
+    )
     found = [next(made) if place in chosen else held for place, held in enumerate(taken)]
     return node.with_assigned(found, assigned, bodies)
 

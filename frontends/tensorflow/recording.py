@@ -31,6 +31,7 @@ from .arguments import as_tensor, is_array, opens
 from .creation import Created
 from .evaluation import computing
 from .folders import is_users
+from .keras_sizes import numbers_for_keras
 from .outside import outside_of, reach_of
 from .reader import Reader, is_numeric, what_is
 from .sizes import expression_of, is_symbolic
@@ -126,7 +127,7 @@ class _Attempt:
         names = input_names(self.request.function, self.request.args, self.tree)
         arrays = [self._argument(trace, name, leaf) for name, leaf in zip(names, leaves)]
         args, kwargs = call_of(self.tree, arrays)
-        with trace.graph.as_default(), trace.answering():
+        with trace.graph.as_default(), trace.answering(), numbers_for_keras(trace.graph, trace.size):
             result = self.request.function(*args, **kwargs)
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]

@@ -69,6 +69,12 @@ class Trace:
         """The number of a size, as a guard."""
         return self.recorder.decide_size(size, self.locator.locate("a size", 3))
 
+    def size(self, tensor: Any, axis: int) -> int:
+        """The number of one size of a tensor, as a guard."""
+        held = self.held(tensor)
+        hint = int(held.seen.shape[axis])
+        return int(self.decide(Size.of(Symbol(held.item, axis, hint)))) if isinstance(held.item, Value) else hint
+
     def tensor(self, size: Size, dtype: Any) -> Any:
         """A size as a scalar of the traced graph."""
         if tf.executing_eagerly():

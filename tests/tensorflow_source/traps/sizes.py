@@ -163,7 +163,7 @@ def ensures_a_shape(x: Any) -> Any:
     return tf.ensure_shape(x, (None, 3)) * 2.0
 
 
-@TRAPS.function(lambda: (drawn(),), lambda: (drawn(5),), lambda: (drawn(4, 2),), raises={2: "nvalid"})
+@TRAPS.function(lambda: (drawn(),), lambda: (drawn(5),), lambda: (drawn(4, 2),), raises={2: "Error"})
 def ensures_another_shape(x: Any) -> Any:
     return tf.ensure_shape(x * 1.0, (None, 3)) * 2.0
 

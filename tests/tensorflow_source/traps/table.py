@@ -159,7 +159,9 @@ def _parts(item: Any) -> Iterator[Any]:
         yield cell.cell_contents
     if isinstance(item, tf.Module):
         yield from item.variables
-    elif type(item).__module__.startswith("tests.") and hasattr(item, "__dict__"):
+    elif (
+        isinstance(item, tf.__internal__.tracking.AutoTrackable) or type(item).__module__.startswith("tests.") and hasattr(item, "__dict__")
+    ):
         yield from vars(item).values()
 
 
