@@ -185,7 +185,9 @@ def _cast(attributes: dict[str, Any], x: Known) -> Any:
         return x
     if attributes["DstT"] == "bool":
         return np.frompyfunc(lambda item: apply("ne", item, 0), 1, 1)(x)
-    return np.frompyfunc(lambda item: int(attributes[DECIDE](item) if isinstance(item, Size) else item), 1, 1)(x)
+    if not _is_plain(x):
+        raise Undecided  # it is computed, as an array
+    return np.frompyfunc(int, 1, 1)(x)
 
 
 def _truncated(attributes: dict[str, Any], x: Known, y: Known, function: str) -> Any:

@@ -277,6 +277,8 @@ def pushed(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     (seen,) = reader.seen(operation, operands)
     if isinstance(held.item, Awaited):
         return [Held(Written(_of_outside(reader, operation, row)), seen)]
+    if held.item is None:  # nobody reads it
+        return [Held(None, seen)]
     if isinstance(held.item, Unfilled) and isinstance(held.item.length, int):
         length = held.item.length
         return [Held(replace(held.item, length=length + 1, rows={**held.item.rows, length: row}), seen)]

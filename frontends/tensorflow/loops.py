@@ -20,7 +20,7 @@ from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import apply, hint_of
 from .blocks import Block, BlockNode
-from .counting import Count, count_of
+from .counting import Count, count_of, uses_of
 from .evaluation import LOOPS, function_of
 from .held import Held
 from .known import known
@@ -33,6 +33,7 @@ from .roles import Filling, Roles, roles_of, static_row_shape
 def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``While``: as a ``scan`` where it counts. Variables that a step assigns are carried, too."""
     body = function_of(operation, "body")
+    operands = [Held(None, held.seen) if _is_unread(reader, operation, place, held) else held for place, held in enumerate(operands)]
     count = count_of(function_of(operation, "cond"), body, [operand.item for operand in operands])
     roles = roles_of(body, operands, count)
     arrays = Arrays(reader, operation)
@@ -45,6 +46,13 @@ def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list
     while more := loop.read():
         loop.variables += more
     return loop.results()
+
+
+def _is_unread(reader: Reader, operation: Any, place: int, held: Held) -> bool:
+    """Whether a list that begins empty is read by nobody: a gradient outside of the function has added it to the graph of the loop."""
+    end = operation.outputs[place]
+    is_empty = isinstance(held.item, Unfilled) and held.item.length == 0 and not held.item.rows
+    return is_empty and not list(uses_of(end)) and id(end) not in reader.wanted
 
 
 def _shape_of_a_row(reader: Reader, operation: Any, operands: Sequence[Held], number: int) -> tuple[int, ...] | None:

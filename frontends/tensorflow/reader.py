@@ -19,6 +19,7 @@ from ...ir.record import CallRecord
 from ...sizes import Size
 from ...tracing import Recorder
 from . import known as of_shapes
+from .counting import behind
 from .dtypes import dtype_name
 from .evaluation import CALLS, PASSES_ON, Evaluator, function_of, handle_number
 from .held import Held, spec_of
@@ -42,6 +43,7 @@ class Reader:
         self.held: dict[int, Held] = {}  # by the identity of the tensor
         self.variables: dict[int, Held] = {}  # what the variables hold, by the number of their handle
         self.assigned: dict[int, str] = {}  # number of the handle -> name, of variables that were assigned
+        self.wanted: set[int] = set()  # the identities of tensors that a function gives to what has called it
         self.evaluator = Evaluator(_Seen(self.variables))
         self._read: dict[int, set[int]] = {}  # graph -> its operations that were read
 
@@ -61,6 +63,7 @@ class Reader:
     def values_of(self, graph: Any, given: Mapping[int, Held], tensors: Sequence[Any]) -> list[Held]:
         """What tensors of another graph are, of which some are ``given`` by their identity."""
         outside, self.held = self.held, {}
+        self.wanted.update(id(behind(tensor)) for tensor in tensors)
         self._read.pop(id(graph), None)
         try:
             self.read(graph, given)
@@ -122,7 +125,8 @@ class Reader:
     def _called(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
         around, self.around = self.around, self.origin(operation)
         try:
-            return self.results(function_of(operation, "f"), operands)
+            graph = function_of(operation, "f")  # gradients may have added outputs since it was called
+            return self.values_of(graph, dict(zip(map(id, graph.inputs), operands)), graph.outputs[: len(operation.outputs)])
         finally:
             self.around = around
 
@@ -236,7 +240,8 @@ def what_is(tensor: Any) -> str:
 
 def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
     return (
-        f"{operation.type}: {what_is(tensor)} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the rest "
+        f"{operation.type}: {what_is(tensor)} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the rest"
+        " "
         f"before\n    {origin}"
     )
 
